@@ -1,0 +1,15 @@
+# `make demo` shows it, `make test` checks it. Everything else is in noxfile.py (`make help`).
+PYTHON ?= python3
+NOX := .venv/bin/nox
+
+.PHONY: help demo test lint benchmark
+demo test lint benchmark: $(NOX)
+	$(NOX) -s $@
+
+help: $(NOX)
+	@echo "make demo | test | lint | benchmark, or one of nox's sessions ($(NOX) -s NAME):"
+	@$(NOX) --list
+
+$(NOX):
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check nox

@@ -1,0 +1,228 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["antsibull-nox>=1.10,<2", "nox[uv]>=2026.10"]
+# ///
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every check of this repository. `nox -s test` runs them all; each can be run by itself.
+
+nox installs what the block above names by itself, so `pip install nox` is all it takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import antsibull_nox
+import nox
+from nox.command import CommandFailed
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+from tools import pythons, report  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# The supported ansible-cores, each with the Pythons that it runs on, the preferred one first.
+# Together the first ones cover the supported range.
+CORES = {
+    "2.17": ("3.10", "3.11", "3.12"),
+    "2.19": ("3.11", "3.12", "3.13"),
+    "2.21": ("3.13", "3.12", "3.14"),
+}
+# Where the programs run too, and they need Python 3.11.
+PROGRAM_CORES = {core: tuple(v for v in wanted if v != "3.10") for core, wanted in CORES.items()}
+MAIN_CORE = "2.19"
+LATEST_CORE = "2.21"
+PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+STATE = ROOT / ".nox"
+RESULTS = STATE / "results"
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+BASE: list[str] = PROJECT["project"]["dependencies"]
+SERVICE: list[str] = PROJECT["project"]["optional-dependencies"]["service"]
+
+nox.needs_version = ">=2026.10"
+nox.options.sessions = ["test"]
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.download_python = "never"
+# A Python that is missing is reported as skipped, with its reason, by the sessions themselves.
+nox.options.error_on_missing_interpreters = True
+
+antsibull_nox.load_antsibull_nox_toml()
+
+# In the order in which `test` runs them: what fails fast comes first.
+LEAVES: list[str] = []
+
+
+def leaf(
+    wanted: Iterable[str], name: str | None = None, **values: str
+) -> Callable[[Callable[..., None]], None]:
+    """Register a check that `test` runs, on the first of the wanted Pythons that is installed."""
+    found = pythons.first(wanted)
+
+    def register(function: Callable[..., None]) -> None:
+        @functools.wraps(function)
+        def run(session: nox.Session) -> None:
+            shutil.rmtree(RESULTS / session.name, ignore_errors=True)
+            if found is None:
+                session.skip(f"needs one of Python {', '.join(wanted)}, none of which is installed")
+            function(session, **values)
+
+        label = name or function.__name__.replace("_", "-")
+        LEAVES.append(label)
+        python = str(found[1]) if found else False
+        nox.session(name=label, python=python, default=False)(run)
+
+    return register
+
+
+def per_core(prefix: str, cores: dict[str, tuple[str, ...]]) -> Callable[..., None]:
+    """Register a check once for each ansible-core, as `prefix-2.19`, and one for all of them."""
+
+    def register(function: Callable[..., None]) -> None:
+        for core, wanted in cores.items():
+            leaf(wanted, f"{prefix}-{core}", core=core)(function)
+
+    return register
+
+
+# --- what sessions share -----------------------------------------------------------------------
+
+
+def groups(*names: str) -> list[str]:
+    """Return the requirements of dependency groups of pyproject.toml."""
+    return list(nox.project.dependency_groups(PROJECT, *names))
+
+
+def ansible_core(core: str) -> str:
+    """Return the requirement for the newest release of that ansible-core."""
+    return f"ansible-core~={core}.0"
+
+
+def ansible_env() -> dict[str, str]:
+    """Return an environment in which Ansible leaves the user's own files alone."""
+    return {
+        "ANSIBLE_HOME": str(STATE / "ansible-home"),
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+
+
+def link_collection(session: nox.Session) -> None:
+    """Make the tree of links that stands in for an installed collection."""
+    session.run("python", "tests/conftest.py", silent=True)
+
+
+def pytest(session: nox.Session, *default: str) -> None:
+    """Run pytest on the arguments of the command line, or the default ones."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    junit = f"--junit-xml={RESULTS / session.name / 'pytest.xml'}"
+    session.run("pytest", junit, *(session.posargs or default), env=ansible_env())
+
+
+def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
+    """Run every command, also after one has failed, and fail if one did."""
+    failed = []
+    for command in commands:
+        try:
+            session.run(*command, **keywords)
+        except CommandFailed:
+            failed.append(" ".join(command))
+    if failed:
+        session.error("failed: " + "; ".join(failed))
+
+
+# --- reading the code --------------------------------------------------------------------------
+
+
+@leaf(PROGRAM_PYTHONS)
+def lint(session: nox.Session) -> None:
+    """Check style, layers, licences and the changelog, without running anything of ours."""
+    session.install(*groups("lint"))
+    link_collection(session)
+    run_all(
+        session,
+        ("ruff", "format", "--check", "--quiet", "."),
+        ("ruff", "check", "--quiet", "."),
+        ("yamllint", "--strict", "."),
+        ("lint-imports", "--no-cache"),
+        ("reuse", "lint", "--quiet"),
+        ("antsibull-changelog", "lint"),
+    )
+
+
+@leaf(PROGRAM_PYTHONS)
+def types(session: nox.Session) -> None:
+    """Check types: the plugins as the oldest Python that runs them, the programs as theirs."""
+    session.install(*groups("types"), "antsibull-nox", *BASE, *SERVICE)
+    link_collection(session)
+    collection = ".collections/ansible_collections/postroom/email"
+    run_all(
+        session,
+        ("mypy", "--python-version", "3.10", f"{collection}/plugins"),
+        ("mypy", "--python-version", "3.11", "service/postroom_service", "tools", "noxfile.py"),
+        ("mypy", "--python-version", "3.11", f"{collection}/tests"),
+    )
+
+
+@leaf(CORES[MAIN_CORE])
+def project(session: nox.Session) -> None:
+    """Check what the repository promises of itself: sizes, names, versions, tables."""
+    session.install(*groups("test"), ansible_core(MAIN_CORE), *BASE)
+    pytest(session, "tests/project")
+
+
+# --- running it --------------------------------------------------------------------------------
+
+
+@per_core("units", CORES)
+def units(session: nox.Session, core: str) -> None:
+    """Run the unit tests with pytest."""
+    session.install(*groups("test"), ansible_core(core), *BASE)
+    pytest(session, "tests/unit")
+
+
+@leaf(CORES["2.17"])
+def floors(session: nox.Session) -> None:
+    """Run the unit tests on the lowest releases that pyproject.toml allows."""
+    lowest = [requirement.replace(">=", "==") for requirement in BASE]
+    session.install(*groups("test"), ansible_core("2.17"), *lowest)
+    pytest(session, "tests/unit")
+
+
+@leaf(PROGRAM_PYTHONS)
+def service(session: nox.Session) -> None:
+    """Run the tests of the reference service."""
+    session.install(*groups("test-service"), *BASE, *SERVICE)
+    pytest(session, "tests/service")
+
+
+# --- everything --------------------------------------------------------------------------------
+
+
+@nox.session(venv_backend="none", default=True)
+def test(session: nox.Session) -> None:
+    """Run every check, or those named after `--`, and report what ran and what was skipped."""
+    names = session.posargs or LEAVES
+    told = RESULTS / "nox.json"
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    # A nox of its own runs them, because its report is the truth about what became of each.
+    session.run(
+        *(sys.executable, "-m", "nox", "--report", str(told), "--sessions", *names),
+        env={"NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"},
+        success_codes=range(256),
+        external=True,
+    )
+    outcomes = report.read(told, RESULTS, names)
+    print("", *report.render(outcomes), "", sep="\n")
+    if not all(outcome.ok for outcome in outcomes):
+        session.error("failed: " + ", ".join(one.name for one in outcomes if not one.ok))

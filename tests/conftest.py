@@ -1,0 +1,36 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Make a checkout at any path importable as the collection that it is.
+
+Ansible's plugins are imported as `ansible_collections.postroom.email...`, so the checkout has to
+lie in a tree of that name. Where it does not, a git-ignored tree of symbolic links stands in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+NAME = ("ansible_collections", "postroom", "email")
+
+
+def collections_root(checkout: Path) -> Path:
+    """Return the folder that holds `ansible_collections`, making the stand-in if needed."""
+    if checkout.parts[-len(NAME) :] == NAME:
+        # ansible-test, or a clone made in the right place: nothing to add.
+        return checkout.parents[len(NAME) - 1]
+    root = checkout / ".collections"
+    link = root.joinpath(*NAME)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    # Relative, so that it survives when the checkout is moved. It may have been made before, or
+    # just now by another worker.
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(Path("..", "..", ".."), target_is_directory=True)
+    return root
+
+
+for entry in (CHECKOUT / "service", collections_root(CHECKOUT)):
+    if str(entry) not in sys.path:
+        sys.path.insert(0, str(entry))

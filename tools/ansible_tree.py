@@ -1,0 +1,78 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Lay out what ansible-test needs: a real copy of the collection and a home of its own.
+
+ansible-test works only where the collection really lies in `ansible_collections/postroom/email`:
+it refuses a symbolic link to the folder, and links inside it pass without having been tested.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+# ansible-test fetches get-pip.py from a host of its own, which not every network reaches. What pip
+# is bootstrapped from makes no difference to the tests: this takes the one that Python brings.
+GET_PIP = """\
+import subprocess
+import sys
+
+subprocess.check_call([sys.executable, "-m", "ensurepip", "--default-pip"])
+arguments = [arg for arg in sys.argv[1:] if arg not in ("--no-setuptools", "--no-wheel")]
+sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *arguments]))
+"""
+
+
+def copy_collection(checkout: Path, root: Path) -> Path:
+    """Copy the checkout, without what git ignores, below `root` and return the collection.
+
+    What ansible-test has made itself in an earlier run (`tests/output`, with its environments) is
+    kept: making it again takes most of the time.
+    """
+    collection = root / "ansible_collections" / "postroom" / "email"
+    _remove_all_but(collection, Path("tests", "output", ".tmp"))
+    for name in _tracked_or_new(checkout):
+        source, target = checkout / name, collection / name
+        # A file that is deleted but not yet committed is still listed.
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+    return collection
+
+
+def make_home(home: Path, site_packages: Path) -> None:
+    """Fill a home folder for ansible-test, so that the user's own stays as it is.
+
+    pip finds its configuration and its cache through the home folder, so those two stay shared.
+    """
+    cache = home / ".ansible" / "test" / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    requirements = site_packages / "ansible_test" / "_internal" / "python_requirements.py"
+    for version in set(re.findall(r"\bpip='([\d.]+)'", requirements.read_text("utf-8"))):
+        cache.joinpath(f"get_pip_{version.replace('.', '_')}.py").write_text(GET_PIP, "utf-8")
+    for shared in (".config/pip", ".pip", ".cache/pip"):
+        link, target = home / shared, Path("~", shared).expanduser()
+        if target.exists() and not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(target)
+
+
+def _tracked_or_new(checkout: Path) -> list[str]:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout
+    return sorted(set(names.split("\0")) - {""})
+
+
+def _remove_all_but(folder: Path, kept: Path) -> None:
+    if not folder.is_dir():
+        return
+    for entry in folder.iterdir():
+        if entry.name == kept.parts[0]:
+            if len(kept.parts) > 1:
+                _remove_all_but(entry, Path(*kept.parts[1:]))
+        elif entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

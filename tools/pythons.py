@@ -1,0 +1,99 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Find the supported Pythons on this machine, wherever they are installed.
+
+A name on PATH is not enough: pyenv puts a shim there for every version that it knows, and the shim
+of a version that is not active exits with 127. So every candidate is run before it is believed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14")
+
+# Environments are made with venv and filled with ensurepip, which Debian packages apart.
+PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
+
+
+def first(versions: Iterable[str]) -> tuple[str, Path] | None:
+    """Return the first of `versions` that is installed, with its interpreter."""
+    for version in versions:
+        path = find(version)
+        if path is not None:
+            return version, path
+    return None
+
+
+@functools.cache
+def find(version: str) -> Path | None:
+    """Return an interpreter of that version (such as `3.12`) that runs, or None."""
+    return next((path for path in _candidates(version) if _runs(path, version)), None)
+
+
+def bin_dirs() -> list[str]:
+    """Return one folder for each installed supported Python, for the front of PATH."""
+    found = (find(version) for version in SUPPORTED)
+    return list(dict.fromkeys(str(path.parent) for path in found if path is not None))
+
+
+def _candidates(version: str) -> Iterator[Path]:
+    name = f"python{version}"
+    yield Path(sys.base_prefix, "bin", name)
+    path = [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    yield from (entry / name for entry in path if entry.name != "shims")
+    for root in _pyenv_roots(path):
+        yield from sorted(root.glob(f"versions/{version}.*/bin/{name}"), reverse=True)
+    yield from _from_uv(version)
+
+
+def _pyenv_roots(path: Iterable[Path]) -> list[Path]:
+    """Return pyenv's folders. The shims tell theirs even where HOME is another one."""
+    roots = [entry.parent for entry in path if entry.name == "shims"]
+    if "PYENV_ROOT" in os.environ:
+        roots.insert(0, Path(os.environ["PYENV_ROOT"]))
+    roots.append(Path("~/.pyenv").expanduser())
+    return list(dict.fromkeys(roots))
+
+
+def _from_uv(version: str) -> Iterator[Path]:
+    uv = shutil.which("uv")
+    if uv is not None:
+        command = [
+            uv,
+            "python",
+            "find",
+            "--system",
+            "--no-project",
+            "--no-python-downloads",
+            version,
+        ]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            yield Path(answer.stdout.strip())
+
+
+def _runs(path: Path, version: str) -> bool:
+    if not os.access(path, os.X_OK):
+        return False
+    try:
+        answer = subprocess.run(
+            [path, "-c", PROBE], capture_output=True, text=True, check=False, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.returncode == 0 and answer.stdout.strip() == version
+
+
+if __name__ == "__main__":
+    for wanted in SUPPORTED:
+        print(f"{wanted:5} {find(wanted) or 'not found'}")

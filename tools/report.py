@@ -1,0 +1,118 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tell what a whole test run did: what ran, what was skipped and why, and the counts.
+
+The outcome of a session is nox's own word (its JSON report); how many tests it ran is read from
+the JUnit files that it left. A session that was asked for and is not in nox's report has failed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of one session."""
+
+    name: str
+    status: str
+    reason: str = ""
+    seconds: float = 0.0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    why_skipped: Counter[str] = dataclasses.field(default_factory=Counter)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing in it failed."""
+        return self.failed == 0 and self.status in {"success", "skipped"}
+
+
+def read(nox_report: Path, results: Path, expected: Iterable[str]) -> list[Outcome]:
+    """Return the outcome of every session that was expected, in that order."""
+    ran = {}
+    if nox_report.is_file():
+        sessions = json.loads(nox_report.read_text("utf-8"))["sessions"]
+        ran = {entry["name"]: entry for entry in sessions}
+    missing = {"result": "failed", "reason": "it did not run"}
+    return [_outcome(name, ran.get(name, missing), results / name) for name in expected]
+
+
+def render(outcomes: list[Outcome]) -> Iterator[str]:
+    """Yield the lines of the report; the last one is the count."""
+    width = max((len(outcome.name) for outcome in outcomes), default=0)
+    yield f"{'session':{width}}  {'result':7} {'time':>6}{'passed':>7} {'failed':>7} {'skipped':>8}"
+    for one in outcomes:
+        status = {"success": "passed"}.get(one.status, one.status) if one.ok else "FAILED"
+        counts = f"{one.passed:7} {one.failed:7} {one.skipped:8}"
+        yield f"{one.name:{width}}  {status:7} {one.seconds:5.0f}s{counts}  {one.reason}".rstrip()
+        for why, times in one.why_skipped.items():
+            yield f"{'':{width}}  - {times} skipped: {why}"
+    yield ""
+    passed, failed, skipped = (
+        sum(getattr(one, kind) for one in outcomes) for kind in ("passed", "failed", "skipped")
+    )
+    yield f"{passed} passed, {failed} failed, {skipped} skipped"
+
+
+def tests_in(folder: Path) -> int:
+    """Return how many tests the JUnit files in a folder tell of."""
+    counts, _why = _count(folder)
+    return counts.total()
+
+
+def _outcome(name: str, entry: dict[str, object], folder: Path) -> Outcome:
+    counts, why = _count(folder)
+    status = str(entry["result"])
+    if status == "success":
+        # A session without counted tests is one test itself.
+        counts["passed"] += counts.total() == 0
+    elif status == "skipped":
+        counts, why = Counter({"skipped": 1}), Counter()
+    else:
+        # Whatever its files say, nox saw it fail: a crash after the tests, or before them.
+        counts["failed"] += counts["failed"] == 0
+    seconds = entry.get("duration")
+    return Outcome(
+        name=name,
+        status=status,
+        reason=str(entry.get("reason") or ""),
+        seconds=seconds if isinstance(seconds, float) else 0.0,
+        passed=counts["passed"],
+        failed=counts["failed"],
+        skipped=counts["skipped"],
+        why_skipped=why,
+    )
+
+
+def _count(folder: Path) -> tuple[Counter[str], Counter[str]]:
+    counts: Counter[str] = Counter()
+    why: Counter[str] = Counter()
+    for file in sorted(folder.glob("**/*.xml")):
+        for case in ET.parse(file).iter("testcase"):
+            kind = _kind(case)
+            counts[kind] += 1
+            if kind == "skipped":
+                why[_reason(case)] += 1
+    return counts, why
+
+
+def _kind(case: ET.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    return "passed" if case.find("skipped") is None else "skipped"
+
+
+def _reason(case: ET.Element) -> str:
+    skipped = case.find("skipped")
+    return "" if skipped is None else skipped.get("message", "no reason given")
