@@ -1,0 +1,43 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The DKIM key of a domain and the DNS records that publish it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+SELECTOR = "service"
+KEY_BITS = 2048
+MX_PRIORITY = 10
+
+
+@dataclass(frozen=True)
+class Key:
+    """One RSA key pair, in the forms that are stored."""
+
+    private_pem: str = field(repr=False)
+    public_base64: str
+
+
+def new_key() -> Key:
+    """Make a key pair; takes tens of milliseconds, without holding the interpreter's lock."""
+    private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return Key(pem.decode("ascii"), base64.b64encode(public).decode("ascii"))
+
+
+def record_set(public_base64: str, *, mail_host: str, service_domain: str) -> dict[str, Any]:
+    """Give the records to publish for a domain, in the shape of the DNS endpoint."""
+    return {
+        "mx": [{"host": "@", "value": mail_host, "priority": MX_PRIORITY}],
+        "txt": [
+            {"host": "@", "value": f"v=spf1 include:{service_domain} ~all"},
+            {"host": f"{SELECTOR}._domainkey", "value": f"v=DKIM1; k=rsa; p={public_base64}"},
+        ],
+    }

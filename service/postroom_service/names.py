@@ -1,0 +1,93 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Syntax and normal form of domain names and addresses.
+
+The normal form is lower case with domains as IDNA-2008 A-labels, so that equal names are equal strings.
+Local parts are the ASCII dot-atoms of RFC 5321: quoted strings and SMTPUTF8 are refused.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import idna
+
+MAX_DOMAIN = 253
+MAX_LOCAL = 64
+MAX_ADDRESS = 254
+
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+
+
+class InvalidName(ValueError):
+    """A name that breaks a rule; the message is a sentence that doesn't repeat the name."""
+
+
+def domain(text: str) -> str:
+    """Normalise a fully qualified domain name, or raise `InvalidName`."""
+    if len(text) > MAX_DOMAIN:
+        raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters.")
+    if text.endswith("."):
+        raise InvalidName("A domain name is written without a trailing dot.")
+    labels = [_label(label) for label in _lower(text).split(".")]
+    if len(labels) < 2:
+        raise InvalidName("A domain name has at least two labels, such as example.com.")
+    if labels[-1].isdigit():
+        raise InvalidName("The last label of a domain name is not a number.")
+    name = ".".join(labels)
+    if len(name) > MAX_DOMAIN:
+        raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters as A-labels.")
+    return name
+
+
+def address(text: str) -> str:
+    """Normalise an email address, or raise `InvalidName`."""
+    local, at, host = text.rpartition("@")
+    if not at:
+        raise InvalidName("An address has the form local@domain.")
+    local = local.lower()
+    if len(local) > MAX_LOCAL:
+        raise InvalidName(f"The part of an address before the @ has at most {MAX_LOCAL} characters.")
+    if not _LOCAL.fullmatch(local):
+        raise InvalidName("The part of an address before the @ is made of ASCII letters, digits, signs and inner dots.")
+    name = f"{local}@{domain(host)}"
+    if len(name) > MAX_ADDRESS:
+        raise InvalidName(f"An address has at most {MAX_ADDRESS} characters.")
+    return name
+
+
+def any_name(text: str) -> str | None:
+    """Normalise what a path names, a domain or an address; None if it can be neither."""
+    try:
+        return address(text) if "@" in text else domain(text)
+    except InvalidName:
+        return None
+
+
+def domain_of(address: str) -> str:
+    """Give the domain of an address in normal form."""
+    return address.rpartition("@")[2]
+
+
+def _lower(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
+
+
+def _label(label: str) -> str:
+    if not label.isascii() or label[2:4] == "--":
+        label = _alabel(label)
+    if not _LABEL.fullmatch(label):
+        raise InvalidName("Each label of a domain name is 1 to 63 letters, digits and inner hyphens.")
+    return label
+
+
+def _alabel(label: str) -> str:
+    try:
+        return idna.alabel(label).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        raise InvalidName("A label of the domain name is not valid under IDNA 2008.") from None

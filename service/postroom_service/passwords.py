@@ -1,0 +1,32 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hashing of mailbox secrets with argon2id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from argon2 import PasswordHasher, Type
+
+DEFAULT_COST = "m=19456,t=2,p=1"
+
+
+def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
+    """Make a hasher of a cost written as in the hashes themselves, `m=<KiB>,t=<passes>,p=<lanes>`."""
+    values = _parse(cost)
+    if set(values) != {"m", "t", "p"} or min(values.values()) < 1 or values["m"] < 8 * values["p"]:
+        raise ValueError("the cost of secrets is written m=19456,t=2,p=1, with m at least 8 times p")
+    return PasswordHasher(time_cost=values["t"], memory_cost=values["m"], parallelism=values["p"], type=Type.ID)
+
+
+def hash_all(hasher: PasswordHasher, secrets: Sequence[str]) -> list[str]:
+    """Hash each secret; the work releases the interpreter's lock."""
+    return [hasher.hash(secret) for secret in secrets]
+
+
+def _parse(cost: str) -> dict[str, int]:
+    values: dict[str, int] = {}
+    for part in cost.split(","):
+        name, _, number = part.partition("=")
+        values[name.strip()] = int(number) if number.isdecimal() else 0
+    return values

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every way in which a request can fail, as RFC 9457 problem documents with stable codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Kind(NamedTuple):
+    """What is the same for all problems of one code."""
+
+    status: int
+    title: str
+
+
+KINDS: Mapping[str, Kind] = {
+    "malformed_json": Kind(400, "The body is not well-formed JSON"),
+    "duplicate_key": Kind(400, "A key appears twice in one JSON object"),
+    "too_deep": Kind(400, "The JSON is nested too deeply"),
+    "malformed_request": Kind(400, "The request could not be read"),
+    "token_missing": Kind(401, "A bearer token is required"),
+    "token_invalid": Kind(401, "The bearer token is not valid"),
+    "path_not_found": Kind(404, "There is nothing at this path"),
+    "principal_not_found": Kind(404, "There is no such principal"),
+    "domain_not_found": Kind(404, "There is no such domain"),
+    "method_not_allowed": Kind(405, "The method is not allowed here"),
+    "name_taken": Kind(409, "The name is taken"),
+    "address_taken": Kind(409, "An address is taken"),
+    "body_too_large": Kind(413, "The body is too large"),
+    "unsupported_media_type": Kind(415, "The body must be JSON"),
+    "validation_failed": Kind(422, "The request does not follow the rules"),
+    "secrets_or_members_required": Kind(422, "Neither a mailbox nor a forwarder"),
+    "secrets_and_members": Kind(422, "Both a mailbox and a forwarder"),
+    "name_not_in_emails": Kind(422, "The primary address must stay in emails"),
+    "domain_not_registered": Kind(422, "A domain is not registered"),
+    "domain_not_updatable": Kind(422, "A domain has nothing to update"),
+    "not_a_mailbox": Kind(422, "Only a mailbox has secrets"),
+    "not_a_forwarder": Kind(422, "Only a forwarder has members"),
+    "forwarder_cycle": Kind(422, "The mail would go round in a circle"),
+    "rate_limited": Kind(429, "Too many requests"),
+    "internal_error": Kind(500, "The service failed"),
+    "fault_injected": Kind(503, "A fault was injected"),
+    "store_unavailable": Kind(503, "The database is not available"),
+}
+
+
+class FieldError(NamedTuple):
+    """One field in error: an RFC 6901 pointer into the body (or a parameter's name) and a sentence."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Exception):
+    """A request that can't be answered as asked; it knows the answer to give instead."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+        self.status = status or KINDS[code].status
+
+    def document(self) -> dict[str, Any]:
+        """Give the problem document that goes into the body."""
+        document: dict[str, Any] = {
+            "type": f"urn:postroom:problem:{self.code}",
+            "title": KINDS[self.code].title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+        }
+        if self.errors:
+            document["errors"] = [error._asdict() for error in self.errors]
+        return document
+
+    def response(self) -> Response:
+        """Render the HTTP answer."""
+        body = json.dumps(self.document(), separators=(",", ":"))
+        return Response(body, self.status, self.headers, MEDIA_TYPE)

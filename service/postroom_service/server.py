@@ -1,0 +1,131 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The serving process: socket, ready file, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+GRACE_SECONDS = 30
+
+
+class ServeError(Exception):
+    """The service can't start; the message is a sentence for the one who started it."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where and how to listen."""
+
+    host: str = "127.0.0.1"
+    port: int = 8025
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    ready_file: Path | None = None
+
+
+def serve(app: ASGIApp, listening: Listening, *, expose_transport: bool = False) -> None:
+    """Serve until SIGTERM or SIGINT, finish the requests under way and return."""
+    listener = _bind(listening.host, listening.port)
+    try:
+        config = uvicorn.Config(
+            app,
+            http=_http_protocol(expose_transport),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            ssl_certfile=listening.tls_cert,
+            ssl_keyfile=listening.tls_key,
+        )
+        config.load()
+    except OSError as error:
+        listener.close()
+        raise ServeError(f"the certificate or key can't be used ({error.strerror or error})") from None
+    _Server(config, _announcer(listening, listener)).run(sockets=[listener])
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file for its owner only, whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with mode 0600
+    except OSError as error:
+        raise ServeError(f"{path} can't be written ({error.strerror})") from None
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(name, path)
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn that announces itself and takes SIGTERM and SIGINT as a request to end well."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def main_loop(self) -> None:
+        with self._announce():
+            await super().main_loop()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # Uvicorn's own raises the signal again after a graceful stop, so that the process ends by it.
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _announcer(listening: Listening, listener: socket.socket) -> Callable[[], contextlib.AbstractContextManager[None]]:
+    @contextlib.contextmanager
+    def announce() -> Iterator[None]:
+        path = listening.ready_file
+        if path is None:
+            yield
+            return
+        write_private(path, json.dumps({"url": _url(listening, listener), "pid": os.getpid()}) + "\n")
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+    return announce
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ServeError(f"can't listen on {host} port {port} ({reason})") from None
+
+
+def _url(listening: Listening, listener: socket.socket) -> str:
+    host = f"[{listening.host}]" if ":" in listening.host else listening.host
+    return f"{'https' if listening.tls_cert else 'http'}://{host}:{listener.getsockname()[1]}"
+
+
+def _http_protocol(expose_transport: bool) -> type | str:
+    if not expose_transport:
+        return "h11"
+    from .faults import TransportProtocol
+
+    return TransportProtocol

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The schema. Its constraints carry the invariants: one owner a name, one owner an address, cascades."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+
+SCHEMA_VERSION = 1
+
+metadata = MetaData()
+
+_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only for INTEGER
+
+
+def _id() -> Column[int]:
+    return Column("id", _ID, primary_key=True)
+
+
+def _owner(target: str, **options: bool) -> Column[int]:
+    name = target.partition(".")[0] + "_id"
+    return Column(name, _ID, ForeignKey(target, ondelete="CASCADE"), **options)  # type: ignore[arg-type]
+
+
+schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
+
+tenant = Table("tenant", metadata, _id(), Column("name", Text, nullable=False, unique=True))
+
+token = Table(
+    "token",
+    metadata,
+    _id(),
+    _owner("tenant.id", nullable=False, index=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("label", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+)
+
+principal = Table(
+    "principal",
+    metadata,
+    _id(),
+    _owner("tenant.id", nullable=False),
+    # The domain that a mailbox or forwarder lives on; null for a domain itself.
+    Column("domain_id", _ID, ForeignKey("principal.id", ondelete="CASCADE"), index=True),
+    Column("kind", String(9), CheckConstraint("kind IN ('domain', 'mailbox', 'forwarder')"), nullable=False),
+    Column("name", String(254), nullable=False, unique=True),
+    # Names an incarnation: a mailbox made anew under an old name must never see the old one's mail.
+    Column("uid", String(32), nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    CheckConstraint("(kind = 'domain') = (domain_id IS NULL)", name="domain_has_no_domain"),
+    Index("principal_by_tenant", "tenant_id", "kind"),
+)
+
+address = Table(
+    "address",
+    metadata,
+    Column("address", String(254), primary_key=True),
+    _owner("principal.id", nullable=False, index=True),
+    Column("domain_id", _ID, ForeignKey("principal.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("position", Integer, nullable=False),
+)
+
+member = Table(
+    "member",
+    metadata,
+    _owner("principal.id", primary_key=True),
+    Column("address", String(254), primary_key=True),
+    Column("position", Integer, nullable=False),
+)
+
+secret = Table(
+    "secret",
+    metadata,
+    _owner("principal.id", primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("hash", Text, nullable=False),
+)
+
+dkim_key = Table(
+    "dkim_key",
+    metadata,
+    _owner("principal.id", primary_key=True),
+    Column("private_pem", Text, nullable=False),
+    Column("public_base64", Text, nullable=False),
+)

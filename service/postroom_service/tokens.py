@@ -1,0 +1,118 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bearer tokens: random, shown once, kept only as SHA-256, bound to a tenant."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from typing import NamedTuple
+
+from sqlalchemy import Connection, insert, or_, select, update
+
+from . import tables
+from .problems import Problem
+
+PREFIX = "postroom_"
+DAY = 86400
+
+
+class Caller(NamedTuple):
+    """The tenant on whose behalf a request is made."""
+
+    tenant_id: int
+    tenant: str
+
+
+class TokenRow(NamedTuple):
+    """What may be shown of a token."""
+
+    id: int
+    tenant: str
+    label: str
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+
+    def state(self, now: float) -> str:
+        """Tell whether the token still opens anything."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
+def ensure_tenant(connection: Connection, name: str) -> int:
+    """Give the number of the tenant of that name, made if missing."""
+    found: int | None = connection.scalar(select(tables.tenant.c.id).where(tables.tenant.c.name == name))
+    if found is not None:
+        return found
+    made = connection.execute(insert(tables.tenant).values(name=name)).inserted_primary_key
+    return int(made[0])
+
+
+def create(connection: Connection, tenant: str, *, label: str = "", expires_days: float | None = None) -> str:
+    """Make a token for a tenant and give its text, which is not kept anywhere."""
+    text = PREFIX + secrets.token_urlsafe(32)
+    now = int(time.time())
+    row = {
+        "tenant_id": ensure_tenant(connection, tenant),
+        "hash": _digest(text),
+        "label": label,
+        "created_at": now,
+        "expires_at": None if expires_days is None else now + int(expires_days * DAY),
+    }
+    connection.execute(insert(tables.token).values(row))
+    return text
+
+
+def listing(connection: Connection) -> list[TokenRow]:
+    """List all tokens, oldest first."""
+    token, tenant = tables.token.c, tables.tenant.c
+    query = select(
+        token.id, tenant.name, token.label, token.created_at, token.expires_at, token.revoked_at
+    ).join_from(tables.token, tables.tenant)
+    return [TokenRow._make(row) for row in connection.execute(query.order_by(token.id))]
+
+
+def revoke(connection: Connection, number: int) -> bool:
+    """End a token's life; False if there is no token of that number. Revoking twice keeps the first time."""
+    token = tables.token.c
+    if connection.scalar(select(token.id).where(token.id == number)) is None:
+        return False
+    revoked = update(tables.token).where(token.id == number, token.revoked_at.is_(None))
+    connection.execute(revoked.values(revoked_at=int(time.time())))
+    return True
+
+
+def authenticate(connection: Connection, headers: list[str]) -> Caller:
+    """Find the caller by the request's Authorization headers, or raise a 401 problem."""
+    text = _bearer(headers)
+    token, tenant = tables.token.c, tables.tenant.c
+    query = (
+        select(tenant.id, tenant.name)
+        .join_from(tables.token, tables.tenant)
+        .where(token.hash == _digest(text), token.revoked_at.is_(None))
+        .where(or_(token.expires_at.is_(None), token.expires_at > time.time()))
+    )
+    row = connection.execute(query).first()
+    if row is None:
+        challenge = {"WWW-Authenticate": 'Bearer realm="postroom", error="invalid_token"'}
+        raise Problem("token_invalid", "The token is unknown, expired or revoked.", headers=challenge)
+    return Caller._make(row)
+
+
+def _bearer(headers: list[str]) -> str:
+    if len(headers) == 1:
+        scheme, _, text = headers[0].partition(" ")
+        if scheme.lower() == "bearer" and text.strip():
+            return text.strip()
+    raise Problem(
+        "token_missing",
+        "Send one header of the form Authorization: Bearer <ACCESS_TOKEN>.",
+        headers={"WWW-Authenticate": 'Bearer realm="postroom"'},
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The reference service as a process of its own, for tests, the demo and the benchmark.
+
+    with running_service(directory) as service:
+        call(service.url, service.token)
+
+Uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+SERVICE_PATH = Path(__file__).resolve().parents[2] / "service"
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+CHEAP_SECRETS = "m=8,t=1,p=1"
+
+
+class ServiceError(RuntimeError):
+    """The service did not start, or did not end, as it should; the message holds the tail of its log."""
+
+
+class RunningService:
+    """One service process."""
+
+    def __init__(self, directory: Path, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.log_path = directory / "service.log"
+        self.database = environment["POSTROOM_SERVICE_DATABASE"]
+        self._ready_file = directory / "ready.json"
+        self._token_file = directory / "token"
+        self._environment = dict(environment)
+        self._ready_file.unlink(missing_ok=True)
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
+            )
+        self.url = self._wait()
+        self.token = self._token_file.read_text(encoding="utf-8").strip()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self.process.pid
+
+    def new_token(self, tenant: str, *arguments: str) -> str:
+        """Make a token, for another tenant too. Not for a memory database, which only its process sees."""
+        return self.command("token", "create", "--tenant", tenant, *arguments).strip()
+
+    def command(self, *arguments: str) -> str:
+        """Run another command of the service over the same database and give what it prints."""
+        command = [sys.executable, "-m", "postroom_service", *arguments]
+        result = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise ServiceError(f"{arguments[0]} exited with {result.returncode}: {result.stderr.strip()}")
+        return result.stdout
+
+    def stop(self) -> int:
+        """End the process gracefully, or else by force, and give its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def kill(self) -> None:
+        """End the process with no chance to say goodbye."""
+        self.process.kill()
+        self.process.wait()
+
+    def log_tail(self) -> str:
+        """Give the last lines of the log."""
+        return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])
+
+    def _wait(self) -> str:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._ready_file.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise ServiceError(f"the service did not start:\n{self.log_tail()}")
+            time.sleep(0.02)
+        ready: dict[str, str] = json.loads(self._ready_file.read_text(encoding="utf-8"))
+        return ready["url"]
+
+
+@contextmanager
+def running_service(
+    directory: str | os.PathLike[str],
+    *,
+    faults: str | None = None,
+    database: str | None = None,
+    tenant: str = "tests",
+    secret_cost: str = CHEAP_SECRETS,
+    extra_args: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[RunningService]:
+    """Run the service on a free loopback port, with its files in `directory`, and end it afterwards.
+
+    The database is a file in the directory unless a path, a URL or `memory` is given. A second run over the
+    same directory finds what the first one stored. A process that ended by anything but exit status 0 is an
+    error, except after `kill()`.
+    """
+    place = Path(directory).resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
+    command += ["--ready-file", str(place / "ready.json"), "--bootstrap", tenant, "--token-file", str(place / "token")]
+    command += ["--secret-cost", secret_cost, *(["--faults", faults] if faults else []), *extra_args]
+    service = RunningService(place, command, _environment(database or str(place / "service.sqlite3"), environment))
+    try:
+        yield service
+    finally:
+        status = service.stop()
+    if status not in (0, -signal.SIGKILL):
+        raise ServiceError(f"the service exited with {status}:\n{service.log_tail()}")
+
+
+def _environment(database: str, extra: Mapping[str, str] | None) -> dict[str, str]:
+    paths = [str(SERVICE_PATH), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONUNBUFFERED": "1",
+        "POSTROOM_SERVICE_DATABASE": database,
+        **(extra or {}),
+    }
