@@ -51,8 +51,8 @@ def _given(value: Any) -> Any:
 DomainName = Annotated[str, AfterValidator(_named(names.domain))]
 Address = Annotated[str, AfterValidator(_named(names.address))]
 Addresses = Annotated[list[Address], Field(min_length=1, max_length=MAX_ADDRESSES), AfterValidator(_distinct)]
-Secret = Annotated[str, Field(min_length=1, max_length=MAX_SECRET, repr=False), AfterValidator(_no_nul)]
-Secrets = Annotated[list[Secret], Field(min_length=1, max_length=MAX_SECRETS, repr=False)]
+Secret = Annotated[str, Field(min_length=1, max_length=MAX_SECRET), AfterValidator(_no_nul)]
+Secrets = Annotated[list[Secret], Field(min_length=1, max_length=MAX_SECRETS)]
 
 
 class _Body(BaseModel):

@@ -18,6 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 GRACE_SECONDS = 30
+BACKLOG = 2048
 
 
 class ServeError(Exception):
@@ -111,11 +112,16 @@ def _announcer(listening: Listening, listener: socket.socket) -> Callable[[], co
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio switches Nagle's algorithm off; else each answer may wait 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ServeError(f"can't listen on {host} port {port} ({reason})") from None
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ServeError(f"can't listen on {host} port {port} ({error.strerror or error})") from None
+    return listener
 
 
 def _url(listening: Listening, listener: socket.socket) -> str:
