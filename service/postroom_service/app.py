@@ -42,7 +42,7 @@ KINDS_BY_TYPE: Mapping[str | None, tuple[str, ...]] = {
 
 
 class Service:
-    """What the handlers share. Database work and hashing run in threads, each kind in lanes of its own."""
+    """What the handlers share: database work and hashing, in threads of limited numbers."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database = database
@@ -100,7 +100,9 @@ async def create_principal(service: Service, request: Request) -> Response:
     """POST /api/principal."""
     raw = await bodies.read(request)
 
-    def prepare(caller: tokens.Caller, directory: Directory) -> tuple[tokens.Caller, schemas.NewPrincipal]:
+    def prepare(
+        caller: tokens.Caller, directory: Directory
+    ) -> tuple[tokens.Caller, schemas.NewPrincipal]:
         _no_parameters(request)
         new = schemas.new_principal(bodies.parse(request.headers.get("content-type"), raw))
         directory.check_new(new)  # before the slow work; creating checks again
@@ -109,7 +111,9 @@ async def create_principal(service: Service, request: Request) -> Response:
     caller, new = await service.read(request, prepare)
     create = await _creation(service, new)
     shape = await service.write(caller, create)
-    return _answer(_dump(shape), status=201, headers={"Location": f"/api/principal/{quote(new.name, safe='')}"})
+    return _answer(
+        _dump(shape), status=201, headers={"Location": f"/api/principal/{quote(new.name, safe='')}"}
+    )
 
 
 async def get_principal(service: Service, request: Request) -> Response:
@@ -126,7 +130,9 @@ async def update_principal(service: Service, request: Request) -> Response:
     """PATCH /api/principal/{name}."""
     raw = await bodies.read(request)
 
-    def prepare(caller: tokens.Caller, directory: Directory) -> tuple[tokens.Caller, schemas.Changes]:
+    def prepare(
+        caller: tokens.Caller, directory: Directory
+    ) -> tuple[tokens.Caller, schemas.Changes]:
         _no_parameters(request)
         changes = schemas.changes(bodies.parse(request.headers.get("content-type"), raw))
         directory.check_changes(_name(request), changes)
@@ -134,7 +140,9 @@ async def update_principal(service: Service, request: Request) -> Response:
 
     caller, changes = await service.read(request, prepare)
     hashes = await _hashes(service, changes.secrets or [])
-    shape = await service.write(caller, lambda directory: directory.update(_name(request), changes, hashes))
+    shape = await service.write(
+        caller, lambda directory: directory.update(_name(request), changes, hashes)
+    )
     return _answer(_dump(shape))
 
 
@@ -158,7 +166,11 @@ async def get_dns(service: Service, request: Request) -> Response:
         _no_parameters(request)
         key = directory.public_key(_name(request))
         settings = service.settings
-        return _dump(dkim.record_set(key, mail_host=settings.mail_host, service_domain=settings.service_domain))
+        return _dump(
+            dkim.record_set(
+                key, mail_host=settings.mail_host, service_domain=settings.service_domain
+            )
+        )
 
     return _answer(await service.read(request, work))
 
@@ -176,8 +188,12 @@ async def openapi_document(_service: Service, _request: Request) -> Response:
 
 ROUTES: Mapping[str, Mapping[str, Handler]] = {
     "/api/principal": {"GET": list_principals, "POST": create_principal},
-    "/api/principal/{name:path}": {"GET": get_principal, "PATCH": update_principal, "DELETE": delete_principal},
-    "/api/dns/{name:path}": {"GET": get_dns},
+    "/api/principal/{name:path}": {
+        "GET": get_principal,
+        "PATCH": update_principal,
+        "DELETE": delete_principal,
+    },
+    "/api/dns/{domain:path}": {"GET": get_dns},
     "/healthz": {"GET": health},
     "/openapi.json": {"GET": openapi_document},
 }
@@ -212,7 +228,9 @@ class _Endpoint:
         await response(scope, receive, send)
 
 
-async def _creation(service: Service, new: schemas.NewPrincipal) -> Callable[[Directory], dict[str, Any]]:
+async def _creation(
+    service: Service, new: schemas.NewPrincipal
+) -> Callable[[Directory], dict[str, Any]]:
     """Do the slow part of a creation and give the rest, which runs in the transaction."""
     if isinstance(new, schemas.NewDomain):
         key = await service.compute(dkim.new_key)
@@ -230,7 +248,8 @@ async def _hashes(service: Service, secrets: list[str]) -> list[str]:
 
 
 def _name(request: Request) -> str | None:
-    return names.any_name(request.path_params["name"])
+    (name,) = request.path_params.values()
+    return names.any_name(name)
 
 
 def _type_wanted(request: Request) -> Callable[[], str | None]:
@@ -251,21 +270,30 @@ def _no_parameters(request: Request, besides: str | None = None) -> None:
     """Refuse unknown query parameters: a misspelt filter would otherwise answer with everything."""
     unknown = sorted(set(request.query_params) - {besides})
     if unknown:
-        errors = [FieldError(f"?{name[:64]}", "There is no such query parameter here.") for name in unknown[:20]]
-        raise Problem("validation_failed", "The request has an unknown query parameter.", errors=errors)
+        errors = [
+            FieldError(f"?{name[:64]}", "There is no such query parameter here.")
+            for name in unknown[:20]
+        ]
+        raise Problem(
+            "validation_failed", "The request has an unknown query parameter.", errors=errors
+        )
 
 
 def _dump(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def _answer(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _answer(
+    body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     return Response(body, status, headers, "application/json")
 
 
 async def _problem(_request: Request, error: Exception) -> Response:
     if not isinstance(error, Problem):
-        error = Problem("internal_error", "The service failed; its log tells more under this request's id.")
+        error = Problem(
+            "internal_error", "The service failed; its log tells more under this request's id."
+        )
     return error.response()
 
 

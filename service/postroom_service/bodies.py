@@ -30,13 +30,17 @@ async def read(request: Request) -> bytes:
 
 
 def parse(content_type: str | None, body: bytes) -> Any:
-    """Decode JSON, refusing another media type, doubled keys, deep nesting and what only Python reads."""
+    """Decode JSON, refusing other media types, doubled keys, deep nesting and NaN."""
     if not _is_json(content_type):
         raise Problem(
-            "unsupported_media_type", "Send Content-Type: application/json.", headers={"Accept": "application/json"}
+            "unsupported_media_type",
+            "Send Content-Type: application/json.",
+            headers={"Accept": "application/json"},
         )
     try:
-        value = json.loads(body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant)
+        value = json.loads(
+            body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant
+        )
     except RecursionError:
         _too_deep()
     except ValueError:

@@ -13,7 +13,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, insert, make_url, select, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -45,7 +56,11 @@ class Database:
         self._turn = threading.Lock() if memory else contextlib.nullcontext()
         engine = _sqlite_engine(url, memory=memory) if self.is_sqlite else _postgresql_engine(url)
         self._engine = engine
-        self._reader = engine if self.is_sqlite else engine.execution_options(isolation_level="REPEATABLE READ")
+        self._reader = (
+            engine
+            if self.is_sqlite
+            else engine.execution_options(isolation_level="REPEATABLE READ")
+        )
         self._writer = engine.execution_options(immediate=True)
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -56,8 +71,8 @@ class Database:
     def write(self, work: Callable[[Connection], T], *, tenant_id: int | None = None) -> T:
         """Run `work` and commit; `work` may run again if PostgreSQL asks for it.
 
-        Writes of one tenant take turns, which is what makes the rules between its objects hold. Between
-        tenants the unique constraints do.
+        Writes of one tenant take turns, which is what makes the rules between its objects hold.
+        Between tenants the unique constraints do.
         """
         for attempt in range(ATTEMPTS):
             try:
@@ -65,13 +80,16 @@ class Database:
                     self._lock(connection, tenant_id)
                     return work(connection)
             except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) not in _RETRYABLE or attempt == ATTEMPTS - 1:
+                if (
+                    getattr(error.orig, "sqlstate", None) not in _RETRYABLE
+                    or attempt == ATTEMPTS - 1
+                ):
                     raise
-            time.sleep(random.uniform(0, 0.01 * 2**attempt))
+            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 only spreads the tries
         raise AssertionError("unreachable")
 
     def prepare(self) -> None:
-        """Create the schema in an empty database, or check that it is the one this program knows."""
+        """Create the schema in an empty database, or check that it is the one known here."""
         try:
             self.write(self._prepare)
         except (SQLAlchemyError, OSError) as error:
@@ -94,7 +112,9 @@ class Database:
             connection.execute(insert(tables.schema_version).values(version=tables.SCHEMA_VERSION))
         found = connection.scalar(select(tables.schema_version.c.version))
         if found != tables.SCHEMA_VERSION:
-            raise DatabaseError(f"the database has schema {found}, this program knows {tables.SCHEMA_VERSION}")
+            raise DatabaseError(
+                f"the database has schema {found}, this program knows {tables.SCHEMA_VERSION}"
+            )
 
 
 def has_password(where: str) -> bool:
@@ -110,7 +130,9 @@ def _url(where: str) -> URL:
     try:
         url = make_url(where)
     except (ArgumentError, ValueError):
-        raise DatabaseError("the database is a file, a URL such as postgresql://host/name, or memory") from None
+        raise DatabaseError(
+            "the database is a file, a URL such as postgresql://host/name, or memory"
+        ) from None
     if url.drivername in ("postgres", "postgresql"):
         return url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() in ("sqlite", "postgresql"):
@@ -121,7 +143,9 @@ def _url(where: str) -> URL:
 def _sqlite_engine(url: URL, *, memory: bool) -> Engine:
     if memory:
         arguments = {"check_same_thread": False}
-        engine = create_engine(url, poolclass=StaticPool, connect_args=arguments, hide_parameters=True)
+        engine = create_engine(
+            url, poolclass=StaticPool, connect_args=arguments, hide_parameters=True
+        )
     else:
         _private_file(str(url.database))
         engine = create_engine(url, pool_size=POOL_SIZE, max_overflow=0, hide_parameters=True)
@@ -131,15 +155,17 @@ def _sqlite_engine(url: URL, *, memory: bool) -> Engine:
 
 
 def _postgresql_engine(url: URL) -> Engine:
-    return create_engine(url, pool_size=POOL_SIZE, max_overflow=0, pool_pre_ping=True, hide_parameters=True)
+    return create_engine(
+        url, pool_size=POOL_SIZE, max_overflow=0, pool_pre_ping=True, hide_parameters=True
+    )
 
 
 def _private_file(path: str) -> None:
     """Make the file readable by its owner only; SQLite gives -wal and -shm the same mode."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        if os.stat(path).st_mode & 0o077:
-            os.chmod(path, 0o600)
+        if Path(path).stat().st_mode & 0o077:
+            Path(path).chmod(0o600)
     except OSError as error:
         raise DatabaseError(f"the database file {path} can't be used ({error.strerror})") from None
 
@@ -157,7 +183,7 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A write takes its lock first: a snapshot that grows into a write later fails if another came between.
+    # A write takes its lock first: a snapshot that turns into a write fails after another.
     immediate = connection.get_execution_options().get("immediate")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 

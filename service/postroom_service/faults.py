@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults for drills: an ASGI layer around the application, which knows nothing of it.
 
-At most one fault befalls a request. Which one is drawn from the seed, request by request, so that the same
-requests in the same order meet the same faults. Only paths under `/api/` are touched.
+At most one fault befalls a request. Which one is drawn from the seed, request by request, so that
+the same requests in the same order meet the same faults. Only paths under `/api/` are touched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from email.utils import formatdate
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .logs import record
 from .problems import Problem
@@ -55,9 +54,11 @@ def parse_plan(spec: str) -> Plan:
     for item in filter(None, (part.strip() for part in spec.split(","))):
         key, equals, text = item.partition("=")
         if not equals or key not in _READERS:
-            raise FaultError(f"--faults: {item!r} is not one of {', '.join(sorted(_READERS))} with =VALUE")
+            raise FaultError(
+                f"--faults: {item!r} is not one of {', '.join(sorted(_READERS))} with =VALUE"
+            )
         (chances if key in KINDS else options)[_FIELDS.get(key, key)] = _read(key, text)
-    if sum(chances.values()) > 1:
+    if sum(chances.values()) > 1 + 1e-9:
         raise FaultError("--faults: the chances add up to more than 1")
     return Plan(chances=chances, **options)
 
@@ -68,7 +69,7 @@ class Faults:
     def __init__(self, app: ASGIApp, plan: Plan) -> None:
         self._app = app
         self._plan = plan
-        self._random = random.Random(plan.seed)
+        self._random = random.Random(plan.seed)  # noqa: S311 a drill is to be repeatable
         self._left = plan.limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,8 +91,12 @@ class Faults:
         return not self._plan.methods or scope["method"] in self._plan.methods
 
     def _draw(self) -> tuple[str | None, float, float]:
-        """Draw the fault, the delay and a number for further choices; always three draws a request."""
-        throw, wait, spin = self._random.random(), self._random.uniform(*self._plan.latency), self._random.random()
+        """Draw the fault, the delay and a number for further choices: three draws a request."""
+        throw, wait, spin = (
+            self._random.random(),
+            self._random.uniform(*self._plan.latency),
+            self._random.random(),
+        )
         if self._left == 0:
             return None, wait, spin
         for kind, chance in self._plan.chances.items():
@@ -101,15 +106,6 @@ class Faults:
                     self._left -= 1
                 return kind, wait, spin
         return None, wait, spin
-
-
-class TransportProtocol(H11Protocol):
-    """Uvicorn's HTTP protocol that lets the ASGI layer reach the connection, so as to break it."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Put the transport where the requests of this connection find it."""
-        super().connection_made(transport)
-        self.app_state = {**self.app_state, "transport": transport}
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ class _Case:
         await problem.response()(self.scope, self.receive, self.send)
 
     async def gone(self) -> None:
-        """Wait until the server knows that the connection has ended, so that it adds nothing of its own."""
+        """Wait until the server knows that the connection has ended, so that it adds nothing."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
@@ -176,7 +172,9 @@ async def _truncate(case: _Case) -> None:
     start, *rest = await case.run_unseen()
     body = b"".join(message.get("body", b"") for message in rest)
     await case.send(start)
-    await case.send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+    await case.send(
+        {"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True}
+    )
     _transport(case).close()
     await case.gone()
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Structured logs: one line a request, which never holds a body, a header or a name from the path."""
+"""Structured logs: one line a request, with no body, no header and no name from the path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def record(scope: Scope) -> dict[str, Any]:
 
 
 class RequestLog:
-    """The outermost ASGI layer: numbers requests, writes their lines and keeps failures off the server's log."""
+    """The outermost ASGI layer: numbers requests and writes a line about each and its failure."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, noting)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 the application has answered 500
             _log_failure(number, error)
         finally:
             _log_request(scope, number, (time.perf_counter() - begin) * 1000)
@@ -68,7 +68,9 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Render a record."""
-        return json.dumps({"time": _time(record), "level": record.levelname.lower(), **_fields(record)})
+        return json.dumps(
+            {"time": _time(record), "level": record.levelname.lower(), **_fields(record)}
+        )
 
 
 class TextFormatter(logging.Formatter):
@@ -99,9 +101,17 @@ def _log_request(scope: Scope, number: str, milliseconds: float) -> None:
 
 
 def _log_failure(number: str, error: Exception) -> None:
-    """Tell where the code failed, not with which values: messages of exceptions can quote a request."""
-    where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
-    fields = {"event": "failure", "request_id": number, "exception": type(error).__name__, "where": where[-8:]}
+    """Tell where the code failed, not with which values: an exception's text may quote them."""
+    where = [
+        f"{frame.filename}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
+    fields = {
+        "event": "failure",
+        "request_id": number,
+        "exception": type(error).__name__,
+        "where": where[-8:],
+    }
     errors.error("failure", extra={"fields": fields})
 
 

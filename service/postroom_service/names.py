@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Syntax and normal form of domain names and addresses.
 
-The normal form is lower case with domains as IDNA-2008 A-labels, so that equal names are equal strings.
+The normal form is lower case with domains as IDNA-2008 A-labels: equal names are equal strings.
 Local parts are the ASCII dot-atoms of RFC 5321: quoted strings and SMTPUTF8 are refused.
 """
 
@@ -50,9 +50,13 @@ def address(text: str) -> str:
         raise InvalidName("An address has the form local@domain.")
     local = local.lower()
     if len(local) > MAX_LOCAL:
-        raise InvalidName(f"The part of an address before the @ has at most {MAX_LOCAL} characters.")
+        raise InvalidName(
+            f"The part of an address before the @ has at most {MAX_LOCAL} characters."
+        )
     if not _LOCAL.fullmatch(local):
-        raise InvalidName("The part of an address before the @ is made of ASCII letters, digits, signs and inner dots.")
+        raise InvalidName(
+            "The part of an address before the @ is ASCII letters, digits, signs and inner dots."
+        )
     name = f"{local}@{domain(host)}"
     if len(name) > MAX_ADDRESS:
         raise InvalidName(f"An address has at most {MAX_ADDRESS} characters.")
@@ -82,7 +86,9 @@ def _label(label: str) -> str:
     if not label.isascii() or label[2:4] == "--":
         label = _alabel(label)
     if not _LABEL.fullmatch(label):
-        raise InvalidName("Each label of a domain name is 1 to 63 letters, digits and inner hyphens.")
+        raise InvalidName(
+            "Each label of a domain name is 1 to 63 letters, digits and inner hyphens."
+        )
     return label
 
 

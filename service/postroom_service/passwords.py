@@ -12,11 +12,15 @@ DEFAULT_COST = "m=19456,t=2,p=1"
 
 
 def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
-    """Make a hasher of a cost written as in the hashes themselves, `m=<KiB>,t=<passes>,p=<lanes>`."""
+    """Make a hasher of a cost written as in the hashes, `m=<KiB>,t=<passes>,p=<lanes>`."""
     values = _parse(cost)
     if set(values) != {"m", "t", "p"} or min(values.values()) < 1 or values["m"] < 8 * values["p"]:
-        raise ValueError("the cost of secrets is written m=19456,t=2,p=1, with m at least 8 times p")
-    return PasswordHasher(time_cost=values["t"], memory_cost=values["m"], parallelism=values["p"], type=Type.ID)
+        raise ValueError(
+            "the cost of secrets is written m=19456,t=2,p=1, with m at least 8 times p"
+        )
+    return PasswordHasher(
+        time_cost=values["t"], memory_cost=values["m"], parallelism=values["p"], type=Type.ID
+    )
 
 
 def hash_all(hasher: PasswordHasher, secrets: Sequence[str]) -> list[str]:

@@ -25,8 +25,16 @@ Shape = dict[str, Any]
 _FIND = select(_principal.id, _principal.kind, _principal.name).where(
     _principal.tenant_id == bindparam("tenant"), _principal.name == bindparam("name")
 )
-_EMAILS_OF = select(_address.address).where(_address.principal_id == bindparam("id")).order_by(_address.position)
-_MEMBERS_OF = select(_member.address).where(_member.principal_id == bindparam("id")).order_by(_member.position)
+_EMAILS_OF = (
+    select(_address.address)
+    .where(_address.principal_id == bindparam("id"))
+    .order_by(_address.position)
+)
+_MEMBERS_OF = (
+    select(_member.address)
+    .where(_member.principal_id == bindparam("id"))
+    .order_by(_member.position)
+)
 
 
 class Row(NamedTuple):
@@ -47,8 +55,11 @@ class Directory:
     # Reading
 
     def find(self, name: str | None) -> Row:
-        """Find a principal by name, or raise the 404 problem; other tenants' are as absent as any."""
-        row = name and self._connection.execute(_FIND, {"tenant": self._tenant_id, "name": name}).first()
+        """Find a principal by name, or raise the 404 problem, also for what other tenants have."""
+        row = (
+            name
+            and self._connection.execute(_FIND, {"tenant": self._tenant_id, "name": name}).first()
+        )
         if not row:
             raise Problem("principal_not_found", "This account has no principal of that name.")
         return Row._make(row)
@@ -61,13 +72,17 @@ class Directory:
         """Give all principals of some kinds, oldest first, with a fixed number of queries."""
         chosen = [_principal.tenant_id == self._tenant_id, _principal.kind.in_(kinds)]
         rows = self._connection.execute(
-            select(_principal.id, _principal.kind, _principal.name).where(*chosen).order_by(_principal.id)
+            select(_principal.id, _principal.kind, _principal.name)
+            .where(*chosen)
+            .order_by(_principal.id)
         ).all()
         if kinds == ("domain",):
             return [_shape(kind, name, [], []) for _, kind, name in rows]
         emails = self._lists(tables.address, chosen)
         members = self._lists(tables.member, chosen)
-        return [_shape(kind, name, emails.get(id, []), members.get(id, [])) for id, kind, name in rows]
+        return [
+            _shape(kind, name, emails.get(id, []), members.get(id, [])) for id, kind, name in rows
+        ]
 
     def public_key(self, domain: str | None) -> str:
         """Give the public half of a domain's DKIM key, or raise the 404 problem."""
@@ -119,7 +134,11 @@ class Directory:
         except IntegrityError:  # another tenant's transaction was first
             rules.name_free(new.name, taken=True)
             raise
-        values = {"principal_id": id, "private_pem": key.private_pem, "public_base64": key.public_base64}
+        values = {
+            "principal_id": id,
+            "private_pem": key.private_pem,
+            "public_base64": key.public_base64,
+        }
         self._connection.execute(insert(tables.dkim_key).values(values))
         return _shape("domain", new.name, [], [])
 
@@ -146,14 +165,16 @@ class Directory:
             self._connection.execute(delete(tables.member).where(_member.principal_id == row.id))
             self._put_members(row.id, changes.members)
         if changes.secrets is not None:
-            self._connection.execute(delete(tables.secret).where(tables.secret.c.principal_id == row.id))
+            self._connection.execute(
+                delete(tables.secret).where(tables.secret.c.principal_id == row.id)
+            )
             self._put_secrets(row.id, hashes)
         if row.kind == "forwarder":
             self._check_cycle(row.id)
         return self._shape(row)
 
     def delete(self, name: str | None) -> None:
-        """Delete a principal; with a domain goes, by the schema's cascades, all that has an address on it."""
+        """Delete a principal; with a domain goes, by the schema's cascades, every address on it."""
         row = self.find(name)
         self._connection.execute(delete(tables.principal).where(_principal.id == row.id))
 
@@ -180,14 +201,19 @@ class Directory:
         return lists
 
     def _name_exists(self, name: str) -> bool:
-        return self._connection.scalar(select(_principal.id).where(_principal.name == name)) is not None
+        return (
+            self._connection.scalar(select(_principal.id).where(_principal.name == name))
+            is not None
+        )
 
     def _domain_ids(self, addresses: Iterable[str]) -> dict[str, int]:
         wanted = {names.domain_of(address) for address in addresses}
         query = select(_principal.name, _principal.id).where(
-            _principal.tenant_id == self._tenant_id, _principal.kind == "domain", _principal.name.in_(wanted)
+            _principal.tenant_id == self._tenant_id,
+            _principal.kind == "domain",
+            _principal.name.in_(wanted),
         )
-        return {name: id for name, id in self._connection.execute(query)}
+        return dict(self._connection.execute(query).tuples().all())
 
     def _owners(self, addresses: Sequence[str], besides: int | None = None) -> dict[str, str]:
         query = (
@@ -197,7 +223,7 @@ class Directory:
         )
         if besides is not None:
             query = query.where(_principal.id != besides)
-        return {address: name for address, name in self._connection.execute(query)}
+        return dict(self._connection.execute(query).tuples().all())
 
     def _create_individual(self, kind: str, new: NewMailbox | NewForwarder) -> int:
         self.check_new(new)
@@ -215,19 +241,27 @@ class Directory:
             "uid": uuid.uuid4().hex,
             "created_at": int(time.time()),
         }
-        made = self._connection.execute(insert(tables.principal).values(values)).inserted_primary_key
-        return int(made[0])
+        made = insert(tables.principal).values(values).returning(_principal.id)
+        return int(self._connection.execute(made).scalar_one())
 
     def _put_emails(self, id: int, emails: Sequence[str]) -> None:
         domains = self._domain_ids(emails)
         rows = [
-            {"principal_id": id, "address": address, "domain_id": domains[names.domain_of(address)], "position": n}
+            {
+                "principal_id": id,
+                "address": address,
+                "domain_id": domains[names.domain_of(address)],
+                "position": n,
+            }
             for n, address in enumerate(emails)
         ]
         self._connection.execute(insert(tables.address), rows)
 
     def _put_members(self, id: int, members: Sequence[str]) -> None:
-        rows = [{"principal_id": id, "address": member, "position": n} for n, member in enumerate(members)]
+        rows = [
+            {"principal_id": id, "address": member, "position": n}
+            for n, member in enumerate(members)
+        ]
         self._connection.execute(insert(tables.member), rows)
 
     def _put_secrets(self, id: int, hashes: Sequence[str]) -> None:
@@ -235,11 +269,13 @@ class Directory:
         self._connection.execute(insert(tables.secret), rows)
 
     def _check_cycle(self, id: int) -> None:
-        """Refuse a forwarder from whose destinations mail finds back to it, over any number of forwarders.
+        """Refuse a forwarder from whose destinations mail finds back to it, however far.
 
         Only the tenant's own forwarders are followed: to refuse for another's would tell of them.
         """
-        reached = select(_member.address).where(_member.principal_id == id).cte("reached", recursive=True)
+        reached = (
+            select(_member.address).where(_member.principal_id == id).cte("reached", recursive=True)
+        )
         onward = (
             select(_member.address)
             .join_from(reached, tables.address, _address.address == reached.c.address)
@@ -248,8 +284,12 @@ class Directory:
             .where(_principal.tenant_id == self._tenant_id)
         )
         reached = reached.union(onward)
-        back = select(_address.address).join_from(reached, tables.address, _address.address == reached.c.address)
-        address: str | None = self._connection.scalar(back.where(_address.principal_id == id).limit(1))
+        back = select(_address.address).join_from(
+            reached, tables.address, _address.address == reached.c.address
+        )
+        address: str | None = self._connection.scalar(
+            back.where(_address.principal_id == id).limit(1)
+        )
         if address is not None:
             detail = f"Mail would come back to {address} over other forwarders."
             raise Problem("forwarder_cycle", detail, errors=[FieldError("/members", detail)])
@@ -257,7 +297,11 @@ class Directory:
 
 def _shape(kind: str, name: str, emails: Sequence[str], members: Sequence[str]) -> Shape:
     """Give the response shape of a principal, with the fields of its kind and no others."""
-    shape: Shape = {"id": name, "name": name, "type": "domain" if kind == "domain" else "individual"}
+    shape: Shape = {
+        "id": name,
+        "name": name,
+        "type": "domain" if kind == "domain" else "individual",
+    }
     if kind != "domain":
         shape["emails"] = list(emails)
     if kind == "forwarder":

@@ -52,7 +52,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 class FieldError(NamedTuple):
-    """One field in error: an RFC 6901 pointer into the body (or a parameter's name) and a sentence."""
+    """A field in error: an RFC 6901 pointer into the body (or ?parameter) and a sentence."""
 
     pointer: str
     detail: str

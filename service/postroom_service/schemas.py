@@ -1,11 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bodies of requests: their fields, types and lengths. What needs the database is in rules.py."""
+"""The bodies of requests: fields, types and lengths. What needs the database is in rules.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -50,7 +50,9 @@ def _given(value: Any) -> Any:
 
 DomainName = Annotated[str, AfterValidator(_named(names.domain))]
 Address = Annotated[str, AfterValidator(_named(names.address))]
-Addresses = Annotated[list[Address], Field(min_length=1, max_length=MAX_ADDRESSES), AfterValidator(_distinct)]
+Addresses = Annotated[
+    list[Address], Field(min_length=1, max_length=MAX_ADDRESSES), AfterValidator(_distinct)
+]
 Secret = Annotated[str, Field(min_length=1, max_length=MAX_SECRET), AfterValidator(_no_nul)]
 Secrets = Annotated[list[Secret], Field(min_length=1, max_length=MAX_SECRETS)]
 
@@ -103,7 +105,7 @@ def new_principal(body: Any) -> NewPrincipal:
     if kind == "domain":
         return _parse(NewDomain, fields)
     if kind != "individual":
-        _refuse([FieldError("/type", "type is domain or individual.")])
+        raise _refusal([FieldError("/type", "type is domain or individual.")])
     return _parse(_individual(fields), fields)
 
 
@@ -112,7 +114,7 @@ def changes(body: Any) -> Changes:
     return _parse(Changes, _object(body))
 
 
-def _individual(fields: Mapping[str, Any]) -> type[NewMailbox] | type[NewForwarder]:
+def _individual(fields: Mapping[str, Any]) -> type[NewMailbox | NewForwarder]:
     """Tell a mailbox from a forwarder: the one has secrets, the other members."""
     mailbox, forwarder = "secrets" in fields, "members" in fields
     if mailbox and forwarder:
@@ -132,7 +134,7 @@ def _individual(fields: Mapping[str, Any]) -> type[NewMailbox] | type[NewForward
 
 def _object(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
-        _refuse([FieldError("", "The body is a JSON object.")])
+        raise _refusal([FieldError("", "The body is a JSON object.")])
     return body
 
 
@@ -141,12 +143,17 @@ def _parse(model: type[Model], fields: dict[str, Any]) -> Model:
         return model.model_validate(fields)
     except ValidationError as error:
         details = error.errors(include_input=False, include_url=False, include_context=False)
-    _refuse([_field_error(detail) for detail in details[:20]])
+    raise _refusal([_field_error(detail) for detail in details[:20]])
 
 
 def _field_error(detail: ErrorDetails) -> FieldError:
-    message = {"missing": "The field is required.", "extra_forbidden": "There is no such field here."}
-    return FieldError(pointer(detail["loc"]), message.get(detail["type"], detail["msg"].rstrip(".") + "."))
+    message = {
+        "missing": "The field is required.",
+        "extra_forbidden": "There is no such field here.",
+    }
+    return FieldError(
+        pointer(detail["loc"]), message.get(detail["type"], detail["msg"].rstrip(".") + ".")
+    )
 
 
 def pointer(location: tuple[int | str, ...]) -> str:
@@ -154,8 +161,8 @@ def pointer(location: tuple[int | str, ...]) -> str:
     return "".join("/" + str(part)[:64].replace("~", "~0").replace("/", "~1") for part in location)
 
 
-def _refuse(errors: list[FieldError]) -> NoReturn:
+def _refusal(errors: list[FieldError]) -> Problem:
     first = errors[0]
     place = first.pointer.lstrip("/")
     detail = f"{place}: {first.detail}" if place else first.detail
-    raise Problem("validation_failed", detail, errors=errors)
+    return Problem("validation_failed", detail, errors=errors)

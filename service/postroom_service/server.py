@@ -17,7 +17,10 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
+from .protocol import HttpProtocol
+
 GRACE_SECONDS = 30
+KEEP_ALIVE_SECONDS = 65
 BACKLOG = 2048
 
 
@@ -36,19 +39,20 @@ class Listening:
     ready_file: Path | None = None
 
 
-def serve(app: ASGIApp, listening: Listening, *, expose_transport: bool = False) -> None:
+def serve(app: ASGIApp, listening: Listening) -> None:
     """Serve until SIGTERM or SIGINT, finish the requests under way and return."""
     listener = _bind(listening.host, listening.port)
     try:
         config = uvicorn.Config(
             app,
-            http=_http_protocol(expose_transport),
+            http=HttpProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=listening.tls_cert,
             ssl_keyfile=listening.tls_key,
@@ -56,25 +60,33 @@ def serve(app: ASGIApp, listening: Listening, *, expose_transport: bool = False)
         config.load()
     except OSError as error:
         listener.close()
-        raise ServeError(f"the certificate or key can't be used ({error.strerror or error})") from None
+        raise ServeError(
+            f"the certificate or key can't be used ({error.strerror or error})"
+        ) from None
     _Server(config, _announcer(listening, listener)).run(sockets=[listener])
 
 
 def write_private(path: Path, text: str) -> None:
     """Write a file for its owner only, whole or not at all."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with mode 0600
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name}."
+        )  # made with mode 0600
     except OSError as error:
         raise ServeError(f"{path} can't be written ({error.strerror})") from None
-    with open(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
-    os.replace(name, path)
+    Path(name).replace(path)
 
 
 class _Server(uvicorn.Server):
     """Uvicorn that announces itself and takes SIGTERM and SIGINT as a request to end well."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        announce: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
         super().__init__(config)
         self._announce = announce
 
@@ -84,7 +96,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # Uvicorn's own raises the signal again after a graceful stop, so that the process ends by it.
+        # Uvicorn's own raises the signal again after a graceful stop, and the process ends by it.
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:
@@ -94,14 +106,18 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _announcer(listening: Listening, listener: socket.socket) -> Callable[[], contextlib.AbstractContextManager[None]]:
+def _announcer(
+    listening: Listening, listener: socket.socket
+) -> Callable[[], contextlib.AbstractContextManager[None]]:
     @contextlib.contextmanager
     def announce() -> Iterator[None]:
         path = listening.ready_file
         if path is None:
             yield
             return
-        write_private(path, json.dumps({"url": _url(listening, listener), "pid": os.getpid()}) + "\n")
+        write_private(
+            path, json.dumps({"url": _url(listening, listener), "pid": os.getpid()}) + "\n"
+        )
         try:
             yield
         finally:
@@ -112,7 +128,7 @@ def _announcer(listening: Listening, listener: socket.socket) -> Callable[[], co
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio switches Nagle's algorithm off; else each answer may wait 40 ms.
+    # With the protocol named, asyncio switches Nagle's algorithm off; else answers wait 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -120,18 +136,12 @@ def _bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise ServeError(f"can't listen on {host} port {port} ({error.strerror or error})") from None
+        raise ServeError(
+            f"can't listen on {host} port {port} ({error.strerror or error})"
+        ) from None
     return listener
 
 
 def _url(listening: Listening, listener: socket.socket) -> str:
     host = f"[{listening.host}]" if ":" in listening.host else listening.host
     return f"{'https' if listening.tls_cert else 'http'}://{host}:{listener.getsockname()[1]}"
-
-
-def _http_protocol(expose_transport: bool) -> type | str:
-    if not expose_transport:
-        return "h11"
-    from .faults import TransportProtocol
-
-    return TransportProtocol

@@ -1,10 +1,21 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The schema. Its constraints carry the invariants: one owner a name, one owner an address, cascades."""
+"""The schema. Its constraints carry the invariants: one owner a name or address, cascades."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
 SCHEMA_VERSION = 1
 
@@ -22,7 +33,9 @@ def _owner(target: str, **options: bool) -> Column[int]:
     return Column(name, _ID, ForeignKey(target, ondelete="CASCADE"), **options)  # type: ignore[arg-type]
 
 
-schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
+schema_version = Table(
+    "schema_version", metadata, Column("version", Integer, primary_key=True, autoincrement=False)
+)
 
 tenant = Table("tenant", metadata, _id(), Column("name", Text, nullable=False, unique=True))
 
@@ -45,7 +58,12 @@ principal = Table(
     _owner("tenant.id", nullable=False),
     # The domain that a mailbox or forwarder lives on; null for a domain itself.
     Column("domain_id", _ID, ForeignKey("principal.id", ondelete="CASCADE"), index=True),
-    Column("kind", String(9), CheckConstraint("kind IN ('domain', 'mailbox', 'forwarder')"), nullable=False),
+    Column(
+        "kind",
+        String(9),
+        CheckConstraint("kind IN ('domain', 'mailbox', 'forwarder')"),
+        nullable=False,
+    ),
     Column("name", String(254), nullable=False, unique=True),
     # Names an incarnation: a mailbox made anew under an old name must never see the old one's mail.
     Column("uid", String(32), nullable=False, unique=True),
@@ -59,7 +77,9 @@ address = Table(
     metadata,
     Column("address", String(254), primary_key=True),
     _owner("principal.id", nullable=False, index=True),
-    Column("domain_id", _ID, ForeignKey("principal.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column(
+        "domain_id", _ID, ForeignKey("principal.id", ondelete="CASCADE"), nullable=False, index=True
+    ),
     Column("position", Integer, nullable=False),
 )
 

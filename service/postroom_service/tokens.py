@@ -44,14 +44,18 @@ class TokenRow(NamedTuple):
 
 def ensure_tenant(connection: Connection, name: str) -> int:
     """Give the number of the tenant of that name, made if missing."""
-    found: int | None = connection.scalar(select(tables.tenant.c.id).where(tables.tenant.c.name == name))
+    found: int | None = connection.scalar(
+        select(tables.tenant.c.id).where(tables.tenant.c.name == name)
+    )
     if found is not None:
         return found
-    made = connection.execute(insert(tables.tenant).values(name=name)).inserted_primary_key
-    return int(made[0])
+    made = insert(tables.tenant).values(name=name).returning(tables.tenant.c.id)
+    return int(connection.execute(made).scalar_one())
 
 
-def create(connection: Connection, tenant: str, *, label: str = "", expires_days: float | None = None) -> str:
+def create(
+    connection: Connection, tenant: str, *, label: str = "", expires_days: float | None = None
+) -> str:
     """Make a token for a tenant and give its text, which is not kept anywhere."""
     text = PREFIX + secrets.token_urlsafe(32)
     now = int(time.time())
@@ -76,7 +80,7 @@ def listing(connection: Connection) -> list[TokenRow]:
 
 
 def revoke(connection: Connection, number: int) -> bool:
-    """End a token's life; False if there is no token of that number. Revoking twice keeps the first time."""
+    """End a token's life, once and for all; False if there is no token of that number."""
     token = tables.token.c
     if connection.scalar(select(token.id).where(token.id == number)) is None:
         return False
@@ -98,7 +102,9 @@ def authenticate(connection: Connection, headers: list[str]) -> Caller:
     row = connection.execute(query).first()
     if row is None:
         challenge = {"WWW-Authenticate": 'Bearer realm="postroom", error="invalid_token"'}
-        raise Problem("token_invalid", "The token is unknown, expired or revoked.", headers=challenge)
+        raise Problem(
+            "token_invalid", "The token is unknown, expired or revoked.", headers=challenge
+        )
     return Caller._make(row)
 
 

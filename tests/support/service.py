@@ -27,13 +27,15 @@ CHEAP_SECRETS = "m=8,t=1,p=1"
 
 
 class ServiceError(RuntimeError):
-    """The service did not start, or did not end, as it should; the message holds the tail of its log."""
+    """The service did not start or end as it should; the message holds the tail of its log."""
 
 
 class RunningService:
     """One service process."""
 
-    def __init__(self, directory: Path, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, directory: Path, command: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
         self.log_path = directory / "service.log"
         self.database = environment["POSTROOM_SERVICE_DATABASE"]
         self._ready_file = directory / "ready.json"
@@ -53,15 +55,19 @@ class RunningService:
         return self.process.pid
 
     def new_token(self, tenant: str, *arguments: str) -> str:
-        """Make a token, for another tenant too. Not for a memory database, which only its process sees."""
+        """Make a token, for another tenant too; not in a memory database: one process sees it."""
         return self.command("token", "create", "--tenant", tenant, *arguments).strip()
 
     def command(self, *arguments: str) -> str:
         """Run another command of the service over the same database and give what it prints."""
         command = [sys.executable, "-m", "postroom_service", *arguments]
-        result = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            command, env=self._environment, capture_output=True, text=True, check=False
+        )
         if result.returncode:
-            raise ServiceError(f"{arguments[0]} exited with {result.returncode}: {result.stderr.strip()}")
+            raise ServiceError(
+                f"{arguments[0]} exited with {result.returncode}: {result.stderr.strip()}"
+            )
         return result.stdout
 
     def stop(self) -> int:
@@ -81,7 +87,9 @@ class RunningService:
 
     def log_tail(self) -> str:
         """Give the last lines of the log."""
-        return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])
+        return "\n".join(
+            self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+        )
 
     def _wait(self) -> str:
         deadline = time.monotonic() + START_SECONDS
@@ -105,18 +113,32 @@ def running_service(
     extra_args: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[RunningService]:
-    """Run the service on a free loopback port, with its files in `directory`, and end it afterwards.
+    """Run the service on a free loopback port with its files in `directory`; end it afterwards.
 
-    The database is a file in the directory unless a path, a URL or `memory` is given. A second run over the
-    same directory finds what the first one stored. A process that ended by anything but exit status 0 is an
-    error, except after `kill()`.
+    The database is a file in the directory unless a path, a URL or `memory` is given. A second run
+    over the same directory finds what the first one stored. A process that ended by anything but
+    exit status 0 is an error, except after `kill()`.
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
-    command += ["--ready-file", str(place / "ready.json"), "--bootstrap", tenant, "--token-file", str(place / "token")]
-    command += ["--secret-cost", secret_cost, *(["--faults", faults] if faults else []), *extra_args]
-    service = RunningService(place, command, _environment(database or str(place / "service.sqlite3"), environment))
+    command += [
+        "--ready-file",
+        str(place / "ready.json"),
+        "--bootstrap",
+        tenant,
+        "--token-file",
+        str(place / "token"),
+    ]
+    command += [
+        "--secret-cost",
+        secret_cost,
+        *(["--faults", faults] if faults else []),
+        *extra_args,
+    ]
+    service = RunningService(
+        place, command, _environment(database or str(place / "service.sqlite3"), environment)
+    )
     try:
         yield service
     finally:
