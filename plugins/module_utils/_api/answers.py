@@ -1,0 +1,171 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""From an HTTP answer to the call's result, or to the one error that says what happened.
+
+The body is decoded first and classified then, since servers of this family report errors under
+status 200 too. "Not there" is only believed where the answer is JSON (or empty) and speaks of the
+name that was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from . import errors
+from .calls import Call, Unreadable
+from .names import read_name
+
+T = TypeVar("T")
+
+_THROTTLE_WORDS = re.compile(r"rate.?limit|too many|throttl|slow down", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_DETAIL_KEYS = ("detail", "details", "reason", "title", "message", "error")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An HTTP answer, read to its end. Header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def read_answer(call: Call[T], answer: Answer, secrets: Sequence[str] = ()) -> T:
+    """Return what the call answers.
+
+    :param secrets: values besides the call's own that no error may show
+    :raises ServiceError: the answer is a failure, or no answer of this interface
+    """
+    body, text = _decode(answer.body)
+    error = _classify(call, answer, body, text)
+    if error is None:
+        try:
+            return call.read(_unwrap(body))
+        except Unreadable as unreadable:
+            error = (errors.BadAnswer, f"{_OTHER_SERVER} {unreadable}")
+    kind, advice = error
+    hidden = [*call.secrets, *secrets]
+    detail = errors.redact(_detail(body, text), hidden)
+    raise kind(
+        errors.hide(_sentence(call, answer.status, detail, advice), hidden),
+        errors.Failure(kind.__name__, answer.status, call.method, call.path, detail),
+        retry_after=_retry_after(answer.headers),
+    )
+
+
+_OTHER_SERVER = "The answer is not one of this API; check api_url and any proxy before it:"
+
+
+def _decode(body: bytes) -> tuple[Any, str | None]:
+    """Return the JSON value, or the text where the body is not JSON; (None, None) if empty."""
+    if not body.strip():
+        return None, None
+    try:
+        return json.loads(body), None
+    except ValueError:
+        return None, body.decode("utf-8", "replace")
+
+
+def _unwrap(body: Any) -> Any:
+    return body["data"] if isinstance(body, dict) and "data" in body else body
+
+
+def _classify(
+    call: Call[Any], answer: Answer, body: Any, text: str | None
+) -> tuple[type[errors.ServiceError], str] | None:
+    """Return the error's class and the advice that goes with it, or None for a success."""
+    status = answer.status
+    word = body.get("error") if isinstance(body, dict) and "data" not in body else None
+    if 300 <= status < 400:
+        target = answer.headers.get("location", "an address it does not name")
+        return errors.BadAnswer, f"It redirects to {target}; set api_url to the final address."
+    if text is not None and (status < 300 or status == 404):
+        return errors.BadAnswer, f"{_OTHER_SERVER} it is not JSON."
+    if status < 300:
+        return _by_word(call, body, word) if word is not None else None
+    if status == 404:
+        return _by_word(call, body, word if word is not None else "notFound")
+    return _by_status(status, _detail(body, text))
+
+
+def _by_word(call: Call[Any], body: Any, word: Any) -> tuple[type[errors.ServiceError], str]:
+    if word == "fieldAlreadyExists":
+        return errors.AlreadyExists, "The name or one of its addresses is in use."
+    if word == "notFound" and _speaks_of_subject(call, body):
+        return errors.NotFound, "Check the spelling and the token's tenant."
+    return errors.Rejected, "The service will not do this."
+
+
+def _speaks_of_subject(call: Call[Any], body: Any) -> bool:
+    """Tell whether a not-found is about the name in the call's path and nothing else."""
+    if call.subject is None or call.method == "POST":
+        return False
+    item = body.get("item") if isinstance(body, dict) else None
+    return item is None or (isinstance(item, str) and read_name(item) == call.subject)
+
+
+def _by_status(status: int, detail: str) -> tuple[type[errors.ServiceError], str]:
+    if status == 401:
+        return errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."
+    if status == 429 or (status == 403 and _THROTTLE_WORDS.search(detail)):
+        return errors.Throttled, "Try again later, or raise timeout and retries."
+    if status == 403:
+        return errors.Forbidden, "Use an api_token that may do this."
+    if status == 409:
+        return errors.AlreadyExists, "The name or one of its addresses is in use."
+    if status >= 500:
+        return errors.ServerFailed, "Try again; if it stays, ask the service's operator."
+    return errors.Rejected, "The service will not do this."
+
+
+def _detail(body: Any, text: str | None) -> str:
+    """Return what the server says of the failure; of an HTML page only its title."""
+    if text is not None:
+        title = _TITLE.search(text)
+        return title.group(1).strip() if title else text if len(text) < 80 else ""
+    if isinstance(body, dict):
+        parts = [body[key] for key in _DETAIL_KEYS if isinstance(body.get(key), str)]
+        return ": ".join(dict.fromkeys(parts[:2]))
+    return ""
+
+
+def _sentence(call: Call[Any], status: int, detail: str, advice: str) -> str:
+    said = f" ({detail.rstrip('.')})" if detail else ""
+    return f"{describe(call)} was answered with status {status}{said}. {advice}"
+
+
+def describe(call: Call[Any]) -> str:
+    """Return what a call does, in words: ``deleting alice@example.com``."""
+    if call.subject is None:
+        return "listing the tenant"
+    if call.path.startswith("/api/dns/"):
+        return f"reading the DNS records of {call.subject}"
+    verb = {"GET": "reading", "POST": "creating", "PATCH": "changing", "DELETE": "deleting"}
+    return f"{verb[call.method]} {call.subject}"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait that a ``Retry-After`` gives, as seconds or as a date."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isdigit():
+        return float(value)
+    # Imported at use: a module pays for each import, and dates are rare here.
+    from email.utils import parsedate_to_datetime
+
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=timezone.utc)
+    return max(0.0, (when - datetime.now(timezone.utc)).total_seconds())

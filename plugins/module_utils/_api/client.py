@@ -1,0 +1,294 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The client: calls that are carried through, or fail with one true sentence.
+
+It retries what passes, within one deadline for the whole task. After a write whose outcome is not
+known a fresh GET decides what became of it; a create is never repeated blindly. Lists are replaced
+whole by this interface and it has no ETag, so an edit is worked into a fresh copy, and looked at
+again when writers that read before it have had time to write.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import calls, errors
+from .answers import describe, read_answer
+from .calls import Call
+from .models import DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
+from .names import Name
+from .sender import Sender
+
+T = TypeVar("T")
+
+_FIRST_BACKOFF = 0.25
+_LONGEST_BACKOFF = 8.0
+#: An edit is confirmed after this many times the span between its reading and its writing, which
+#: is the span in which another writer may hold an older copy.
+_SETTLE_FACTOR = 4
+_SHORTEST_SETTLE, _LONGEST_SETTLE = 0.1, 2.0
+_MOST_REPAIRS = 12
+
+#: After one of these a write may or may not have taken effect.
+_UNSURE = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
+
+
+class Client:
+    """One task's view of one tenant. Threads may share it.
+
+    :param sender: the connection pool
+    :param timeout: seconds for everything that this client does, counted from now
+    :param retries: how often one call may be repeated
+    :raises InvalidInput: one of the two is out of range
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        *,
+        timeout: float = 30.0,
+        retries: int = 4,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        if timeout <= 0 or retries < 0:
+            raise errors.InvalidInput(
+                f"timeout: {timeout:g} and retries: {retries} can't be used. "
+                "Give a timeout above 0 seconds and retries of 0 or more."
+            )
+        self._sender = sender
+        self._timeout = timeout
+        self._retries = retries
+        self._clock = clock
+        self._sleep = sleep
+        self._rng = rng
+        self._end = clock() + timeout
+
+    def find(self, name: Name) -> Principal | None:
+        """Return a principal, or None where the service positively says there is none."""
+        try:
+            return self._ask(calls.get(name))
+        except errors.NotFound:
+            return None
+
+    def list_principals(self) -> list[Principal]:
+        """Return everything that the tenant holds.
+
+        :raises BadAnswer: the list has holes; what would be returned is not the whole
+        """
+        found: dict[Name, Principal] = {}
+        path: str | None = calls.PRINCIPALS
+        number = 1
+        while path is not None:
+            call = calls.list_page(path)
+            page, linked = self._ask_page(call)
+            before = len(found)
+            found.update((row.name, row) for row in self._whole_rows(page))
+            number += 1
+            path = linked or self._next_by_total(page, len(found), number)
+            if path is not None and len(found) == before:
+                raise _incomplete(call, len(found), page.total)
+        return list(found.values())
+
+    def dns_records(self, domain: Name) -> DnsRecordSet:
+        """Return the DNS records to publish for a registered domain."""
+        return self._ask(calls.dns_records(domain))
+
+    def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
+        """Create a domain, a mailbox or a forwarder, and return it as it is now."""
+        call = calls.create(principal, secrets)
+
+        def settle() -> bool:
+            found = self.find(principal.name)
+            if found is None or found == principal:
+                return found is not None
+            raise errors.AlreadyExists(
+                f"{principal.name} was created differently by someone else meanwhile. Run again.",
+                errors.Failure("AlreadyExists", None, call.method, call.path, ""),
+            )
+
+        return self._carry_out(call, settle) or self._existing(principal.name)
+
+    def delete(self, name: Name) -> None:
+        """Delete a principal. One that is gone already is a success."""
+        call = calls.delete(name)
+        try:
+            self._carry_out(call, lambda: self.find(name) is None)
+        except errors.NotFound:
+            return
+
+    def set_secrets(self, name: Name, secrets: tuple[str, ...]) -> None:
+        """Replace a mailbox's passwords. Repeating this is safe, and nothing can read them back."""
+        self._carry_out(calls.update(name, secrets=secrets), lambda: False)
+
+    def edit(self, name: Name, edit: Edit) -> Individual:
+        """Work an edit into a principal's lists and return the principal when the edit stands.
+
+        :raises LostUpdate: other writers keep undoing it
+        """
+        for attempt in range(_MOST_REPAIRS):
+            started = self._clock()
+            current, wrote = self._write_edit(name, edit)
+            if not wrote:
+                return current
+            self._settle(started, attempt)
+        raise errors.LostUpdate(
+            f"{name}: what was written was replaced {_MOST_REPAIRS} times by another writer. "
+            "Find out what else changes it, stop that, and run again.",
+            errors.Failure("LostUpdate", None, "PATCH", calls.update(name).path, ""),
+        )
+
+    def _write_edit(self, name: Name, edit: Edit) -> tuple[Individual, bool]:
+        """Read, work the edit in, write. Return the principal and whether a write was needed."""
+
+        def stands() -> bool:
+            current = self._editable(name)
+            return edit.applied_to(current) == current
+
+        attempt = 0
+        while True:
+            current = self._editable(name)
+            target = edit.applied_to(current)
+            if target == current:
+                return current, attempt > 0
+            try:
+                reply = self._once(_patch(current, target))
+                return (reply if isinstance(reply, Individual) else target), True
+            except errors.ServiceError as error:
+                if isinstance(error, _UNSURE) and self._took_effect(error, stands):
+                    return target, True
+                self._pause_or_raise(error, attempt)
+            attempt += 1
+
+    def _editable(self, name: Name) -> Individual:
+        current = self._existing(name)
+        if isinstance(current, Individual):
+            return current
+        raise errors.Rejected(
+            f"{name} is a {current.kind} now and has no address list to change. Run again.",
+            errors.Failure("Rejected", None, "GET", calls.get(name).path, ""),
+        )
+
+    def _settle(self, started: float, attempt: int) -> None:
+        span = _SETTLE_FACTOR * (self._clock() - started)
+        pause = min(max(span, _SHORTEST_SETTLE), _LONGEST_SETTLE)
+        # Writers that keep undoing each other must fall out of step.
+        self._sleep(min(pause * (1 + attempt * self._rng()), max(self._left(), 0)))
+
+    def _existing(self, name: Name) -> Principal:
+        return self._ask(calls.get(name))
+
+    def _ask_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
+        return self._persist(lambda: self._once_page(call))
+
+    def _once_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
+        answer = self._sender.send(call, self._attempt_timeout(call))
+        page = read_answer(call, answer, self._sender.secrets)
+        return page, self._sender.next_page(call, answer)
+
+    def _whole_rows(self, page: calls.Page) -> list[Principal]:
+        """Return a page's principals; those that came as bare names are fetched."""
+        fetched = (self.find(name) for name in page.bare_names)
+        return [*page.principals, *(row for row in fetched if row is not None)]
+
+    def _next_by_total(self, page: calls.Page, have: int, number: int) -> str | None:
+        if page.total is None or have >= page.total:
+            return None
+        return f"{calls.PRINCIPALS}?page={number}&limit={max(page.size, 1)}"
+
+    def _ask(self, call: Call[T]) -> T:
+        """Send a call that changes nothing, until it is answered."""
+        return self._persist(lambda: self._once(call))
+
+    def _persist(self, attempt_once: Callable[[], T]) -> T:
+        attempt = 0
+        while True:
+            try:
+                return attempt_once()
+            except errors.ServiceError as error:
+                self._pause_or_raise(error, attempt)
+            attempt += 1
+
+    def _carry_out(self, call: Call[T], settle: Callable[[], bool]) -> T | None:
+        """Send a write until it is answered, or until ``settle`` sees that it took effect.
+
+        :param settle: asks whether a write whose outcome is not known took effect; where it did
+            not, the write may be repeated
+        :return: the answer, None where the service's own was lost
+        """
+        unsure = False
+        attempt = 0
+        while True:
+            try:
+                return self._once(call)
+            except errors.ServiceError as error:
+                unsure = unsure or isinstance(error, _UNSURE)
+                if unsure and isinstance(error, (*_UNSURE, errors.AlreadyExists)):
+                    if self._took_effect(error, settle):
+                        return None
+                self._pause_or_raise(error, attempt)
+            attempt += 1
+
+    def _took_effect(self, error: errors.ServiceError, settle: Callable[[], bool]) -> bool:
+        try:
+            return settle()
+        except errors.AlreadyExists:
+            raise
+        except errors.ServiceError:
+            raise type(error)(
+                f"{error} Whether it took effect is not known, for the service does not answer. "
+                "Run again when it does.",
+                error.failure,
+            ) from None
+
+    def _once(self, call: Call[T]) -> T:
+        answer = self._sender.send(call, self._attempt_timeout(call))
+        return read_answer(call, answer, self._sender.secrets)
+
+    def _left(self) -> float:
+        return self._end - self._clock()
+
+    def _attempt_timeout(self, call: Call[Any]) -> float:
+        """Return half of what is left, so that a write that hangs can still be asked about."""
+        left = self._left()
+        if left <= 0:
+            raise errors.DeadlineExceeded(
+                f"The task's {self._timeout:g} s were used up before {describe(call)}. "
+                "Raise timeout, or find out why the service is slow.",
+                errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
+            )
+        return max(left / 2, min(left, 1.0))
+
+    def _pause_or_raise(self, error: errors.ServiceError, attempt: int) -> None:
+        """Wait before the next attempt; raise ``error`` where there is to be none."""
+        if not error.transient or attempt >= self._retries:
+            raise error
+        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**attempt) * self._rng()
+        pause = max(backoff, error.retry_after or 0.0)
+        if pause >= self._left():
+            raise error
+        self._sleep(pause)
+
+
+def _patch(current: Mailbox | Forwarder, target: Mailbox | Forwarder) -> Call[Principal | None]:
+    """Return the call that turns ``current`` into ``target``, with what differs and no more."""
+    addresses = target.addresses if target.aliases != current.aliases else None
+    members = None
+    if isinstance(target, Forwarder) and isinstance(current, Forwarder):
+        members = target.members if target.members != current.members else None
+    return calls.update(current.name, addresses=addresses, members=members)
+
+
+def _incomplete(call: Call[Any], have: int, total: int | None) -> errors.BadAnswer:
+    said = "goes on without end" if total is None else f"says {total}"
+    return errors.BadAnswer(
+        f"The list of the tenant is incomplete: {have} principals came and the service {said}. "
+        "Nothing is decided on such a list. Run again; if it stays, ask the service's operator.",
+        errors.Failure("BadAnswer", 200, call.method, call.path, f"{have} of {total}"),
+    )

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Converging: look, plan, refuse what does not fit, and carry the plan out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import errors
+from .changes import Change, Plan
+from .client import Client
+from .models import Principal
+from .names import Name
+from .tenant import Glimpse, NeedsWhole, Tenant
+
+
+@dataclass(frozen=True)
+class Converged:
+    """What came of it.
+
+    :param plan: what was changed, or would be
+    :param principal: the one that the plan is about, as it is now, or as it would be
+    :param warnings: problems that were let pass
+    """
+
+    plan: Plan
+    principal: Principal | None
+    warnings: tuple[str, ...] = ()
+
+
+def converge(
+    client: Client, name: Name, make_plan: Callable[[Tenant], Plan], *, dry_run: bool
+) -> Converged:
+    """Make the tenant what the plan wants it to be.
+
+    :param name: the principal that the plan is about
+    :param make_plan: one of the planner's functions, waiting for the tenant
+    :param dry_run: only look and plan; what an earlier step may be about to make is then a
+        warning where it would be an error
+    :raises Refused: the plan has problems; nothing was written
+    """
+    plan, found = look(client, name, make_plan)
+    refusals = [p.text for p in plan.problems if not (dry_run and p.prerequisite)]
+    if refusals:
+        raise errors.Refused(" ".join(refusals))
+    warnings = tuple(problem.text for problem in plan.problems)
+    after = {name: found}
+    if dry_run:
+        after |= {change.subject.name: change.after for change in plan.changes}
+    else:
+        after |= apply(client, plan)
+    return Converged(plan, after[name], warnings)
+
+
+def look(
+    client: Client, name: Name, make_plan: Callable[[Tenant], Plan]
+) -> tuple[Plan, Principal | None]:
+    """Plan with one read where that is enough, else with the whole list.
+
+    :return: the plan, and the principal of that name as it is now
+    """
+    found = client.find(name)
+    try:
+        return make_plan(Glimpse(name, found)), found
+    except NeedsWhole:
+        tenant = Tenant(client.list_principals())
+    if found is not None and tenant.find(name) is None:
+        raise errors.BadAnswer(
+            f"The list of the tenant lacks {name}, which is there when asked for by name. "
+            "Nothing is decided on such a list. Run again; if it stays, ask the operator.",
+            errors.Failure("BadAnswer", 200, "GET", "/api/principal", f"{name} is missing"),
+        )
+    return make_plan(tenant), found
+
+
+def apply(client: Client, plan: Plan) -> dict[Name, Principal | None]:
+    """Carry out a plan's changes in order, and return each changed principal as it is now.
+
+    :raises PostroomError: a change failed; ``done`` on the error tells which stand all the same
+    """
+    after: dict[Name, Principal | None] = {}
+    done: list[Change] = []
+    try:
+        for change in plan.changes:
+            after[change.subject.name] = _carry_out(client, change)
+            done.append(change)
+    except errors.PostroomError as error:
+        standing = _taken_back(client, done) if plan.all_or_nothing else done
+        error.done = [change.as_dict() for change in standing]
+        raise
+    return after
+
+
+def _carry_out(client: Client, change: Change) -> Principal | None:
+    name = change.subject.name
+    if change.action == "create" and change.after is not None:
+        return client.create(change.after, change.secrets)
+    if change.action == "delete":
+        _delete(client, change)
+        return None
+    after = change.after
+    if change.before != change.after:
+        after = client.edit(name, change.edit)
+    if change.secrets:
+        client.set_secrets(name, change.secrets)
+    return after
+
+
+def _delete(client: Client, change: Change) -> None:
+    """Delete what the plan named, after one more look at that very name."""
+    now = client.find(change.subject.name)
+    if now is None:
+        return
+    if now.kind != change.subject.kind:
+        raise errors.Refused(
+            f"{now.name} is a {now.kind} now, where a {change.subject.kind} was to be deleted. "
+            "It was left alone. Run again to plan anew."
+        )
+    client.delete(now.name)
+
+
+def _taken_back(client: Client, done: list[Change]) -> list[Change]:
+    """Take updates back, the last first. Return those that could not be."""
+    standing = []
+    for change in reversed(done):
+        try:
+            client.edit(change.subject.name, change.edit.inverse())
+        except errors.PostroomError:
+            standing.append(change)
+    return standing

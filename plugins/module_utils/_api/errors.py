@@ -1,0 +1,160 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Everything that the client core raises, as one tree.
+
+PostroomError
+  InvalidInput            a declared value is wrong by itself; nothing was sent
+  Refused                 the declared state does not fit the tenant; nothing was written
+  ServiceError            a request failed; carries a Failure
+    Unreachable           no connection was made, so nothing was sent
+      UntrustedCertificate
+    ConnectionBroken      the connection ended or timed out before a whole answer came
+    DeadlineExceeded      the time given for the whole task is used up
+    Unauthorized          401
+    Forbidden             403
+    NotFound              a positive not-found for the name that was asked for
+    AlreadyExists         409, or the wire's own word for it
+    Rejected              another 4xx, or an error body under any status
+    Throttled             429, or a 403 that says so
+    ServerFailed          5xx
+    BadAnswer             HTML, truncated JSON, a redirect, a list with holes
+    LostUpdate            another writer keeps replacing what was written
+
+A message is one or two sentences: what is wrong, where, and what to do. None holds a secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from urllib.parse import quote
+
+_LONGEST_DETAIL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where and how a request failed, fit to be shown: redacted and short."""
+
+    kind: str
+    status: int | None
+    method: str
+    path: str
+    detail: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the failure as plain data, for a module's result."""
+        return asdict(self)
+
+
+class PostroomError(Exception):
+    """Any error that this package raises on purpose."""
+
+    #: What had already been carried out when the error stopped the work, one dict a change.
+    done: Sequence[dict[str, str]] = ()
+
+
+class InvalidInput(PostroomError):
+    """A declared value is wrong by itself. Nothing was sent."""
+
+
+class Refused(PostroomError):
+    """The declared state does not fit what the tenant holds. Nothing was written."""
+
+
+class ServiceError(PostroomError):
+    """A request failed.
+
+    :param message: the sentence for the user
+    :param failure: method, path, status and detail, already redacted
+    :param retry_after: seconds that the service asked to wait for, where it did
+    """
+
+    #: Whether the same request may well succeed a moment later.
+    transient = False
+
+    def __init__(self, message: str, failure: Failure, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.failure = failure
+        self.retry_after = retry_after
+
+
+class Unreachable(ServiceError):
+    """No connection was made, so the service has seen nothing of the request."""
+
+    transient = True
+
+
+class UntrustedCertificate(Unreachable):
+    """The service's certificate could not be verified."""
+
+    transient = False
+
+
+class ConnectionBroken(ServiceError):
+    """The request may have taken effect: no whole answer came back."""
+
+    transient = True
+
+
+class DeadlineExceeded(ServiceError):
+    """The time given for the whole task is used up."""
+
+
+class Unauthorized(ServiceError):
+    """The token was not accepted."""
+
+
+class Forbidden(ServiceError):
+    """The token is accepted but may not do this."""
+
+
+class NotFound(ServiceError):
+    """The service says of the very name that was asked for that it is not there."""
+
+
+class AlreadyExists(ServiceError):
+    """The name or one of the addresses is in use."""
+
+
+class Rejected(ServiceError):
+    """The service understood the request and will not do it."""
+
+
+class Throttled(ServiceError):
+    """The service asks for fewer requests. It did not carry this one out."""
+
+    transient = True
+
+
+class ServerFailed(ServiceError):
+    """The service, or a proxy before it, answered 5xx. 502, 503 and 504 may pass, 500 is a fault."""
+
+    def __init__(self, message: str, failure: Failure, *, retry_after: float | None = None) -> None:
+        super().__init__(message, failure, retry_after=retry_after)
+        self.transient = failure.status in (502, 503, 504)
+
+
+class BadAnswer(ServiceError):
+    """What came back is not an answer of this interface."""
+
+
+class LostUpdate(ServiceError):
+    """Another writer kept replacing what was written."""
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """Return ``text`` without any of ``secrets``, plain, as JSON writes them or in an address."""
+    for secret in filter(None, secrets):
+        for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
+            text = text.replace(form, "********")
+    return text
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Return ``text`` on one line, shortened, without any of ``secrets``."""
+    text = " ".join(hide(text, secrets).split())
+    return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}..."

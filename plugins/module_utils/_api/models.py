@@ -1,0 +1,140 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What a tenant holds: domains, mailboxes, forwarders, and the DNS records of a domain.
+
+The wire calls the first three principals. An ``individual`` with members is a forwarder,
+without them a mailbox.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .names import Name
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A mail domain."""
+
+    name: Name
+    kind: ClassVar[str] = "domain"
+
+    @property
+    def addresses(self) -> frozenset[Name]:
+        """No address delivers to a domain as such."""
+        return frozenset()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a module shows it."""
+        return {"name": str(self.name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """A mailbox and its aliases, the primary address not among them."""
+
+    name: Name
+    aliases: frozenset[Name] = frozenset()
+    kind: ClassVar[str] = "mailbox"
+
+    @property
+    def addresses(self) -> frozenset[Name]:
+        """Every address that delivers here."""
+        return self.aliases | {self.name}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a module shows it."""
+        return {"name": str(self.name), "aliases": spelled(self.aliases)}
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarder:
+    """A forwarder: mail to any of its addresses goes on to every member."""
+
+    name: Name
+    aliases: frozenset[Name] = frozenset()
+    members: frozenset[Name] = frozenset()
+    kind: ClassVar[str] = "forwarder"
+
+    @property
+    def addresses(self) -> frozenset[Name]:
+        """Every address that triggers the forward."""
+        return self.aliases | {self.name}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a module shows it."""
+        return {
+            "name": str(self.name),
+            "aliases": spelled(self.aliases),
+            "members": spelled(self.members),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A principal of a kind that this project does not manage; it still owns its addresses."""
+
+    name: Name
+    kind: str
+    addresses: frozenset[Name] = frozenset()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a module shows it."""
+        return {"name": str(self.name), "kind": self.kind}
+
+
+Individual = Mailbox | Forwarder
+Principal = Domain | Mailbox | Forwarder | Foreign
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What to add to and take out of a principal's lists, whatever else they hold.
+
+    The interface replaces lists whole. An edit says what is meant, so that it can be worked into
+    whatever the list holds at the moment of writing.
+    """
+
+    add_aliases: frozenset[Name] = frozenset()
+    remove_aliases: frozenset[Name] = frozenset()
+    add_members: frozenset[Name] = frozenset()
+    remove_members: frozenset[Name] = frozenset()
+
+    def applied_to(self, current: Individual) -> Individual:
+        """Return ``current`` with the edit worked in; equal to it where nothing is left to do."""
+        aliases = (current.aliases - self.remove_aliases) | self.add_aliases
+        if isinstance(current, Mailbox):
+            return Mailbox(current.name, aliases)
+        members = (current.members - self.remove_members) | self.add_members
+        return Forwarder(current.name, aliases, members)
+
+    def inverse(self) -> Edit:
+        """Return the edit that takes this one back."""
+        return Edit(self.remove_aliases, self.add_aliases, self.remove_members, self.add_members)
+
+
+@dataclass(frozen=True, slots=True)
+class DnsRecord:
+    """One record as the service hands it out; ``host`` is ``@`` or relative to the domain."""
+
+    type: str
+    host: str
+    value: str
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DnsRecordSet:
+    """The records to publish for a domain, in the service's order."""
+
+    domain: Name
+    records: tuple[DnsRecord, ...]
+
+
+def spelled(names: frozenset[Name]) -> list[str]:
+    """Return names for display, in a stable order."""
+    return [str(name) for name in sorted(names)]

@@ -1,0 +1,240 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The sender: one connection pool to one service. The only file that knows httpx.
+
+A ``Sender`` may be shared by threads. It sends what it is given once, follows no redirect (the
+token goes to the configured origin and nowhere else) and reads the answer to its end within the
+time given, however slowly it drips.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import sys
+import time
+import traceback
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import errors
+from .answers import Answer, describe
+from .calls import Call
+
+HTTPX_IMPORT_ERROR: str | None = None
+
+#: An answer that is larger than this is not read on: no tenant's list comes near it.
+_LARGEST_ANSWER = 256 * 1024 * 1024
+
+
+def _import_httpx() -> Any:
+    """Import httpx without its command line, which would pull in click, rich and pygments."""
+    global HTTPX_IMPORT_ERROR
+    hide = "httpx" not in sys.modules and "httpx._main" not in sys.modules
+    if hide:
+        sys.modules["httpx._main"] = None  # type: ignore[assignment]
+    try:
+        import httpx
+    except ImportError:
+        HTTPX_IMPORT_ERROR = traceback.format_exc()
+        raise
+    finally:
+        if hide:
+            del sys.modules["httpx._main"]
+    return httpx
+
+
+class Sender:
+    """Sends calls to one service with one token.
+
+    :param base_url: the service's address, such as ``https://mail.example.com``; a path is kept
+    :param token: the bearer token; it is in no error and in no representation
+    :param verify: verify the service's certificate
+    :param ca_path: a PEM file of the authorities to trust in place of the system's
+    :param connections: how many connections may be open at once
+    :param trust_env: honour ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
+    :raises InvalidInput: the address, the token or the file can't be used
+    :raises ImportError: httpx is not installed
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str,
+        *,
+        verify: bool = True,
+        ca_path: str | None = None,
+        connections: int = 8,
+        trust_env: bool = True,
+    ) -> None:
+        self._base_url = _checked_url(base_url)
+        self._token = _checked_token(token)
+        self._httpx = _import_httpx()
+        is_tls = self._base_url.startswith("https:")
+        limits = self._httpx.Limits(
+            max_connections=connections, max_keepalive_connections=connections
+        )
+        self._http = self._httpx.Client(
+            verify=_tls_context(verify, ca_path) if is_tls else False,
+            limits=limits,
+            trust_env=trust_env,
+            headers={
+                "authorization": f"Bearer {self._token}",
+                "accept": "application/json",
+                "user-agent": "postroom",
+            },
+        )
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that nothing shown may hold."""
+        return (self._token,)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._http.close()
+
+    def send(self, call: Call[Any], timeout: float) -> Answer:
+        """Send a call once and read its answer.
+
+        :param timeout: seconds until the whole answer must be here
+        :raises Unreachable: no connection was made; nothing was sent
+        :raises ConnectionBroken: no whole answer came; the call may have taken effect
+        """
+        body = None if call.body is None else json.dumps(call.body).encode()
+        headers = {} if body is None else {"content-type": "application/json"}
+        end = time.monotonic() + timeout
+        request = self._http.build_request(
+            call.method, self._base_url + call.path, content=body, headers=headers, timeout=timeout
+        )
+        try:
+            response = self._http.send(request, stream=True)
+            try:
+                content = self._read(response, call, end)
+            finally:
+                response.close()
+        except (self._httpx.TransportError, self._httpx.DecodingError) as error:
+            raise self._translated(error, call, timeout) from None
+        names = {key.lower(): value for key, value in response.headers.items()}
+        return Answer(response.status_code, names, content)
+
+    def next_page(self, call: Call[Any], answer: Answer) -> str | None:
+        """Return the path of the page that a ``Link: rel="next"`` names, if there is one.
+
+        :raises BadAnswer: the link leads to another origin, where the token must not go
+        """
+        if "link" not in answer.headers:
+            return None
+        links = self._httpx.Response(200, headers={"link": answer.headers["link"]}).links
+        target = links.get("next", {}).get("url")
+        if target is None:
+            return None
+        here = self._httpx.URL(self._base_url + call.path)
+        url = here.join(target)
+        if (url.scheme, url.host, url.port) != (here.scheme, here.host, here.port):
+            raise errors.BadAnswer(
+                f"The list goes on at another origin, {url.host}, where the token is not sent. "
+                "Set api_url to the address that the service itself uses.",
+                self._failure("BadAnswer", call, f"next page at {url.host}"),
+            )
+        return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
+
+    def _read(self, response: Any, call: Call[Any], end: float) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        for chunk in response.iter_bytes():
+            chunks.append(chunk)
+            size += len(chunk)
+            if time.monotonic() > end or size > _LARGEST_ANSWER:
+                what = "too slowly" if size <= _LARGEST_ANSWER else "without end"
+                raise self._broken(call, f"the answer came {what}")
+        return b"".join(chunks)
+
+    def _translated(self, error: Exception, call: Call[Any], timeout: float) -> Exception:
+        """Return our own error for one of httpx's."""
+        httpx = self._httpx
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+            return self._unreachable(error, call)
+        if isinstance(error, (httpx.ProxyError, httpx.UnsupportedProtocol)):
+            return self._unreachable(error, call)
+        if isinstance(error, httpx.TimeoutException):
+            return self._broken(call, f"no answer came within {timeout:.3g} s")
+        return self._broken(call, self._shown(call, error))
+
+    def _unreachable(self, error: Exception, call: Call[Any]) -> errors.Unreachable:
+        detail = self._shown(call, error)
+        kind: type[errors.Unreachable] = errors.Unreachable
+        advice = "Check api_url, the network and any proxy."
+        if _caused_by(error, ssl.SSLCertVerificationError):
+            kind = errors.UntrustedCertificate
+            advice = "Set ca_path to the file of the authority that signed its certificate."
+        elif _caused_by(error, ssl.SSLError):
+            advice = "Check that api_url is right to begin with https."
+        message = f"{self._base_url} can't be reached for {describe(call)} ({detail}). {advice}"
+        return kind(message, self._failure(kind.__name__, call, detail))
+
+    def _broken(self, call: Call[Any], detail: str) -> errors.ConnectionBroken:
+        message = (
+            f"The connection to {self._base_url} broke while {describe(call)} ({detail}). "
+            "Try again, or raise timeout."
+        )
+        return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
+
+    def _shown(self, call: Call[Any], error: Exception) -> str:
+        text = str(error) or type(error).__name__
+        return errors.redact(text, [*call.secrets, *self.secrets])
+
+    def _failure(self, kind: str, call: Call[Any], detail: str) -> errors.Failure:
+        return errors.Failure(kind, None, call.method, call.path, detail)
+
+
+def _checked_url(text: str) -> str:
+    """Return the base address without a trailing slash."""
+    advice = "Write it with its scheme and host, such as https://mail.example.com."
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise errors.InvalidInput(f"api_url: {text!r} is not a web address. {advice}")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise errors.InvalidInput(
+            f"api_url: the address of {parts.hostname} holds a user, a query or a fragment. {advice}"
+        )
+    return text.rstrip("/")
+
+
+def _checked_token(token: str) -> str:
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        raise errors.InvalidInput(
+            "api_token: it is empty or holds spaces, line breaks or non-ASCII characters. "
+            "Give the token alone, as the service issued it."
+        )
+    return token
+
+
+def _tls_context(verify: bool, ca_path: str | None) -> ssl.SSLContext:
+    """Return a context that trusts the system's authorities, or those of ``ca_path``."""
+    try:
+        context = ssl.create_default_context(cafile=ca_path)
+    except (OSError, ssl.SSLError) as error:
+        reason = getattr(error, "strerror", None) or "it holds no certificate in PEM form"
+        raise errors.InvalidInput(
+            f"ca_path: {ca_path} can't be used ({reason}). Give a readable file of certificates."
+        ) from None
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Tell whether an exception of ``kind`` stands behind ``error``."""
+    while error is not None:
+        if isinstance(error, kind):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,167 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Where AnsibleModule meets the client.
+
+A module is documentation, a function ``ensure(client, params, check_mode) -> Outcome`` and
+``main``, which hands that function to ``run_module``. ``execute`` is the whole task as a function
+of validated parameters; nothing but ``run_module`` reads the process's arguments or exits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
+
+from ._api import sender
+from ._api.changes import as_diff
+from ._api.client import Client
+from ._api.converge import Converged
+from ._api.errors import InvalidInput, PostroomError, ServiceError
+from ._api.names import Name, parse_address
+from ._api.sender import Sender
+
+Params = Mapping[str, Any]
+
+#: The options that every module shares; the doc fragment ``api`` documents them.
+API_OPTIONS: dict[str, Any] = {
+    "api_url": {
+        "type": "str",
+        "required": True,
+        "fallback": (env_fallback, ["POSTROOM_API_URL"]),
+    },
+    "api_token": {
+        "type": "str",
+        "required": True,
+        "no_log": True,
+        "fallback": (env_fallback, ["POSTROOM_API_TOKEN"]),
+    },
+    "validate_certs": {"type": "bool", "default": True},
+    "ca_path": {"type": "path"},
+    "timeout": {"type": "float", "default": 30.0},
+    "retries": {"type": "int", "default": 4},
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a module returns.
+
+    :param values: the module's own return values
+    :param diff: before and after, one pair a change
+    """
+
+    changed: bool = False
+    values: Mapping[str, Any] = field(default_factory=dict)
+    diff: Sequence[Mapping[str, Any]] = ()
+    warnings: Sequence[str] = ()
+
+
+Ensure = Callable[[Client, Params, bool], Outcome]
+
+
+def outcome_of(key: str, converged: Converged) -> Outcome:
+    """Return the outcome of a converged plan, with its principal as the return value ``key``."""
+    plan, principal = converged.plan, converged.principal
+    values = {
+        key: None if principal is None else principal.as_dict(),
+        "changes": [change.as_dict() for change in plan.changes],
+    }
+    return Outcome(bool(plan.changes), values, as_diff(plan), converged.warnings)
+
+
+def connect(params: Params) -> Sender:
+    """Return a sender for the service that a task's options name.
+
+    :raises InvalidInput: one of the options can't be used
+    :raises ImportError: httpx is not installed
+    """
+    return Sender(
+        params["api_url"],
+        params["api_token"],
+        verify=params["validate_certs"],
+        ca_path=params["ca_path"],
+    )
+
+
+def execute(ensure: Ensure, params: Params, *, check_mode: bool, sender: Sender) -> dict[str, Any]:
+    """Run a task and return its result, of success or of failure.
+
+    :param params: the validated options
+    :param sender: the connection to use; its owner closes it
+    :return: what ``exit_json`` or, with ``failed`` in it, ``fail_json`` takes; ``diff`` and
+        ``warnings`` are always in it
+    """
+    try:
+        client = Client(sender, timeout=params["timeout"], retries=params["retries"])
+        outcome = ensure(client, params, check_mode)
+    except PostroomError as error:
+        return failure_of(error)
+    return {
+        "changed": outcome.changed,
+        **outcome.values,
+        "diff": list(outcome.diff),
+        "warnings": list(outcome.warnings),
+    }
+
+
+def failure_of(error: PostroomError) -> dict[str, Any]:
+    """Return the result of a task that an error ended."""
+    failure = error.failure.as_dict() if isinstance(error, ServiceError) else None
+    done = list(error.done)
+    return {
+        "failed": True,
+        "changed": bool(done),
+        "msg": str(error),
+        "failure": failure or {"kind": type(error).__name__},
+        "changes": done,
+    }
+
+
+def run_module(ensure: Ensure, argument_spec: Mapping[str, Any], **rules: Any) -> None:
+    """Read the options, run the task, print its result and exit.
+
+    :param argument_spec: the module's own options; the shared ones are added
+    :param rules: ``required_if`` and the like
+    """
+    spec = {**API_OPTIONS, **argument_spec}
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True, **rules)
+    try:
+        connection = connect(module.params)
+    except PostroomError as error:
+        module.fail_json(**failure_of(error))
+    except ImportError:
+        module.fail_json(msg=missing_required_lib("httpx"), exception=sender.HTTPX_IMPORT_ERROR)
+    result = execute(ensure, module.params, check_mode=module.check_mode, sender=connection)
+    connection.close()
+    if result.get("failed"):
+        module.fail_json(**result)
+    for warning in result.pop("warnings"):
+        module.warn(warning)
+    if not module._diff:
+        del result["diff"]
+    module.exit_json(**result)
+
+
+def addresses(params: Params, option: str) -> frozenset[Name] | None:
+    """Return an option's list of addresses, or None where the list is not given."""
+    values = params[option]
+    return None if values is None else frozenset(parse_address(value, option) for value in values)
+
+
+def passwords(params: Params) -> tuple[str, ...]:
+    """Return the option ``passwords``, or nothing where it is not given.
+
+    :raises InvalidInput: one of them is empty
+    """
+    values = tuple(params["passwords"] or ())
+    if not all(values):
+        raise InvalidInput(
+            f"passwords: entry {values.index('') + 1} of {len(values)} is empty. "
+            "Give each password in full, or leave the entry out."
+        )
+    return values

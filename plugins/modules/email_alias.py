@@ -1,0 +1,185 @@
+#!/usr/bin/python
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: email_alias
+short_description: Add an alias to a mailbox or remove it
+version_added: 0.1.0
+description:
+  - Adds one address to a mailbox as an alias, or removes it. Other aliases are left alone.
+  - The service replaces address lists whole. The module reads the list right before it writes, looks again afterwards, and repairs what a writer at the same time has undone.
+author:
+  - Postroom contributors (@postroom)
+extends_documentation_fragment:
+  - postroom.email.api
+  - postroom.email.api.attributes
+options:
+  address:
+    description: The alias. Its domain is registered in the tenant.
+    type: str
+    required: true
+  mailbox:
+    description: Primary address of the mailbox.
+    type: str
+    required: true
+  state:
+    description:
+      - Whether the mailbox is to have the alias. An alias that some other mailbox has is not
+        touched by V(absent).
+    type: str
+    choices: [present, absent]
+    default: present
+  move:
+    description:
+      - Take the alias from the mailbox or forwarder that has it now. It is given back if the
+        second step fails. Between the two steps mail to it is refused by the service.
+      - Without it the module fails and names the owner. A primary address is never moved.
+    type: bool
+    default: false
+seealso:
+  - module: postroom.email.email_mailbox
+    description: All aliases of a mailbox at once.
+"""
+
+EXAMPLES = r"""
+- name: Let sales@ deliver to Alice
+  postroom.email.email_alias:
+    address: sales@example.com
+    mailbox: alice@example.com
+
+- name: Hand sales@ over to Bob
+  postroom.email.email_alias:
+    address: sales@example.com
+    mailbox: bob@example.com
+    move: true
+
+- name: Remove the alias
+  postroom.email.email_alias:
+    address: sales@example.com
+    mailbox: bob@example.com
+    state: absent
+"""
+
+RETURN = r"""
+mailbox:
+  description: The mailbox as it is after the task, or would be; null when it is absent.
+  returned: success
+  type: dict
+  contains:
+    name:
+      description: Primary address.
+      type: str
+      returned: always
+      sample: alice@example.com
+    aliases:
+      description: Further addresses that deliver to the mailbox.
+      type: list
+      elements: str
+      returned: always
+      sample: [sales@example.com]
+changes:
+  description:
+    - What was changed, or would be in check mode, in order.
+    - After a failure, what had been changed before it and stands.
+  returned: success or failure
+  type: list
+  elements: dict
+  contains:
+    action:
+      description: What was done. One of V(create), V(update) and V(delete).
+      type: str
+      returned: always
+      sample: update
+    kind:
+      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
+      type: str
+      returned: always
+      sample: mailbox
+    name:
+      description: Name of the object.
+      type: str
+      returned: always
+      sample: alice@example.com
+    reason:
+      description: Why it was done.
+      type: str
+      returned: always
+      sample: it lacks the alias sales@example.com
+failure:
+  description: How a request to the service failed, or why none was sent.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
+      type: str
+      returned: always
+      sample: Unauthorized
+    status:
+      description: HTTP status of the answer; null where none came.
+      type: int
+      returned: when a request failed
+      sample: 401
+    method:
+      description: HTTP method of the request.
+      type: str
+      returned: when a request failed
+      sample: GET
+    path:
+      description: Path of the request.
+      type: str
+      returned: when a request failed
+      sample: /api/principal
+    detail:
+      description: What the service said of it, without secrets.
+      type: str
+      returned: when a request failed
+      sample: The token is not known.
+"""
+
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Outcome,
+    Params,
+    outcome_of,
+    run_module,
+)
+
+ARGUMENT_SPEC: dict[str, Any] = {
+    "address": {"type": "str", "required": True},
+    "mailbox": {"type": "str", "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "move": {"type": "bool", "default": False},
+}
+
+
+def ensure_alias(client: Client, params: Params, check_mode: bool) -> Outcome:
+    """Add the alias or remove it."""
+    address = parse_address(params["address"], "address")
+    mailbox = parse_address(params["mailbox"], "mailbox")
+
+    def make_plan(tenant: Tenant) -> plan.Plan:
+        if params["state"] == "present":
+            return plan.plan_alias(tenant, address, mailbox, move=params["move"])
+        return plan.plan_alias_removal(tenant, address, mailbox)
+
+    return outcome_of("mailbox", converge(client, mailbox, make_plan, dry_run=check_mode))
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(ensure_alias, ARGUMENT_SPEC)
+
+
+if __name__ == "__main__":
+    main()

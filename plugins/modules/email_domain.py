@@ -1,0 +1,165 @@
+#!/usr/bin/python
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: email_domain
+short_description: Register a mail domain or delete it
+version_added: 0.1.0
+description:
+  - Registers a domain that you own with the email service, or deletes it there.
+  - B(Deleting a domain can't be undone.) It takes the mailboxes of the domain with all stored mail, its forwarders, and the aliases on it that belong to mailboxes of other domains. The module does so only with O(force=true).
+author:
+  - Postroom contributors (@postroom)
+extends_documentation_fragment:
+  - postroom.email.api
+  - postroom.email.api.attributes
+options:
+  name:
+    description:
+      - Domain name in full, such as V(example.com). Names that are not ASCII may be written as
+        they are read.
+    type: str
+    required: true
+  state:
+    description: Whether the domain is to be registered.
+    type: str
+    choices: [present, absent]
+    default: present
+  force:
+    description:
+      - With O(state=absent), delete a domain that still holds something, and all that it holds.
+        Each object is deleted by its own name before the domain, and named in RV(changes).
+      - Without it the module fails and says what the domain still holds.
+    type: bool
+    default: false
+seealso:
+  - module: postroom.email.email_dns_records
+    description: The DNS records to publish for the domain.
+"""
+
+EXAMPLES = r"""
+- name: Register a domain
+  postroom.email.email_domain:
+    name: example.com
+
+- name: Delete a domain that holds nothing any more
+  postroom.email.email_domain:
+    name: example.com
+    state: absent
+"""
+
+RETURN = r"""
+domain:
+  description: The domain as it is after the task, or would be; null when it is absent.
+  returned: success
+  type: dict
+  contains:
+    name:
+      description: Name of the domain.
+      type: str
+      returned: always
+      sample: example.com
+changes:
+  description:
+    - What was changed, or would be in check mode, in order.
+    - After a failure, what had been changed before it and stands.
+  returned: success or failure
+  type: list
+  elements: dict
+  contains:
+    action:
+      description: What was done. One of V(create), V(update) and V(delete).
+      type: str
+      returned: always
+      sample: update
+    kind:
+      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
+      type: str
+      returned: always
+      sample: mailbox
+    name:
+      description: Name of the object.
+      type: str
+      returned: always
+      sample: alice@example.com
+    reason:
+      description: Why it was done.
+      type: str
+      returned: always
+      sample: it lacks the alias sales@example.com
+failure:
+  description: How a request to the service failed, or why none was sent.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
+      type: str
+      returned: always
+      sample: Unauthorized
+    status:
+      description: HTTP status of the answer; null where none came.
+      type: int
+      returned: when a request failed
+      sample: 401
+    method:
+      description: HTTP method of the request.
+      type: str
+      returned: when a request failed
+      sample: GET
+    path:
+      description: Path of the request.
+      type: str
+      returned: when a request failed
+      sample: /api/principal
+    detail:
+      description: What the service said of it, without secrets.
+      type: str
+      returned: when a request failed
+      sample: The token is not known.
+"""
+
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Outcome,
+    Params,
+    outcome_of,
+    run_module,
+)
+
+ARGUMENT_SPEC: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "force": {"type": "bool", "default": False},
+}
+
+
+def ensure_domain(client: Client, params: Params, check_mode: bool) -> Outcome:
+    """Register the domain or delete it."""
+    name = parse_domain(params["name"])
+
+    def make_plan(tenant: Tenant) -> plan.Plan:
+        if params["state"] == "present":
+            return plan.plan_domain(tenant, name)
+        return plan.plan_domain_removal(tenant, name, force=params["force"])
+
+    return outcome_of("domain", converge(client, name, make_plan, dry_run=check_mode))
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(ensure_domain, ARGUMENT_SPEC)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+#!/usr/bin/python
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: email_forwarder
+short_description: Create a forwarder, change it or delete it
+version_added: 0.1.0
+description:
+  - Creates an address whose mail is not stored but goes on to every member, changes it, or deletes it.
+  - A mailbox of the same name is an error and is never converted. Forwarders that send mail in a circle are refused, over the whole tenant.
+author:
+  - Postroom contributors (@postroom)
+extends_documentation_fragment:
+  - postroom.email.api
+  - postroom.email.api.attributes
+options:
+  name:
+    description: Address to forward. It can't be changed later.
+    type: str
+    required: true
+  state:
+    description: Whether the forwarder is to exist.
+    type: str
+    choices: [present, absent]
+    default: present
+  members:
+    description:
+      - Addresses that the mail goes to, on any domain. A new forwarder needs at least one.
+      - If not given, members are left alone.
+    type: list
+    elements: str
+  purge_members:
+    description: Whether to remove members that O(members) does not name.
+    type: bool
+    default: true
+  aliases:
+    description:
+      - Further addresses to forward to the same members. Their domains are registered in the
+        tenant.
+      - If not given, aliases are left alone.
+    type: list
+    elements: str
+  purge_aliases:
+    description:
+      - Whether to remove aliases that O(aliases) does not name. With an empty list all go.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Forward team@ to two people
+  postroom.email.email_forwarder:
+    name: team@example.com
+    members:
+      - alice@example.com
+      - partner@example.net
+
+- name: Add one more, whoever else is in it
+  postroom.email.email_forwarder:
+    name: team@example.com
+    members: [bob@example.com]
+    purge_members: false
+
+- name: Stop forwarding
+  postroom.email.email_forwarder:
+    name: team@example.com
+    state: absent
+"""
+
+RETURN = r"""
+forwarder:
+  description: The forwarder as it is after the task, or would be; null when it is absent.
+  returned: success
+  type: dict
+  contains:
+    name:
+      description: Address that is forwarded.
+      type: str
+      returned: always
+      sample: team@example.com
+    aliases:
+      description: Further addresses that are forwarded to the same members.
+      type: list
+      elements: str
+      returned: always
+      sample: []
+    members:
+      description: Addresses that the mail goes to.
+      type: list
+      elements: str
+      returned: always
+      sample: [alice@example.com, partner@example.net]
+changes:
+  description:
+    - What was changed, or would be in check mode, in order.
+    - After a failure, what had been changed before it and stands.
+  returned: success or failure
+  type: list
+  elements: dict
+  contains:
+    action:
+      description: What was done. One of V(create), V(update) and V(delete).
+      type: str
+      returned: always
+      sample: update
+    kind:
+      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
+      type: str
+      returned: always
+      sample: mailbox
+    name:
+      description: Name of the object.
+      type: str
+      returned: always
+      sample: alice@example.com
+    reason:
+      description: Why it was done.
+      type: str
+      returned: always
+      sample: it lacks the alias sales@example.com
+failure:
+  description: How a request to the service failed, or why none was sent.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
+      type: str
+      returned: always
+      sample: Unauthorized
+    status:
+      description: HTTP status of the answer; null where none came.
+      type: int
+      returned: when a request failed
+      sample: 401
+    method:
+      description: HTTP method of the request.
+      type: str
+      returned: when a request failed
+      sample: GET
+    path:
+      description: Path of the request.
+      type: str
+      returned: when a request failed
+      sample: /api/principal
+    detail:
+      description: What the service said of it, without secrets.
+      type: str
+      returned: when a request failed
+      sample: The token is not known.
+"""
+
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Outcome,
+    Params,
+    addresses,
+    outcome_of,
+    run_module,
+)
+
+ARGUMENT_SPEC: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "members": {"type": "list", "elements": "str"},
+    "purge_members": {"type": "bool", "default": True},
+    "aliases": {"type": "list", "elements": "str"},
+    "purge_aliases": {"type": "bool", "default": False},
+}
+
+
+def ensure_forwarder(client: Client, params: Params, check_mode: bool) -> Outcome:
+    """Create the forwarder, change it or delete it."""
+    name = parse_address(params["name"])
+    wanted = plan.WantedForwarder(
+        name,
+        members=addresses(params, "members"),
+        purge_members=params["purge_members"],
+        aliases=addresses(params, "aliases"),
+        purge_aliases=params["purge_aliases"],
+    )
+
+    def make_plan(tenant: Tenant) -> plan.Plan:
+        if params["state"] == "present":
+            return plan.plan_forwarder(tenant, wanted)
+        return plan.plan_removal(tenant, name, Forwarder)
+
+    return outcome_of("forwarder", converge(client, name, make_plan, dry_run=check_mode))
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(ensure_forwarder, ARGUMENT_SPEC)
+
+
+if __name__ == "__main__":
+    main()

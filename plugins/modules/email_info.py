@@ -1,0 +1,191 @@
+#!/usr/bin/python
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: email_info
+short_description: Show what a tenant holds
+version_added: 0.1.0
+description:
+  - Lists the domains, mailboxes and forwarders of the tenant. Nothing is changed, and passwords are not among what the service tells.
+author:
+  - Postroom contributors (@postroom)
+extends_documentation_fragment:
+  - postroom.email.api
+  - postroom.email.api.read_only
+options:
+  name:
+    description: Return only the object of this name, a domain or an address. It may be absent.
+    type: str
+  domains:
+    description: Return only these domains and what is named on them.
+    type: list
+    elements: str
+  kinds:
+    description: Return only objects of these kinds. The lists of other kinds are empty.
+    type: list
+    elements: str
+    choices: [domain, mailbox, forwarder]
+    default: [domain, mailbox, forwarder]
+"""
+
+EXAMPLES = r"""
+- name: List the tenant
+  postroom.email.email_info:
+  register: tenant
+
+- name: Which mailboxes does example.com have?
+  postroom.email.email_info:
+    domains: [example.com]
+    kinds: [mailbox]
+  register: found
+
+- name: Does this address exist?
+  postroom.email.email_info:
+    name: alice@example.com
+  register: alice
+"""
+
+RETURN = r"""
+domains:
+  description: The domains, by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the domain.
+      type: str
+      returned: always
+      sample: example.com
+mailboxes:
+  description: The mailboxes, by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Primary address.
+      type: str
+      returned: always
+      sample: alice@example.com
+    aliases:
+      description: Further addresses that deliver to the mailbox.
+      type: list
+      elements: str
+      returned: always
+      sample: [sales@example.com]
+forwarders:
+  description: The forwarders, by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Address that is forwarded.
+      type: str
+      returned: always
+      sample: team@example.com
+    aliases:
+      description: Further addresses that are forwarded to the same members.
+      type: list
+      elements: str
+      returned: always
+      sample: []
+    members:
+      description: Addresses that the mail goes to.
+      type: list
+      elements: str
+      returned: always
+      sample: [alice@example.com, partner@example.net]
+failure:
+  description: How a request to the service failed, or why none was sent.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
+      type: str
+      returned: always
+      sample: Unauthorized
+    status:
+      description: HTTP status of the answer; null where none came.
+      type: int
+      returned: when a request failed
+      sample: 401
+    method:
+      description: HTTP method of the request.
+      type: str
+      returned: when a request failed
+      sample: GET
+    path:
+      description: Path of the request.
+      type: str
+      returned: when a request failed
+      sample: /api/principal
+    detail:
+      description: What the service said of it, without secrets.
+      type: str
+      returned: when a request failed
+      sample: The token is not known.
+"""
+
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
+from ansible_collections.postroom.email.plugins.module_utils._api.names import (
+    Name,
+    parse_address,
+    parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Outcome,
+    Params,
+    run_module,
+)
+
+KINDS = {"domain": "domains", "mailbox": "mailboxes", "forwarder": "forwarders"}
+
+ARGUMENT_SPEC: dict[str, Any] = {
+    "name": {"type": "str"},
+    "domains": {"type": "list", "elements": "str"},
+    "kinds": {"type": "list", "elements": "str", "choices": list(KINDS), "default": list(KINDS)},
+}
+
+
+def gather_info(client: Client, params: Params, check_mode: bool) -> Outcome:
+    """Return what the tenant holds, as far as it was asked for."""
+    domains = {parse_domain(text, "domains") for text in params["domains"] or ()}
+    name = None if params["name"] is None else _parse_name(params["name"])
+    found = _look(client, name)
+    if params["domains"] is not None:
+        found = [principal for principal in found if principal.name.domain in domains]
+    values: dict[str, list[dict[str, Any]]] = {key: [] for key in KINDS.values()}
+    for principal in sorted(found, key=lambda principal: principal.name):
+        if principal.kind in params["kinds"]:
+            values[KINDS[principal.kind]].append(principal.as_dict())
+    return Outcome(values=values)
+
+
+def _parse_name(text: str) -> Name:
+    return parse_address(text) if "@" in text else parse_domain(text)
+
+
+def _look(client: Client, name: Name | None) -> list[Principal]:
+    if name is None:
+        return client.list_principals()
+    principal = client.find(name)
+    return [] if principal is None else [principal]
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(gather_info, ARGUMENT_SPEC)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+#!/usr/bin/python
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: email_mailbox
+short_description: Create a mailbox, change it or delete it
+version_added: 0.1.0
+description:
+  - Creates a mailbox on a registered domain, changes its aliases and passwords, or deletes it.
+  - B(Deleting a mailbox deletes the mail that is stored in it,) for good.
+  - A forwarder of the same name is an error and is never converted.
+author:
+  - Postroom contributors (@postroom)
+extends_documentation_fragment:
+  - postroom.email.api
+  - postroom.email.api.attributes
+options:
+  name:
+    description: Primary address of the mailbox. It can't be changed later.
+    type: str
+    required: true
+  state:
+    description: Whether the mailbox is to exist.
+    type: str
+    choices: [present, absent]
+    default: present
+  passwords:
+    description:
+      - Passwords for IMAP and SMTP, each of which is valid. A mailbox can't be created without one.
+      - The service never tells a password, so a change can't be noticed; see O(update_password).
+    type: list
+    elements: str
+  update_password:
+    description:
+      - When to set O(passwords). With V(on_create) they are set when the mailbox is created and
+        left alone ever after.
+      - With V(always) they are replaced in each run, which then reports a change each time.
+    type: str
+    choices: [on_create, always]
+    default: on_create
+  aliases:
+    description:
+      - Further addresses that deliver to the mailbox. Their domains are registered in the tenant.
+      - If not given, aliases are left alone.
+    type: list
+    elements: str
+  purge_aliases:
+    description:
+      - Whether to remove aliases that O(aliases) does not name. With an empty list all go.
+    type: bool
+    default: false
+seealso:
+  - module: postroom.email.email_alias
+    description: One alias at a time, also moving it from another mailbox.
+notes:
+  - In a loop, loop over names and look passwords up beside them, as in the examples. Ansible
+    shows the items of a loop, and would show a password in them.
+"""
+
+EXAMPLES = r"""
+- name: Create a mailbox with two aliases
+  postroom.email.email_mailbox:
+    name: alice@example.com
+    passwords: ["{{ vault_alice_password }}"]
+    aliases:
+      - sales@example.com
+      - info@example.com
+
+- name: Create several, with their passwords from a vaulted map
+  postroom.email.email_mailbox:
+    name: "{{ item }}"
+    passwords: "{{ vault_passwords[item] }}"
+  loop:
+    - bob@example.com
+    - carol@example.com
+
+- name: Set a new password
+  postroom.email.email_mailbox:
+    name: alice@example.com
+    passwords: ["{{ vault_alice_password }}"]
+    update_password: always
+
+- name: Leave the mailbox without aliases
+  postroom.email.email_mailbox:
+    name: alice@example.com
+    aliases: []
+    purge_aliases: true
+
+- name: Delete the mailbox and its mail
+  postroom.email.email_mailbox:
+    name: alice@example.com
+    state: absent
+"""
+
+RETURN = r"""
+mailbox:
+  description: The mailbox as it is after the task, or would be; null when it is absent.
+  returned: success
+  type: dict
+  contains:
+    name:
+      description: Primary address.
+      type: str
+      returned: always
+      sample: alice@example.com
+    aliases:
+      description: Further addresses that deliver to the mailbox.
+      type: list
+      elements: str
+      returned: always
+      sample: [sales@example.com]
+changes:
+  description:
+    - What was changed, or would be in check mode, in order.
+    - After a failure, what had been changed before it and stands.
+  returned: success or failure
+  type: list
+  elements: dict
+  contains:
+    action:
+      description: What was done. One of V(create), V(update) and V(delete).
+      type: str
+      returned: always
+      sample: update
+    kind:
+      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
+      type: str
+      returned: always
+      sample: mailbox
+    name:
+      description: Name of the object.
+      type: str
+      returned: always
+      sample: alice@example.com
+    reason:
+      description: Why it was done.
+      type: str
+      returned: always
+      sample: it lacks the alias sales@example.com
+failure:
+  description: How a request to the service failed, or why none was sent.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
+      type: str
+      returned: always
+      sample: Unauthorized
+    status:
+      description: HTTP status of the answer; null where none came.
+      type: int
+      returned: when a request failed
+      sample: 401
+    method:
+      description: HTTP method of the request.
+      type: str
+      returned: when a request failed
+      sample: GET
+    path:
+      description: Path of the request.
+      type: str
+      returned: when a request failed
+      sample: /api/principal
+    detail:
+      description: What the service said of it, without secrets.
+      type: str
+      returned: when a request failed
+      sample: The token is not known.
+"""
+
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Outcome,
+    Params,
+    addresses,
+    outcome_of,
+    passwords,
+    run_module,
+)
+
+ARGUMENT_SPEC: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "passwords": {"type": "list", "elements": "str", "no_log": True},
+    # The name says password, the value is none.
+    "update_password": {
+        "type": "str",
+        "choices": ["on_create", "always"],
+        "default": "on_create",
+        "no_log": False,
+    },
+    "aliases": {"type": "list", "elements": "str"},
+    "purge_aliases": {"type": "bool", "default": False},
+}
+
+
+def ensure_mailbox(client: Client, params: Params, check_mode: bool) -> Outcome:
+    """Create the mailbox, change it or delete it."""
+    name = parse_address(params["name"])
+    wanted = plan.WantedMailbox(
+        name,
+        passwords=passwords(params),
+        replace_passwords=params["update_password"] == "always",
+        aliases=addresses(params, "aliases"),
+        purge_aliases=params["purge_aliases"],
+    )
+
+    def make_plan(tenant: Tenant) -> plan.Plan:
+        if params["state"] == "present":
+            return plan.plan_mailbox(tenant, wanted)
+        return plan.plan_removal(tenant, name, Mailbox)
+
+    return outcome_of("mailbox", converge(client, name, make_plan, dry_run=check_mode))
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(ensure_mailbox, ARGUMENT_SPEC)
+
+
+if __name__ == "__main__":
+    main()
