@@ -12,6 +12,7 @@ nox installs what the block above names by itself, so `pip install nox` is all i
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ from nox.command import CommandFailed
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from tools import pythons, report  # noqa: E402
+from tools import ansible_tree, pythons, report  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -105,6 +106,11 @@ def groups(*names: str) -> list[str]:
 def ansible_core(core: str) -> str:
     """Return the requirement for the newest release of that ansible-core."""
     return f"ansible-core~={core}.0"
+
+
+def version_of(session: nox.Session) -> str:
+    """Return the Python of a session, such as `3.11`."""
+    return Path(str(session.python)).name.removeprefix("python")
 
 
 def ansible_env() -> dict[str, str]:
@@ -203,6 +209,92 @@ def service(session: nox.Session) -> None:
     """Run the tests of the reference service."""
     session.install(*groups("test-service"), *BASE, *SERVICE)
     pytest(session, "tests/service")
+
+
+# --- ansible-test ------------------------------------------------------------------------------
+
+
+def ansible_test_tree(session: nox.Session, config: str = "") -> tuple[Path, dict[str, str]]:
+    """Copy the collection for ansible-test; return the copy and the environment to run in."""
+    collection = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
+    if config:
+        file = collection / "tests" / "integration" / "integration_config.yml"
+        file.write_text(f"---\n{config}", "utf-8")
+    home = STATE / "ansible-test"
+    ansible_tree.make_home(home, Path(session.bin).parent)
+    # Real interpreters come first: pyenv's shims are found for versions that they then refuse.
+    path = os.pathsep.join([session.bin, *pythons.bin_dirs(), os.environ["PATH"]])
+    return collection, {"HOME": str(home), "PATH": path}
+
+
+def ansible_test(session: nox.Session, *arguments: str) -> None:
+    """Run ansible-test on a copy of the collection, and keep what it says of each test."""
+    collection, env = ansible_test_tree(session)
+    junit = collection / "tests" / "output" / "junit"
+    try:
+        with session.chdir(collection):
+            session.run("ansible-test", *arguments, "--color", "no", *session.posargs, env=env)
+    finally:
+        if junit.is_dir():
+            shutil.copytree(junit, RESULTS / session.name, dirs_exist_ok=True)
+    if not report.tests_in(RESULTS / session.name):
+        session.error("ansible-test ran no test")
+
+
+@per_core("sanity", {core: CORES[core] for core in (LATEST_CORE,)})
+def sanity(session: nox.Session, core: str) -> None:
+    """Run ansible-test's sanity tests. There is no file of things to ignore."""
+    session.install(ansible_core(core))
+    ansible_test(session, "sanity", "--venv", "--junit")
+
+
+@per_core("ansible-units", CORES)
+def ansible_units(session: nox.Session, core: str) -> None:
+    """Run the unit tests as ansible-test does."""
+    tools = ("mock", "pytest-mock", "pytest-xdist")
+    session.install(ansible_core(core), *groups("test"), *tools, *BASE)
+    ansible_test(session, "units", "--python", version_of(session))
+
+
+def target_env(session: nox.Session, version: str) -> str:
+    """Make the environment of a managed machine with another Python; return ansible-test's word."""
+    interpreter = pythons.find(version)
+    if interpreter is None:
+        session.skip(f"needs Python {version}, which is not installed")
+    folder = STATE / f"target-{version}"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        session.run(str(interpreter), "-m", "venv", str(folder), external=True)
+    session.run(str(python), "-m", "pip", "install", "--quiet", *BASE, external=True)
+    return f"controller:python={version}@{python}"
+
+
+def integrate(session: nox.Session, core: str, *arguments: str) -> None:
+    """Run the integration targets against the reference service, over real HTTP."""
+    session.install(ansible_core(core), *BASE, *SERVICE)
+    # ansible-test lets no variable of the environment through; a file is how targets learn.
+    config = f"postroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
+    collection, env = ansible_test_tree(session, config)
+    with session.chdir(collection):
+        session.run(
+            "ansible-test", "integration", *arguments, "--color", "no", *session.posargs, env=env
+        )
+    if not report.count_targets(collection / "tests" / "output" / "junit", RESULTS / session.name):
+        session.error("ansible-test ran no target")
+
+
+@per_core("integration", PROGRAM_CORES)
+def integration(session: nox.Session, core: str) -> None:
+    """Run the integration targets."""
+    integrate(session, core, "--python", version_of(session))
+
+
+@leaf(PROGRAM_CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py3.10")
+def integration_old_target(session: nox.Session) -> None:
+    """Run the integration targets with modules that run on the oldest supported Python."""
+    controller = f"origin:python={version_of(session)}"
+    target = target_env(session, "3.10")
+    integrate(session, LATEST_CORE, "--controller", controller, "--target", target)
 
 
 # --- everything --------------------------------------------------------------------------------

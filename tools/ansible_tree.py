@@ -32,7 +32,11 @@ def copy_collection(checkout: Path, root: Path) -> Path:
     kept: making it again takes most of the time.
     """
     collection = root / "ansible_collections" / "postroom" / "email"
+    collection.mkdir(parents=True, exist_ok=True)
     _remove_all_but(collection, Path("tests", "output", ".tmp"))
+    # ansible-test asks the git repository around the tree for its files; were that the checkout,
+    # which ignores the place where the copy lies, there would be none.
+    subprocess.run(["git", "init", "--quiet", root / "ansible_collections"], check=True)
     for name in _tracked_or_new(checkout):
         source, target = checkout / name, collection / name
         # A file that is deleted but not yet committed is still listed.
@@ -42,16 +46,18 @@ def copy_collection(checkout: Path, root: Path) -> Path:
     return collection
 
 
-def make_home(home: Path, site_packages: Path) -> None:
-    """Fill a home folder for ansible-test, so that the user's own stays as it is.
+def make_home(home: Path, environment: Path) -> None:
+    """Fill a home folder for the ansible-test of an environment; the user's own stays as it is.
 
     pip finds its configuration and its cache through the home folder, so those two stay shared.
     """
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
-    requirements = site_packages / "ansible_test" / "_internal" / "python_requirements.py"
-    for version in set(re.findall(r"\bpip='([\d.]+)'", requirements.read_text("utf-8"))):
-        cache.joinpath(f"get_pip_{version.replace('.', '_')}.py").write_text(GET_PIP, "utf-8")
+    requirements = "lib/python*/site-packages/ansible_test/_internal/python_requirements.py"
+    for source in environment.glob(requirements):
+        for version in set(re.findall(r"\bpip='([\d.]+)'", source.read_text("utf-8"))):
+            script = cache / f"get_pip_{version.replace('.', '_')}.py"
+            script.write_text(GET_PIP, "utf-8")
     for shared in (".config/pip", ".pip", ".cache/pip"):
         link, target = home / shared, Path("~", shared).expanduser()
         if target.exists() and not link.is_symlink():
