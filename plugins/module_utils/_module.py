@@ -4,20 +4,20 @@
 
 """Where AnsibleModule meets the client.
 
-A module is documentation, a function ``ensure(client, params, check_mode) -> Outcome`` and
+A module is documentation, a function ``ensure(client, params, *, check_mode) -> Outcome`` and
 ``main``, which hands that function to ``run_module``. ``execute`` is the whole task as a function
 of validated parameters; nothing but ``run_module`` reads the process's arguments or exits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
 
-from ._api import sender
 from ._api.changes import as_diff
 from ._api.client import Client
 from ._api.converge import Converged
@@ -61,7 +61,11 @@ class Outcome:
     warnings: Sequence[str] = ()
 
 
-Ensure = Callable[[Client, Params, bool], Outcome]
+class Ensure(Protocol):
+    """A module's own logic: bring the tenant to what the options say, or read it."""
+
+    def __call__(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
+        """Do so, or in check mode only find out what would be done."""
 
 
 def outcome_of(key: str, converged: Converged) -> Outcome:
@@ -98,7 +102,7 @@ def execute(ensure: Ensure, params: Params, *, check_mode: bool, sender: Sender)
     """
     try:
         client = Client(sender, timeout=params["timeout"], retries=params["retries"])
-        outcome = ensure(client, params, check_mode)
+        outcome = ensure(client, params, check_mode=check_mode)
     except PostroomError as error:
         return failure_of(error)
     return {
@@ -135,14 +139,14 @@ def run_module(ensure: Ensure, argument_spec: Mapping[str, Any], **rules: Any) -
     except PostroomError as error:
         module.fail_json(**failure_of(error))
     except ImportError:
-        module.fail_json(msg=missing_required_lib("httpx"), exception=sender.HTTPX_IMPORT_ERROR)
+        module.fail_json(msg=missing_required_lib("httpx"), exception=traceback.format_exc())
     result = execute(ensure, module.params, check_mode=module.check_mode, sender=connection)
     connection.close()
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
         module.warn(warning)
-    if not module._diff:
+    if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)
 

@@ -144,6 +144,7 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
@@ -163,12 +164,12 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def ensure_alias(client: Client, params: Params, check_mode: bool) -> Outcome:
+def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Add the alias or remove it."""
     address = parse_address(params["address"], "address")
     mailbox = parse_address(params["mailbox"], "mailbox")
 
-    def make_plan(tenant: Tenant) -> plan.Plan:
+    def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
             return plan.plan_alias(tenant, address, mailbox, move=params["move"])
         return plan.plan_alias_removal(tenant, address, mailbox)

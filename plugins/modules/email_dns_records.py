@@ -160,7 +160,12 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def retrieve_records(client: Client, params: Params, check_mode: bool) -> Outcome:
+def retrieve_records(
+    client: Client,
+    params: Params,
+    *,
+    check_mode: bool,  # noqa: ARG001 - it only reads
+) -> Outcome:
     """Return the records in every notation."""
     domain = parse_domain(params["domain"], "domain")
     ttl = dns.checked_ttl(params["ttl"])

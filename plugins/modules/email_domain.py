@@ -126,6 +126,7 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
@@ -144,11 +145,11 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def ensure_domain(client: Client, params: Params, check_mode: bool) -> Outcome:
+def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Register the domain or delete it."""
     name = parse_domain(params["name"])
 
-    def make_plan(tenant: Tenant) -> plan.Plan:
+    def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
             return plan.plan_domain(tenant, name)
         return plan.plan_domain_removal(tenant, name, force=params["force"])

@@ -157,6 +157,7 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder
@@ -180,7 +181,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def ensure_forwarder(client: Client, params: Params, check_mode: bool) -> Outcome:
+def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Create the forwarder, change it or delete it."""
     name = parse_address(params["name"])
     wanted = plan.WantedForwarder(
@@ -191,7 +192,7 @@ def ensure_forwarder(client: Client, params: Params, check_mode: bool) -> Outcom
         purge_aliases=params["purge_aliases"],
     )
 
-    def make_plan(tenant: Tenant) -> plan.Plan:
+    def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
             return plan.plan_forwarder(tenant, wanted)
         return plan.plan_removal(tenant, name, Forwarder)

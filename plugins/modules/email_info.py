@@ -157,7 +157,12 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def gather_info(client: Client, params: Params, check_mode: bool) -> Outcome:
+def gather_info(
+    client: Client,
+    params: Params,
+    *,
+    check_mode: bool,  # noqa: ARG001 - it only reads
+) -> Outcome:
     """Return what the tenant holds, as far as it was asked for."""
     domains = {parse_domain(text, "domains") for text in params["domains"] or ()}
     name = None if params["name"] is None else _parse_name(params["name"])

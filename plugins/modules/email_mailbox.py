@@ -176,6 +176,7 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import plan
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
@@ -206,18 +207,18 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def ensure_mailbox(client: Client, params: Params, check_mode: bool) -> Outcome:
+def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Create the mailbox, change it or delete it."""
     name = parse_address(params["name"])
     wanted = plan.WantedMailbox(
         name,
         passwords=passwords(params),
-        replace_passwords=params["update_password"] == "always",
+        replace_passwords=params["update_password"] == "always",  # noqa: S105 - a choice
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
     )
 
-    def make_plan(tenant: Tenant) -> plan.Plan:
+    def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
             return plan.plan_mailbox(tenant, wanted)
         return plan.plan_removal(tenant, name, Mailbox)

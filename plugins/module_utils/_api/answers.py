@@ -160,7 +160,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     if value.isdigit():
         return float(value)
     # Imported at use: a module pays for each import, and dates are rare here.
-    from email.utils import parsedate_to_datetime
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415
 
     try:
         when = parsedate_to_datetime(value)

@@ -48,7 +48,7 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of the list: principals, names that came without their fields, and the whole's size."""
+    """A part of the list: whole rows, rows that are names only, and the size of the whole."""
 
     principals: tuple[Principal, ...]
     bare_names: tuple[Name, ...]
@@ -112,7 +112,7 @@ def update(
 
 def delete(name: Name) -> Call[None]:
     """Delete a principal. Whatever a success carries says nothing more."""
-    return Call("DELETE", _path_of(name), name, lambda body: None)
+    return Call("DELETE", _path_of(name), name, lambda _body: None)
 
 
 def dns_records(domain: Name) -> Call[DnsRecordSet]:
@@ -213,7 +213,7 @@ def _segment(name: Name) -> str:
 
 
 def _address_list(name: Name, addresses: frozenset[Name]) -> list[str]:
-    """The primary address first, as the contract shows it, then the aliases in order."""
+    """Return the primary address first, as the contract shows it, then the aliases in order."""
     return [name.key, *_keys(addresses - {name})]
 
 

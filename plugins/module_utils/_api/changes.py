@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from .models import Edit, Principal
 
+_NO_EDIT = Edit()
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -35,7 +37,7 @@ class Change:
     before: Principal | None
     after: Principal | None
     reason: str
-    edit: Edit = Edit()
+    edit: Edit = _NO_EDIT
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property

@@ -229,9 +229,9 @@ class Client:
                 return self._once(call)
             except errors.ServiceError as error:
                 unsure = unsure or isinstance(error, _UNSURE)
-                if unsure and isinstance(error, (*_UNSURE, errors.AlreadyExists)):
-                    if self._took_effect(error, settle):
-                        return None
+                is_open = unsure and isinstance(error, (*_UNSURE, errors.AlreadyExists))
+                if is_open and self._took_effect(error, settle):
+                    return None
                 self._pause_or_raise(error, attempt)
             attempt += 1
 

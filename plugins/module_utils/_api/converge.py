@@ -124,10 +124,12 @@ def _delete(client: Client, change: Change) -> None:
 
 def _taken_back(client: Client, done: list[Change]) -> list[Change]:
     """Take updates back, the last first. Return those that could not be."""
-    standing = []
-    for change in reversed(done):
-        try:
-            client.edit(change.subject.name, change.edit.inverse())
-        except errors.PostroomError:
-            standing.append(change)
-    return standing
+    return [change for change in reversed(done) if not _take_back(client, change)]
+
+
+def _take_back(client: Client, change: Change) -> bool:
+    try:
+        client.edit(change.subject.name, change.edit.inverse())
+    except errors.PostroomError:
+        return False
+    return True

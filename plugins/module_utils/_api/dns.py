@@ -31,7 +31,8 @@ def zone_text(record_set: DnsRecordSet, ttl: int) -> str:
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     lines = (
-        " ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]) for row in rows
+        " ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
+        for row in rows
     )
     return "".join(f"{line}\n" for line in lines)
 

@@ -131,7 +131,7 @@ class Throttled(ServiceError):
 
 
 class ServerFailed(ServiceError):
-    """The service, or a proxy before it, answered 5xx. 502, 503 and 504 may pass, 500 is a fault."""
+    """The service, or a proxy before it, answered 5xx. Only 500 is not expected to pass."""
 
     def __init__(self, message: str, failure: Failure, *, retry_after: float | None = None) -> None:
         super().__init__(message, failure, retry_after=retry_after)

@@ -98,7 +98,7 @@ def _ascii_domain(text: str) -> str | None:
     if text.isascii():
         return text.lower()
     # Imported at use: most tenants have no such name, and a module pays for each import.
-    import idna
+    import idna  # noqa: PLC0415
 
     try:
         return idna.encode(text, uts46=True, std3_rules=True).decode("ascii").lower()

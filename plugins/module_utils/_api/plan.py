@@ -241,13 +241,12 @@ def _forwarding(
         )
 
 
-def _wrong_kind(found: Principal | None, kind: type[Principal]) -> Iterator[Problem]:
+def _wrong_kind(found: Principal | None, kind: type[Domain | Individual]) -> Iterator[Problem]:
     if found is None or isinstance(found, kind):
         return
-    wanted = getattr(kind, "kind")
     loss = " and the mail stored in it" if isinstance(found, Mailbox) else ""
     yield Problem(
-        f"{found.name} is a {found.kind}, not a {wanted}, and is never converted. "
+        f"{found.name} is a {found.kind}, not a {kind.kind}, and is never converted. "
         f"Choose another name, or delete the {found.kind}{loss} first."
     )
 

@@ -15,7 +15,6 @@ import json
 import ssl
 import sys
 import time
-import traceback
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,23 +22,17 @@ from . import errors
 from .answers import Answer, describe
 from .calls import Call
 
-HTTPX_IMPORT_ERROR: str | None = None
-
 #: An answer that is larger than this is not read on: no tenant's list comes near it.
 _LARGEST_ANSWER = 256 * 1024 * 1024
 
 
 def _import_httpx() -> Any:
     """Import httpx without its command line, which would pull in click, rich and pygments."""
-    global HTTPX_IMPORT_ERROR
     hide = "httpx" not in sys.modules and "httpx._main" not in sys.modules
     if hide:
         sys.modules["httpx._main"] = None  # type: ignore[assignment]
     try:
-        import httpx
-    except ImportError:
-        HTTPX_IMPORT_ERROR = traceback.format_exc()
-        raise
+        import httpx  # noqa: PLC0415
     finally:
         if hide:
             del sys.modules["httpx._main"]
@@ -77,7 +70,7 @@ class Sender:
             max_connections=connections, max_keepalive_connections=connections
         )
         self._http = self._httpx.Client(
-            verify=_tls_context(verify, ca_path) if is_tls else False,
+            verify=_tls_context(ca_path, verify=verify) if is_tls else False,
             limits=limits,
             trust_env=trust_env,
             headers={
@@ -202,7 +195,8 @@ def _checked_url(text: str) -> str:
         raise errors.InvalidInput(f"api_url: {text!r} is not a web address. {advice}")
     if parts.username is not None or parts.query or parts.fragment:
         raise errors.InvalidInput(
-            f"api_url: the address of {parts.hostname} holds a user, a query or a fragment. {advice}"
+            f"api_url: the address of {parts.hostname} holds a user, a query or a fragment. "
+            f"Leave that out. {advice}"
         )
     return text.rstrip("/")
 
@@ -216,7 +210,7 @@ def _checked_token(token: str) -> str:
     return token
 
 
-def _tls_context(verify: bool, ca_path: str | None) -> ssl.SSLContext:
+def _tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
     """Return a context that trusts the system's authorities, or those of ``ca_path``."""
     try:
         context = ssl.create_default_context(cafile=ca_path)
