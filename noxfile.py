@@ -162,6 +162,7 @@ def lint(session: nox.Session) -> None:
         ("lint-imports", "--no-cache"),
         ("reuse", "lint", "--quiet"),
         ("antsibull-changelog", "lint"),
+        env={"PYTHONPATH": f".collections{os.pathsep}service"},
     )
 
 
@@ -209,6 +210,47 @@ def service(session: nox.Session) -> None:
     """Run the tests of the reference service."""
     session.install(*groups("test-service"), *BASE, *SERVICE)
     pytest(session, "tests/service")
+
+
+@per_core("e2e", PROGRAM_CORES)
+def e2e(session: nox.Session, core: str) -> None:
+    """Run playbooks against the reference service: all tests on one core, some on the others."""
+    session.install(*groups("test-service"), ansible_core(core), *BASE, *SERVICE)
+    pytest(session, "tests/e2e", *(() if core == MAIN_CORE else ("-m", "matrix")))
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
+def demo(session: nox.Session) -> None:
+    """Converge an example tenant against the reference service and show what happens."""
+    session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    session.run("python", "tools/demo.py", *session.posargs)
+
+
+@leaf(PROGRAM_PYTHONS)
+def wheel(session: nox.Session) -> None:
+    """Build the collection and the wheel, and use the wheel as its users do."""
+    session.install("build", ansible_core(MAIN_CORE))
+    dist = STATE / "built"
+    shutil.rmtree(dist, ignore_errors=True)
+    session.run("ansible-galaxy", "collection", "build", "--output-path", str(dist), silent=True)
+    # From a copy: setuptools leaves its work beside the sources.
+    copy = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), str(copy), silent=True)
+    session.run("python", "-m", "venv", "--clear", str(dist / "venv"))
+    python = str(dist / "venv" / "bin" / "python")
+    built = next(dist.glob("*.whl"))
+    session.run(python, "-m", "pip", "install", "--quiet", f"{built}[service]", external=True)
+    session.run("python", "tools/check_built.py", str(dist))
+    # Outside of the checkout, so that nothing but the wheel can answer.
+    with session.chdir(dist):
+        session.run(python, str(ROOT / "tools" / "use_wheel.py"), external=True)
+
+
+@nox.session(python=str(found[1]) if (found := pythons.first(PROGRAM_CORES[MAIN_CORE])) else False)
+def benchmark(session: nox.Session) -> None:
+    """Measure what the project promises, as ratios within one run."""
+    session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    session.run("python", "tests/benchmark", *session.posargs, env=ansible_env())
 
 
 # --- ansible-test ------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compare what was built with what the checkout holds: `check_built.py FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Where the sources of the wheel lie, and what they are called in it.
+SOURCES = {
+    "plugins/module_utils/_api": "ansible_collections/postroom/email/plugins/module_utils/_api",
+    "service/postroom_service": "postroom_service",
+}
+# What users of the collection need, and what must not reach them.
+NEEDED = {"README.md", "LICENSE", "meta/runtime.yml", "plugins/module_utils/_module.py"}
+UNWANTED = ("service/", "bot/", "tools/", ".nox/", ".venv/", ".collections/", "noxfile.py")
+
+
+def expected_in_wheel() -> set[str]:
+    """Return the names that the wheel has to carry."""
+    return {
+        f"{name}/{file.relative_to(ROOT / folder).as_posix()}"
+        for folder, name in SOURCES.items()
+        for file in (ROOT / folder).rglob("*")
+        if file.suffix == ".py" or file.name == "py.typed"
+    }
+
+
+def problems_of_wheel(wheel: Path) -> list[str]:
+    """Return what is wrong with the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    missing, extra = expected_in_wheel() - names, names - expected_in_wheel()
+    return [f"{wheel.name}: {name} is missing" for name in sorted(missing)] + [
+        f"{wheel.name}: {name} does not belong there" for name in sorted(extra)
+    ]
+
+
+def problems_of_collection(tarball: Path) -> list[str]:
+    """Return what is wrong with the collection."""
+    with tarfile.open(tarball) as archive:
+        names = {member.name for member in archive.getmembers() if member.isfile()}
+    modules = {f"plugins/modules/{file.name}" for file in ROOT.glob("plugins/modules/*.py")}
+    missing = (NEEDED | modules) - names
+    extra = {name for name in names if name.startswith(UNWANTED)}
+    return [f"{tarball.name}: {name} is missing" for name in sorted(missing)] + [
+        f"{tarball.name}: {name} does not belong there" for name in sorted(extra)
+    ]
+
+
+def main() -> None:
+    """Check the one wheel and the one collection in the folder."""
+    folder = Path(sys.argv[1])
+    (wheel,), (tarball,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    problems = problems_of_wheel(wheel) + problems_of_collection(tarball)
+    for problem in problems:
+        print(problem)
+    if problems:
+        sys.exit(1)
+    print(f"{wheel.name} and {tarball.name} carry what they should")
+
+
+if __name__ == "__main__":
+    main()
