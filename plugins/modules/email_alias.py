@@ -11,7 +11,8 @@ short_description: Add an alias to a mailbox or remove it
 version_added: 0.1.0
 description:
   - Adds one address to a mailbox as an alias, or removes it. Other aliases are left alone.
-  - The service replaces address lists whole. The module reads the list right before it writes, looks again afterwards, and repairs what a writer at the same time has undone.
+  - The service replaces address lists whole. The module reads the list right before it writes,
+    looks again afterwards, and repairs what a writer at the same time has undone.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:

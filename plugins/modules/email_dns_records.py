@@ -10,8 +10,10 @@ module: email_dns_records
 short_description: Retrieve the DNS records to publish for a domain
 version_added: 0.1.0
 description:
-  - Retrieves the MX, SPF and DKIM records that the service wants published for a domain, as data, as text for a BIND zone file and as octoDNS YAML.
-  - Publish them as returned. Where the root of the domain has an SPF record already, merge the C(include) mechanism into it; a second SPF record makes both invalid.
+  - Retrieves the MX, SPF and DKIM records that the service wants published for a domain, as data,
+    as text for a BIND zone file and as octoDNS YAML.
+  - Publish them as returned. Where the root of the domain has an SPF record already, merge the
+    C(include) mechanism into it; a second SPF record makes both invalid.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:

@@ -11,7 +11,9 @@ short_description: Register a mail domain or delete it
 version_added: 0.1.0
 description:
   - Registers a domain that you own with the email service, or deletes it there.
-  - B(Deleting a domain can't be undone.) It takes the mailboxes of the domain with all stored mail, its forwarders, and the aliases on it that belong to mailboxes of other domains. The module does so only with O(force=true).
+  - B(Deleting a domain can't be undone.) It takes the mailboxes of the domain with all stored
+    mail, its forwarders, and the aliases on it that belong to mailboxes of other domains. The
+    module does so only with O(force=true).
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:

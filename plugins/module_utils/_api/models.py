@@ -11,7 +11,7 @@ without them a mailbox.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Union
 
 from .names import Name
 
@@ -87,8 +87,9 @@ class Foreign:
         return {"name": str(self.name), "kind": self.kind}
 
 
-Individual = Mailbox | Forwarder
-Principal = Domain | Mailbox | Forwarder | Foreign
+# Union, for pylint takes the bar between classes to be arithmetic.
+Individual = Union[Mailbox, Forwarder]  # noqa: UP007
+Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ def plan_domain_removal(tenant: Tenant, name: Name, *, force: bool) -> Plan:
     if found is None or not isinstance(found, Domain):
         return Plan(problems=tuple(_wrong_kind(found, Domain)))
     residents, borrowers = tenant.named_on(name), tenant.borrowing_from(name)
-    foreign = [p for p in [*residents, *(p for p, _ in borrowers)] if isinstance(p, Foreign)]
+    holders = [*residents, *(principal for principal, addresses in borrowers)]
+    foreign = [p for p in holders if isinstance(p, Foreign)]
     if foreign:
         return Plan(problems=(Problem(_holds(name, foreign) + " Delete them first by hand."),))
     if (residents or borrowers) and not force:
