@@ -10,8 +10,10 @@ module: email_forwarder
 short_description: Create a forwarder, change it or delete it
 version_added: 0.1.0
 description:
-  - Creates an address whose mail is not stored but goes on to every member, changes it, or deletes it.
-  - A mailbox of the same name is an error and is never converted. Forwarders that send mail in a circle are refused, over the whole tenant.
+  - Creates an address whose mail is not stored but goes on to every member, changes it, or
+    deletes it.
+  - A mailbox of the same name is an error and is never converted. Forwarders that send mail in
+    a circle are refused, over the whole tenant.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:

@@ -10,7 +10,8 @@ module: email_info
 short_description: Show what a tenant holds
 version_added: 0.1.0
 description:
-  - Lists the domains, mailboxes and forwarders of the tenant. Nothing is changed, and passwords are not among what the service tells.
+  - Lists the domains, mailboxes and forwarders of the tenant. Nothing is changed, and passwords
+    are not among what the service tells.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:

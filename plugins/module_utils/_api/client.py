@@ -159,7 +159,7 @@ class Client:
                 return current, attempt > 0
             try:
                 reply = self._once(_patch(current, target))
-                return (reply if isinstance(reply, Individual) else target), True
+                return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
             except errors.ServiceError as error:
                 if isinstance(error, _UNSURE) and self._took_effect(error, stands):
                     return target, True
@@ -168,7 +168,7 @@ class Client:
 
     def _editable(self, name: Name) -> Individual:
         current = self._existing(name)
-        if isinstance(current, Individual):
+        if isinstance(current, (Mailbox, Forwarder)):
             return current
         raise errors.Rejected(
             f"{name} is a {current.kind} now and has no address list to change. Run again.",
