@@ -54,6 +54,8 @@ class Database:
         memory = self.is_sqlite and not url.database
         # A memory database is one connection, which one thread at a time may use.
         self._turn = threading.Lock() if memory else contextlib.nullcontext()
+        # In a file in WAL mode no reader ever waits for a writer.
+        self.is_local = self.is_sqlite and not memory
         engine = _sqlite_engine(url, memory=memory) if self.is_sqlite else _postgresql_engine(url)
         self._engine = engine
         self._reader = (

@@ -9,13 +9,23 @@ import secrets
 import time
 from typing import NamedTuple
 
-from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from . import tables
 from .problems import Problem
 
 PREFIX = "postroom_"
 DAY = 86400
+
+_token, _tenant = tables.token.c, tables.tenant.c
+
+# Asked with every request, so built once.
+_OPENS = (
+    select(_tenant.id, _tenant.name)
+    .join_from(tables.token, tables.tenant)
+    .where(_token.hash == bindparam("hash"), _token.revoked_at.is_(None))
+    .where(or_(_token.expires_at.is_(None), _token.expires_at > bindparam("now")))
+)
 
 
 class Caller(NamedTuple):
@@ -72,19 +82,22 @@ def create(
 
 def listing(connection: Connection) -> list[TokenRow]:
     """List all tokens, oldest first."""
-    token, tenant = tables.token.c, tables.tenant.c
     query = select(
-        token.id, tenant.name, token.label, token.created_at, token.expires_at, token.revoked_at
+        _token.id,
+        _tenant.name,
+        _token.label,
+        _token.created_at,
+        _token.expires_at,
+        _token.revoked_at,
     ).join_from(tables.token, tables.tenant)
-    return [TokenRow._make(row) for row in connection.execute(query.order_by(token.id))]
+    return [TokenRow._make(row) for row in connection.execute(query.order_by(_token.id))]
 
 
 def revoke(connection: Connection, number: int) -> bool:
     """End a token's life, once and for all; False if there is no token of that number."""
-    token = tables.token.c
-    if connection.scalar(select(token.id).where(token.id == number)) is None:
+    if connection.scalar(select(_token.id).where(_token.id == number)) is None:
         return False
-    revoked = update(tables.token).where(token.id == number, token.revoked_at.is_(None))
+    revoked = update(tables.token).where(_token.id == number, _token.revoked_at.is_(None))
     connection.execute(revoked.values(revoked_at=int(time.time())))
     return True
 
@@ -92,14 +105,7 @@ def revoke(connection: Connection, number: int) -> bool:
 def authenticate(connection: Connection, headers: list[str]) -> Caller:
     """Find the caller by the request's Authorization headers, or raise a 401 problem."""
     text = _bearer(headers)
-    token, tenant = tables.token.c, tables.tenant.c
-    query = (
-        select(tenant.id, tenant.name)
-        .join_from(tables.token, tables.tenant)
-        .where(token.hash == _digest(text), token.revoked_at.is_(None))
-        .where(or_(token.expires_at.is_(None), token.expires_at > time.time()))
-    )
-    row = connection.execute(query).first()
+    row = connection.execute(_OPENS, {"hash": _digest(text), "now": int(time.time())}).first()
     if row is None:
         challenge = {"WWW-Authenticate": 'Bearer realm="postroom", error="invalid_token"'}
         raise Problem(
