@@ -1,0 +1,310 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Show the collection at work against the reference service, from nothing to repaired drift.
+
+Everything it makes lies in a temporary folder that goes away with it: the service's database, the
+token, random passwords, and Ansible's own files. No secret is on the screen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(CHECKOUT)]
+
+from tests.conftest import collections_root  # noqa: E402
+from tests.support.service import RunningService, ServiceError, running_service  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path("playbooks", "examples")
+TENANT, DNS_RECORDS = EXAMPLES / "tenant.yml", EXAMPLES / "dns_records.yml"
+CHANGED_MAILBOX, LOST_ALIAS = "alice@example.com", "sales@example.com"
+
+# Ansible says what changed and leaves out what did not.
+ANSIBLE_CFG = """\
+[defaults]
+callback_result_format = yaml
+display_ok_hosts = {show_unchanged}
+display_skipped_hosts = false
+localhost_warning = false
+[inventory]
+inventory_unparsed_warning = false
+"""
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+RECAP = re.compile(r"\bok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)")
+STOP_SECONDS = 5.0
+
+
+class DemoError(Exception):
+    """A step did not do what it says; the text tells which and how."""
+
+
+class Demo:
+    """The steps, over one running service and one folder for what they write."""
+
+    def __init__(self, service: RunningService, folder: Path) -> None:
+        self._service = service
+        self._folder = folder
+        self._steps = 0
+        self._definition = definition()
+
+    def run(self) -> None:
+        """Take every step."""
+        self.announce()
+        self.converge()
+        self.converge_again()
+        self.change_by_hand()
+        self.show_drift()
+        self.repair()
+        self.show_dns()
+
+    def announce(self) -> None:
+        """Say what is running, and write the file with the account's secrets."""
+        self._step("Start the reference service")
+        say("A whole email API on this machine, with a new and empty database.")
+        say(f"It listens on {self._service.url}.")
+        say("Its token and a random password for each mailbox are in account.yml, which")
+        say("only you can read. Your own account.yml you would encrypt with ansible-vault.")
+        print()
+        account = {
+            "mail_api_url": self._service.url,
+            "vault_mail_token": self._service.token,
+            "vault_mail_passwords": {
+                mailbox["name"]: secrets.token_urlsafe(18)
+                for mailbox in self._definition["mail_mailboxes"]
+            },
+        }
+        write_private(self._folder / "account.yml", yaml.safe_dump(account))
+
+    def converge(self) -> None:
+        """Create everything."""
+        parts = ("domains", "mailboxes", "forwarders")
+        counts = [f"{len(self._definition['mail_' + part])} {part}" for part in parts]
+        self._step("Converge the tenant")
+        say(f"tenant_vars.yml names {', '.join(counts)}. None is there yet.")
+        if self._play(TENANT) == 0:
+            raise DemoError("The first run was to create the tenant, and changed nothing.")
+
+    def converge_again(self) -> None:
+        """Find nothing left to do."""
+        self._step("Converge again")
+        say("Everything is as the file says, so nothing may change.")
+        changed = self._play(TENANT)
+        if changed:
+            raise DemoError(f"The second run changed {changed} tasks; it was to change none.")
+        say("changed=0, and tasks that change nothing are not listed.")
+        print()
+
+    def change_by_hand(self) -> None:
+        """Take an alias away behind Ansible's back."""
+        self._step("Change something by hand")
+        say(f"Someone takes {LOST_ALIAS} from {CHANGED_MAILBOX}, with a plain request:")
+        mailbox = self._request("GET", CHANGED_MAILBOX)
+        emails = [address for address in mailbox["emails"] if address != LOST_ALIAS]
+        if emails == mailbox["emails"]:
+            raise DemoError(f"{CHANGED_MAILBOX} was to have the alias {LOST_ALIAS}.")
+        show(f"PATCH /api/principal/{CHANGED_MAILBOX}", json.dumps({"emails": emails}))
+        self._request("PATCH", CHANGED_MAILBOX, {"emails": emails})
+        print()
+
+    def show_drift(self) -> None:
+        """Tell what differs, and change nothing."""
+        self._step("Show the drift")
+        say("Check mode tells what a run would change, and sends no write.")
+        self._expect_one_change(self._play(TENANT, "--check", "--diff"))
+        if LOST_ALIAS in self._request("GET", CHANGED_MAILBOX)["emails"]:
+            raise DemoError("Check mode has changed the mailbox.")
+
+    def repair(self) -> None:
+        """Bring the alias back."""
+        self._step("Repair it")
+        say("The same playbook once more, in earnest.")
+        self._expect_one_change(self._play(TENANT))
+        if LOST_ALIAS not in self._request("GET", CHANGED_MAILBOX)["emails"]:
+            raise DemoError(f"The run did not bring {LOST_ALIAS} back.")
+
+    def show_dns(self) -> None:
+        """Print the records to publish."""
+        self._step("Print the DNS records to publish")
+        say("Mail flows once these are in the zones of the domains.")
+        self._play(DNS_RECORDS, show_unchanged=True)
+
+    def _step(self, title: str) -> None:
+        self._steps += 1
+        headline(f"{self._steps}. {title}")
+
+    def _expect_one_change(self, changed: int) -> None:
+        if changed != 1:
+            raise DemoError(f"One task was to find the drift; {changed} did.")
+
+    def _play(self, playbook: Path, *options: str, show_unchanged: bool = False) -> int:
+        """Run a playbook, show what it prints, and return how many tasks changed something."""
+        show(" ".join(["$ ansible-playbook", str(playbook), "-e @account.yml", *options]))
+        config = self._folder / "ansible.cfg"
+        config.write_text(ANSIBLE_CFG.format(show_unchanged=show_unchanged), "utf-8")
+        account = f"@{self._folder / 'account.yml'}"
+        command = [sys.executable, "-m", "ansible", "playbook", str(playbook), "-e", account]
+        return run_playbook([*command, *options], ansible_environment(self._folder))
+
+    def _request(self, method: str, name: str, body: dict[str, Any] | None = None) -> Any:
+        """Send a request to the service, as any program could, and return the answer."""
+        address = self._service.url.removeprefix("http://")
+        connection = http.client.HTTPConnection(address, timeout=10)
+        headers = {
+            "authorization": f"Bearer {self._service.token}",
+            "content-type": "application/json",
+        }
+        with contextlib.closing(connection):
+            sent = None if body is None else json.dumps(body)
+            connection.request(method, f"/api/principal/{name}", sent, headers)
+            answer = connection.getresponse()
+            content = json.load(answer)
+        if answer.status != http.client.OK:
+            raise DemoError(f"{method} {name} was answered with {answer.status}: {content}")
+        return content
+
+
+def definition() -> dict[str, Any]:
+    """Return what the example's variables say."""
+    text = (CHECKOUT / EXAMPLES / "tenant_vars.yml").read_text("utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
+def ansible_environment(folder: Path) -> dict[str, str]:
+    """Return an environment in which only the demo's own settings reach Ansible."""
+    ours = {
+        "ANSIBLE_CONFIG": str(folder / "ansible.cfg"),
+        "ANSIBLE_HOME": str(folder / "ansible"),
+        "ANSIBLE_LOCAL_TEMP": str(folder / "ansible" / "tmp"),
+        "ANSIBLE_REMOTE_TEMP": str(folder / "ansible" / "tmp"),
+        "ANSIBLE_COLLECTIONS_PATH": str(collections_root(CHECKOUT)),
+        "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR": "1",
+        # A proxy has no way to a port of this machine.
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    return {key: value for key, value in os.environ.items() if not _is_setting(key)} | ours
+
+
+def _is_setting(variable: str) -> bool:
+    return variable.startswith(("ANSIBLE_", "POSTROOM_"))
+
+
+def run_playbook(command: list[str], environment: dict[str, str]) -> int:
+    """Run a playbook, show its lines, and return the number of changed tasks of its recap."""
+    recap = None
+    with playbook_process(command, environment) as process:
+        for line in process.stdout or ():
+            # Every heading has a blank line before it: the one that ends the output is too many.
+            if line.strip() or recap is None:
+                print(f"   {line}".rstrip(), flush=True)
+            recap = RECAP.search(COLOUR.sub("", line)) or recap
+    print()
+    if process.returncode or recap is None:
+        raise DemoError(f"ansible-playbook ended with status {process.returncode}.")
+    return int(recap.group(2))
+
+
+@contextlib.contextmanager
+def playbook_process(
+    command: list[str], environment: dict[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Run Ansible; if the demo is interrupted, let it end its own workers before going on."""
+    with subprocess.Popen(
+        command,
+        cwd=CHECKOUT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # Ctrl-C reaches the demo alone, which passes it on; twice would cut the clean-up short.
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        except BaseException:
+            end(process)
+            raise
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a process as Ctrl-C would, or by force where that takes too long."""
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.communicate(timeout=STOP_SECONDS)
+    if process.poll() is None:
+        process.kill()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else can read, at no time."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+
+
+def in_colour() -> bool:
+    """Tell whether the output is for a terminal that wants colours."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def headline(text: str) -> None:
+    """Print the title of a step."""
+    print(f"\033[1m{text}\033[0m" if in_colour() else text, flush=True)
+
+
+def say(text: str) -> None:
+    """Print a line of explanation."""
+    print(f"   {text}", flush=True)
+
+
+def show(*lines: str) -> None:
+    """Print what is sent or run, set apart."""
+    print("", *(f"   {line}" for line in lines), sep="\n", flush=True)
+
+
+def stop(number: int, frame: object) -> None:
+    """End as an interrupted program does, with everything cleaned up on the way out."""
+    raise SystemExit(128 + number)
+
+
+def main() -> int:
+    """Run the demo and return its exit status."""
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGHUP, stop)
+    try:
+        with tempfile.TemporaryDirectory(prefix="postroom-demo-") as name:
+            folder = Path(name)
+            with running_service(folder / "service", tenant="demo") as service:
+                Demo(service, folder).run()
+    except (DemoError, ServiceError) as error:
+        print(f"\nThe demo failed: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted. The service is stopped and its files are gone.", file=sys.stderr)
+        return 130
+    headline("Done")
+    say("The service is stopped and its files are gone. You can run this again.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
