@@ -281,7 +281,7 @@ def show(*lines: str) -> None:
     print("", *(f"   {line}" for line in lines), sep="\n", flush=True)
 
 
-def stop(number: int, frame: object) -> None:
+def stop(number: int, _frame: object) -> None:
     """End as an interrupted program does, with everything cleaned up on the way out."""
     raise SystemExit(128 + number)
 
