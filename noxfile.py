@@ -223,7 +223,15 @@ def e2e(session: nox.Session, core: str) -> None:
 def demo(session: nox.Session) -> None:
     """Converge an example tenant against the reference service and show what happens."""
     session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
-    session.run("python", "tools/demo.py", *session.posargs)
+    # On Ctrl-C it ends what it started, which takes longer than nox waits by default.
+    session.run("python", "tools/demo.py", interrupt_timeout=15.0, terminate_timeout=5.0)
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
+def docs(session: nox.Session) -> None:
+    """Run what the README and the modules' documentation show."""
+    session.install(*groups("test"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    pytest(session, "tests/docs")
 
 
 @leaf(PROGRAM_PYTHONS)
