@@ -10,7 +10,8 @@ without them a mailbox.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Union
 
 from .names import Name
@@ -139,3 +140,25 @@ class DnsRecordSet:
 def spelled(names: frozenset[Name]) -> list[str]:
     """Return names for display, in a stable order."""
     return [str(name) for name in sorted(names)]
+
+
+def names_in(principal: Principal) -> frozenset[Name]:
+    """Return every name that a principal shows: its own, its addresses and its members."""
+    members = principal.members if isinstance(principal, Forwarder) else frozenset()
+    return principal.addresses | members | {principal.name}
+
+
+def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
+    """Return the principal with its names spelled as in ``names``, as far as they are there."""
+    spelling = {name: name for name in names}
+
+    def own(name: Name) -> Name:
+        return spelling.get(name, name)
+
+    name = own(principal.name)
+    if isinstance(principal, (Domain, Foreign)):
+        return replace(principal, name=name)
+    aliases = frozenset(map(own, principal.aliases))
+    if isinstance(principal, Mailbox):
+        return Mailbox(name, aliases)
+    return Forwarder(name, aliases, frozenset(map(own, principal.members)))
