@@ -1,0 +1,138 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A tenant to test against: the reference service, a recorder before it, and ways to look and run.
+
+What `Site` itself asks goes past the recorder and does not use the client that is tested.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+from unittest import mock
+from urllib.parse import quote, urlsplit
+
+from ansible.module_utils import basic
+
+from ansible_collections.postroom.email.tests.support.recorder import Recorder
+
+MODULES = "ansible_collections.postroom.email.plugins.modules"
+
+#: A principal as the wire has it, with its lists as sets.
+Shape = dict[str, Any]
+
+
+class Site:
+    """One tenant of a running service."""
+
+    def __init__(self, service_url: str, token: str, recorder: Recorder) -> None:
+        self.token = token
+        self.recorder = recorder
+        self.url = recorder.url
+        self._service = Api(service_url, token)
+
+    def listing(self) -> dict[str, Shape]:
+        """Return everything that the tenant holds, by name."""
+        return self._service.listing()
+
+    def create(self, *names: str, **lists: list[str]) -> None:
+        """Create domains and mailboxes by name; with `emails` or `members`, one with those."""
+        for name in names:
+            self._service.create(name, **lists)
+
+    def clear(self) -> None:
+        """Delete all that the tenant holds, and forget what has passed the recorder."""
+        self._service.clear()
+        self.recorder.take()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._service.close()
+
+    def run(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """Run a module against the tenant, through the recorder, and return its result."""
+        access = {"api_url": self.url, "api_token": self.token}
+        return run_module(module, {**access, **options}, check=check)
+
+
+class Api:
+    """The interface by hand."""
+
+    def __init__(self, url: str, token: str) -> None:
+        parts = urlsplit(url)
+        self._connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Send one request that must succeed and return its answer."""
+        content = None if body is None else json.dumps(body)
+        self._connection.request(method, path, content, self._headers)
+        response = self._connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status < 300, (method, path, answer)
+        return answer
+
+    def listing(self) -> dict[str, Shape]:
+        """Return everything that the tenant holds, by name."""
+        rows = self.call("GET", "/api/principal")
+        return {row["name"]: _as_sets(row) for row in rows}
+
+    def create(
+        self, name: str, emails: list[str] | None = None, members: list[str] | None = None
+    ) -> None:
+        """Create a domain, a mailbox or a forwarder, whichever the arguments call for."""
+        body: Shape = {"name": name, "type": "individual" if "@" in name else "domain"}
+        if "@" in name:
+            body["emails"] = emails or [name]
+            body |= {"members": members} if members else {"secrets": ["of no interest"]}
+        self.call("POST", "/api/principal", body)
+
+    def delete(self, name: str) -> None:
+        """Delete a principal."""
+        self.call("DELETE", f"/api/principal/{quote(name, safe='')}")
+
+    def clear(self) -> None:
+        """Delete all domains, and all else with them."""
+        for name in self.listing():
+            if "@" not in name:
+                self.delete(name)
+
+
+def run_module(module: str, options: dict[str, Any], *, check: bool = False) -> dict[str, Any]:
+    """Run a module's `main` in this process, with `--diff`, and return what it prints."""
+    main = importlib.import_module(f"{MODULES}.{module}").main
+    arguments = {**options, "_ansible_check_mode": check, "_ansible_diff": True}
+    printed = io.StringIO()
+    ending = contextlib.suppress(SystemExit)
+    with module_arguments(arguments), contextlib.redirect_stdout(printed), ending:
+        main()
+    result: dict[str, Any] = json.loads(printed.getvalue())
+    result.pop("invocation", None)
+    return result
+
+
+@contextlib.contextmanager
+def module_arguments(arguments: dict[str, Any]) -> Iterator[None]:
+    """Hand arguments to the next AnsibleModule, the way that the installed ansible-core knows."""
+    try:
+        from ansible.module_utils.testing import patch_module_args
+    except ImportError:  # before ansible-core 2.19
+        text = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+        with mock.patch.object(basic, "_ANSIBLE_ARGS", text):
+            yield
+    else:
+        with patch_module_args(arguments):
+            yield
+
+
+def _as_sets(row: Shape) -> Shape:
+    return {k: frozenset(v) if isinstance(v, list) else v for k, v in row.items()}
