@@ -210,13 +210,15 @@ def _is_setting(variable: str) -> bool:
 
 def run_playbook(command: list[str], environment: dict[str, str]) -> int:
     """Run a playbook, show its lines, and return the number of changed tasks of its recap."""
-    recap = None
+    recap, blank = None, False
     with playbook_process(command, environment) as process:
         for line in process.stdout or ():
-            # Every heading has a blank line before it: the one that ends the output is too many.
-            if line.strip() or recap is None:
-                print(f"   {line}".rstrip(), flush=True)
-            recap = RECAP.search(COLOUR.sub("", line)) or recap
+            text = line.rstrip()
+            # One blank line sets headings apart; the one that ends the output is too many.
+            if text or not (blank or recap):
+                print(f"   {text}".rstrip(), flush=True)
+            blank = not text
+            recap = RECAP.search(COLOUR.sub("", text)) or recap
     print()
     if process.returncode or recap is None:
         raise DemoError(f"ansible-playbook ended with status {process.returncode}.")

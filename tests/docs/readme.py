@@ -1,0 +1,90 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Read the README: its fenced blocks, its tables and its links.
+
+`python tests/docs/readme.py < output` puts a new output of the demo into it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+README = CHECKOUT / "README.md"
+
+_FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
+_LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+_OPTION_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+_MODULE_ROW = re.compile(r"^\| \[`(\w+)`\]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block.
+
+    :param section: the heading that it stands under
+    :param file_name: the name under which the text before it tells the reader to save it
+    """
+
+    language: str
+    text: str
+    section: str
+    file_name: str | None
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands of a console block."""
+        return [line.removeprefix("$ ") for line in self.text.splitlines()]
+
+
+def blocks(language: str, section: str | None = None) -> list[Block]:
+    """Return the blocks of a language, in order, of the whole README or of one section."""
+    content = README.read_text("utf-8")
+    found = [_block(content, match) for match in _FENCE.finditer(content)]
+    return [b for b in found if b.language == language and section in (None, b.section)]
+
+
+def links() -> list[str]:
+    """Return every file that the README links to."""
+    targets = _LINK.findall(README.read_text("utf-8"))
+    return [target for target in targets if "://" not in target]
+
+
+def listed_modules() -> list[str]:
+    """Return the modules of the table."""
+    return _MODULE_ROW.findall(README.read_text("utf-8"))
+
+
+def listed_options() -> list[str]:
+    """Return the options of the table of what all modules share."""
+    return _OPTION_ROW.findall(README.read_text("utf-8"))
+
+
+def normalised(output: str) -> str:
+    """Return an output of the demo without what differs from run to run."""
+    output = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:40025", output)
+    output = re.sub(r'; p=[^"]+" "[^"]+"', '; p=MIIB..." "..."', output)
+    return "\n".join(line.rstrip() for line in output.strip().splitlines()) + "\n"
+
+
+def _block(content: str, match: re.Match[str]) -> Block:
+    before = content[: match.start()]
+    saved = _FILE_NAME.search(before)
+    return Block(
+        match["language"],
+        match["text"],
+        _HEADING.findall(before)[-1],
+        saved.group(1) if saved else None,
+    )
+
+
+if __name__ == "__main__":
+    old = blocks("text")[0].text
+    README.write_text(
+        README.read_text("utf-8").replace(old, normalised(sys.stdin.read())), "utf-8"
+    )
