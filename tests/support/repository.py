@@ -1,0 +1,50 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The files of this repository, for the tests that check what it promises of itself."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def files() -> tuple[Path, ...]:
+    """Return every file that git tracks or would, relative to the root."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    names = sorted(set(answer.stdout.split("\0")) - {""})
+    return tuple(Path(name) for name in names if (ROOT / name).is_file())
+
+
+def sources(*folders: str) -> list[Path]:
+    """Return the Python files, of those folders only if any is named."""
+    found = [file for file in files() if file.suffix == ".py"]
+    return [file for file in found if not folders or file.as_posix().startswith(folders)]
+
+
+def modules() -> list[str]:
+    """Return the names of the collection's modules."""
+    return [file.stem for file in sources("plugins/modules/")]
+
+
+def read(file: Path | str) -> str:
+    """Return the text of a file."""
+    return (ROOT / file).read_text("utf-8")
+
+
+def read_toml(file: str) -> dict[str, Any]:
+    """Return the contents of a TOML file."""
+    return tomllib.loads(read(file))
+
+
+def read_yaml(file: str) -> Any:
+    """Return the contents of a YAML file."""
+    return yaml.safe_load(read(file))
