@@ -12,7 +12,6 @@ import contextlib
 import http.client
 import json
 import os
-import re
 import secrets
 import signal
 import subprocess
@@ -26,7 +25,8 @@ import yaml
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(CHECKOUT)]
 
-from tests.conftest import collections_root  # noqa: E402
+from tests import conftest  # noqa: E402
+from tests.support import playbooks  # noqa: E402
 from tests.support.service import RunningService, ServiceError, running_service  # noqa: E402
 
 if TYPE_CHECKING:
@@ -42,12 +42,7 @@ ANSIBLE_CFG = """\
 callback_result_format = yaml
 display_ok_hosts = {show_unchanged}
 display_skipped_hosts = false
-localhost_warning = false
-[inventory]
-inventory_unparsed_warning = false
 """
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-RECAP = re.compile(r"\bok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)")
 STOP_SECONDS = 5.0
 
 
@@ -189,23 +184,8 @@ def definition() -> dict[str, Any]:
 
 def ansible_environment(folder: Path) -> dict[str, str]:
     """Return an environment in which only the demo's own settings reach Ansible."""
-    ours = {
-        "ANSIBLE_CONFIG": str(folder / "ansible.cfg"),
-        "ANSIBLE_HOME": str(folder / "ansible"),
-        "ANSIBLE_LOCAL_TEMP": str(folder / "ansible" / "tmp"),
-        "ANSIBLE_REMOTE_TEMP": str(folder / "ansible" / "tmp"),
-        "ANSIBLE_COLLECTIONS_PATH": str(collections_root(CHECKOUT)),
-        "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR": "1",
-        # A proxy has no way to a port of this machine.
-        "NO_PROXY": "127.0.0.1",
-        "no_proxy": "127.0.0.1",
-        "PYTHONUNBUFFERED": "1",
-    }
-    return {key: value for key, value in os.environ.items() if not _is_setting(key)} | ours
-
-
-def _is_setting(variable: str) -> bool:
-    return variable.startswith(("ANSIBLE_", "POSTROOM_"))
+    colour = "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR"
+    return playbooks.environment(folder, **{colour: "1"})
 
 
 def run_playbook(command: list[str], environment: dict[str, str]) -> int:
@@ -218,11 +198,11 @@ def run_playbook(command: list[str], environment: dict[str, str]) -> int:
             if text or not (blank or recap):
                 print(f"   {text}".rstrip(), flush=True)
             blank = not text
-            recap = RECAP.search(COLOUR.sub("", text)) or recap
+            recap = playbooks.read_recap(text) or recap
     print()
     if process.returncode or recap is None:
         raise DemoError(f"ansible-playbook ended with status {process.returncode}.")
-    return int(recap.group(2))
+    return recap.changed
 
 
 @contextlib.contextmanager
@@ -290,6 +270,7 @@ def stop(number: int, _frame: object) -> None:
 
 def main() -> int:
     """Run the demo and return its exit status."""
+    conftest.collections_root(CHECKOUT)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, stop)
     try:
