@@ -63,23 +63,28 @@ antsibull_nox.load_antsibull_nox_toml()
 LEAVES = ["extra-checks", "docs-check", "ansible-lint", "build-import-check"]
 
 
+def interpreter(wanted: Iterable[str]) -> str | bool:
+    """Return what nox takes for a Python: the first that is installed, or False for none."""
+    found = pythons.first(wanted)
+    return str(found[1]) if found else False
+
+
 def leaf(
     wanted: Iterable[str], name: str | None = None, **values: str
 ) -> Callable[[Callable[..., None]], None]:
     """Register a check that `test` runs, on the first of the wanted Pythons that is installed."""
-    found = pythons.first(wanted)
+    python = interpreter(wanted)
 
     def register(function: Callable[..., None]) -> None:
         @functools.wraps(function)
         def run(session: nox.Session) -> None:
             shutil.rmtree(RESULTS / session.name, ignore_errors=True)
-            if found is None:
+            if not python:
                 session.skip(f"needs one of Python {', '.join(wanted)}, none of which is installed")
             function(session, **values)
 
         label = name or function.__name__.replace("_", "-")
         LEAVES.append(label)
-        python = str(found[1]) if found else False
         nox.session(name=label, python=python, default=False)(run)
 
     return register
@@ -88,9 +93,17 @@ def leaf(
 def per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Callable[..., None]:
     """Register a check once for each ansible-core, as `prefix-2.19`, and one for all of them."""
 
+    names = [f"{prefix}-{core}" for core in cores]
+
+    def notify(session: nox.Session) -> None:
+        for name in names:
+            session.notify(name, session.posargs)
+
     def register(function: Callable[..., None]) -> None:
-        for core, wanted in cores.items():
-            leaf(wanted, f"{prefix}-{core}", core=core)(function)
+        for name, (core, wanted) in zip(names, cores.items(), strict=True):
+            leaf(wanted, name, core=core)(function)
+        notify.__doc__ = f"All of {', '.join(names)}."
+        nox.session(name=prefix, venv_backend="none", default=False)(notify)
 
     return register
 
@@ -164,6 +177,14 @@ def lint(session: nox.Session) -> None:
         ("antsibull-changelog", "lint"),
         env={"PYTHONPATH": f".collections{os.pathsep}service"},
     )
+
+
+@nox.session(default=False)
+def fix(session: nox.Session) -> None:
+    """Format the code, and repair what ruff knows how to repair."""
+    session.install(*groups("lint"))
+    session.run("ruff", "check", "--fix", "--exit-zero", "--quiet", *(session.posargs or ["."]))
+    session.run("ruff", "format", *(session.posargs or ["."]))
 
 
 @leaf(PROGRAM_PYTHONS)
@@ -254,7 +275,7 @@ def wheel(session: nox.Session) -> None:
         session.run(python, str(ROOT / "tools" / "use_wheel.py"), external=True)
 
 
-@nox.session(python=str(found[1]) if (found := pythons.first(PROGRAM_CORES[MAIN_CORE])) else False)
+@nox.session(python=interpreter(PROGRAM_CORES[MAIN_CORE]), default=False)
 def benchmark(session: nox.Session) -> None:
     """Measure what the project promises, as ratios within one run."""
     session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # A module or plugin is GPL, as ansible-core asks; what it stands on is BSD.
+# REUSE-IgnoreStart
 GPL = "SPDX-License-Identifier: GPL-3.0-or-later"
 BSD = "SPDX-License-Identifier: BSD-2-Clause"
+# REUSE-IgnoreEnd
 # Written so that this file does not hold what it looks for.
 FOREIGN = re.compile(
     r"(?<![\w.$}])/(?:work|root|home/\w+)[/]"  # a path of one machine
