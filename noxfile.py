@@ -92,7 +92,6 @@ def leaf(
 
 def per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Callable[..., None]:
     """Register a check once for each ansible-core, as `prefix-2.19`, and one for all of them."""
-
     names = [f"{prefix}-{core}" for core in cores]
 
     def notify(session: nox.Session) -> None:
