@@ -33,6 +33,8 @@ _LONGEST_BACKOFF = 8.0
 _SETTLE_FACTOR = 4
 _SHORTEST_SETTLE, _LONGEST_SETTLE = 0.1, 2.0
 _MOST_REPAIRS = 12
+#: A day; sockets take no time without end.
+_LONGEST_TIMEOUT = 86400
 
 #: After one of these a write may or may not have taken effect.
 _UNSURE = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
@@ -57,10 +59,11 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
         rng: Callable[[], float] = random.random,
     ) -> None:
-        if timeout <= 0 or retries < 0:
+        if not 0 < timeout <= _LONGEST_TIMEOUT or retries < 0:
             raise errors.InvalidInput(
                 f"timeout: {timeout:g} and retries: {retries} can't be used. "
-                "Give a timeout above 0 seconds and retries of 0 or more."
+                f"Give a timeout above 0 and up to {_LONGEST_TIMEOUT} seconds, and retries of 0 "
+                "or more."
             )
         self._sender = sender
         self._timeout = timeout

@@ -49,8 +49,8 @@ def parse_domain(text: str, option: str = "name") -> Name:
     :raises InvalidInput: the text is not a fully qualified domain name
     """
     spelled = text.strip()
-    key = _ascii_domain(spelled.removesuffix("."))
-    if key is None or len(key) > _LONGEST_DOMAIN or not _DOMAIN.fullmatch(key):
+    key = _domain_key(spelled)
+    if key is None:
         hint = " It looks like an email address." if "@" in text else ""
         raise InvalidInput(
             f"{option}: {text!r} is not a domain name.{hint} "
@@ -77,7 +77,13 @@ def parse_address(text: str, option: str = "name") -> Name:
             f"{option}: {text!r} is not an email address that the service can hold. Before the @ "
             f"use 1 to {_LONGEST_LOCAL} ASCII letters, digits, or signs such as . _ + and -."
         )
-    key = f"{key_local}@{parse_domain(domain, option).key}"
+    key_domain = _domain_key(domain)
+    if key_domain is None:
+        raise InvalidInput(
+            f"{option}: {text!r} is not an email address, for there is no domain name after the @. "
+            "Write it in full, such as alice@example.com."
+        )
+    key = f"{key_local}@{key_domain}"
     if len(key) > _LONGEST_ADDRESS:
         raise InvalidInput(
             f"{option}: {text!r} is longer than {_LONGEST_ADDRESS} characters. Shorten it."
@@ -90,6 +96,14 @@ def read_name(text: str) -> Name:
     local, at, domain = text.strip().rpartition("@")
     key = _ascii_domain(domain.removesuffix("."))
     return Name(local.lower() + at + (domain.lower() if key is None else key), text)
+
+
+def _domain_key(text: str) -> str | None:
+    """Return what a domain is compared by, or None where it is not fully qualified."""
+    key = _ascii_domain(text.removesuffix("."))
+    if key is None or len(key) > _LONGEST_DOMAIN or not _DOMAIN.fullmatch(key):
+        return None
+    return None if key.rpartition(".")[2].isdigit() else key
 
 
 @lru_cache(maxsize=4096)
