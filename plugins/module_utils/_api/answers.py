@@ -133,13 +133,14 @@ def _detail(body: Any, text: str | None) -> str:
         return title.group(1).strip() if title else text if len(text) < 80 else ""
     if isinstance(body, dict):
         parts = [body[key] for key in _DETAIL_KEYS if isinstance(body.get(key), str)]
-        return ": ".join(dict.fromkeys(parts[:2]))
+        return ": ".join(dict.fromkeys(part.strip().rstrip(".") for part in parts[:2]))
     return ""
 
 
 def _sentence(call: Call[Any], status: int, detail: str, advice: str) -> str:
     said = f" ({detail.rstrip('.')})" if detail else ""
-    return f"{describe(call)} was answered with status {status}{said}. {advice}"
+    what = describe(call)
+    return f"{what[0].upper()}{what[1:]} was answered with status {status}{said}. {advice}"
 
 
 def describe(call: Call[Any]) -> str:
