@@ -221,7 +221,7 @@ def test_absent_is_absent(inhabited: Site, module: str, options: dict[str, Any])
     """What was never there is not deleted again."""
     for mode in (True, False):
         result = inhabited.run(module, check=mode, state="absent", **options)
-        assert (result["changed"], result.get("failed", False)) == (False, False)
+        assert (result["changed"], result["failed"]) == (False, False)
     assert inhabited.recorder.take_writes() == []
 
 

@@ -54,7 +54,7 @@ def test_other_spellings_are_the_same_names(books: Site, domain: str) -> None:
     for module, options in tasks(domain):
         for mode in (True, False):
             result = books.run(module, check=mode, **options)
-            assert (result["changed"], result.get("failed", False)) == (False, False), result
+            assert (result["changed"], result["failed"]) == (False, False), result
     assert books.recorder.take_writes() == []
 
 

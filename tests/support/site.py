@@ -7,18 +7,13 @@ What `Site` itself asks goes past the recorder and does not use the client that 
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import io
 import json
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from typing import Any
-from unittest import mock
 from urllib.parse import quote, urlsplit
 
-from ansible.module_utils import basic
-
+from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.recorder import Recorder
 
 MODULES = "ansible_collections.postroom.email.plugins.modules"
@@ -56,8 +51,11 @@ class Site:
 
     def run(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run a module against the tenant, through the recorder, and return its result."""
+        main = importlib.import_module(f"{MODULES}.{module}").main
         access = {"api_url": self.url, "api_token": self.token}
-        return run_module(module, {**access, **options}, check=check)
+        result = run_module(main, {**access, **options}, check=check, diff=True)
+        result.pop("invocation", None)
+        return result
 
 
 class Api:
@@ -105,33 +103,6 @@ class Api:
         for name in self.listing():
             if "@" not in name:
                 self.delete(name)
-
-
-def run_module(module: str, options: dict[str, Any], *, check: bool = False) -> dict[str, Any]:
-    """Run a module's `main` in this process, with `--diff`, and return what it prints."""
-    main = importlib.import_module(f"{MODULES}.{module}").main
-    arguments = {**options, "_ansible_check_mode": check, "_ansible_diff": True}
-    printed = io.StringIO()
-    ending = contextlib.suppress(SystemExit)
-    with module_arguments(arguments), contextlib.redirect_stdout(printed), ending:
-        main()
-    result: dict[str, Any] = json.loads(printed.getvalue())
-    result.pop("invocation", None)
-    return result
-
-
-@contextlib.contextmanager
-def module_arguments(arguments: dict[str, Any]) -> Iterator[None]:
-    """Hand arguments to the next AnsibleModule, the way that the installed ansible-core knows."""
-    try:
-        from ansible.module_utils.testing import patch_module_args
-    except ImportError:  # before ansible-core 2.19
-        text = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
-        with mock.patch.object(basic, "_ANSIBLE_ARGS", text):
-            yield
-    else:
-        with patch_module_args(arguments):
-            yield
 
 
 def _as_sets(row: Shape) -> Shape:
