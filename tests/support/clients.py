@@ -1,0 +1,45 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clients for tests: their time passes when they sleep, and only then."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+
+TOKEN = "tok-Qw7/zX%41+9vLpE3"
+
+
+@dataclass
+class Clock:
+    """A clock that only sleeping moves on, and what was slept."""
+
+    now: float = 1000.0
+    sleeps: list[float] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        with self._lock:
+            self.now += seconds
+            self.sleeps.append(seconds)
+
+
+def sender_to(url: str, **options: Any) -> Sender:
+    """Return a sender that no proxy of this machine comes between."""
+    return Sender(url, TOKEN, **{"trust_env": False, **options})
+
+
+def client_over(sender: Sender, clock: Clock | None = None, **options: Any) -> Client:
+    """Return a client with a clock of its own and no chance in its back-off."""
+    clock = clock or Clock()
+    settings = {"clock": clock, "sleep": clock.sleep, "rng": lambda: 1.0}
+    return Client(sender, **{**settings, **options})

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run a module's ``main`` in this process, as Ansible would, and return its result."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ansible.module_utils import basic
+from ansible.module_utils.common import warnings
+
+Main = Callable[[], None]
+
+
+def run_module(
+    main: Main, arguments: Mapping[str, Any], *, check: bool = False, diff: bool = False
+) -> dict[str, Any]:
+    """Run ``main`` with these options and return what it printed, ``failed`` always in it."""
+    internal = {"_ansible_check_mode": check, "_ansible_diff": diff}
+    output = io.StringIO()
+    # Warnings gather for the process, which is one module's everywhere but here.
+    warnings._global_warnings.clear()
+    with _module_arguments({**arguments, **internal}), contextlib.redirect_stdout(output):
+        try:
+            main()
+        except SystemExit as ending:
+            status = ending.code
+        else:
+            raise AssertionError("the module did not exit")
+    result: dict[str, Any] = json.loads(output.getvalue())
+    result.setdefault("failed", False)
+    if bool(status) != result["failed"]:
+        raise AssertionError(f"exit status {status} with {result}")
+    return result
+
+
+@contextlib.contextmanager
+def _module_arguments(arguments: dict[str, Any]) -> Iterator[None]:
+    try:
+        from ansible.module_utils.testing import patch_module_args
+    except ImportError:
+        # ansible-core before 2.19.
+        before = basic._ANSIBLE_ARGS
+        basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+        try:
+            yield
+        finally:
+            basic._ANSIBLE_ARGS = before
+    else:
+        with patch_module_args(arguments):
+            yield

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the unit tests share: servers that end with the test, and an environment without proxies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.tests.support.clients import Clock, client_over, sender_to
+from ansible_collections.postroom.email.tests.support.scripted import (
+    Handler,
+    ScriptedServer,
+    scripted,
+)
+
+Serve = Callable[[Handler], ScriptedServer]
+Connect = Callable[..., Client]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Serve any number of handlers until the test is over."""
+    with contextlib.ExitStack() as stack:
+        yield lambda handler: stack.enter_context(scripted(handler))
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Make clients whose connections end with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def make(server: ScriptedServer, clock: Clock | None = None, **options: Any) -> Client:
+            sender = sender_to(server.url)
+            stack.callback(sender.close)
+            return client_over(sender, clock, **options)
+
+        yield make
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name.startswith("POSTROOM_"):
+            monkeypatch.delenv(name)
