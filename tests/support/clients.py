@@ -38,8 +38,8 @@ def sender_to(url: str, **options: Any) -> Sender:
     return Sender(url, TOKEN, **{"trust_env": False, **options})
 
 
-def client_over(sender: Sender, clock: Clock | None = None, **options: Any) -> Client:
+def client_over(sender: Sender, fake: Clock | None = None, **options: Any) -> Client:
     """Return a client with a clock of its own and no chance in its back-off."""
-    clock = clock or Clock()
-    settings = {"clock": clock, "sleep": clock.sleep, "rng": lambda: 1.0}
+    fake = fake or Clock()
+    settings = {"clock": fake, "sleep": fake.sleep, "rng": lambda: 1.0}
     return Client(sender, **{**settings, **options})

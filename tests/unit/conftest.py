@@ -35,10 +35,10 @@ def connect() -> Iterator[Connect]:
     """Make clients whose connections end with the test."""
     with contextlib.ExitStack() as stack:
 
-        def make(server: ScriptedServer, clock: Clock | None = None, **options: Any) -> Client:
+        def make(server: ScriptedServer, fake: Clock | None = None, **options: Any) -> Client:
             sender = sender_to(server.url)
             stack.callback(sender.close)
-            return client_over(sender, clock, **options)
+            return client_over(sender, fake, **options)
 
         yield make
 

@@ -111,8 +111,13 @@ def update(
 
 
 def delete(name: Name) -> Call[None]:
-    """Delete a principal. Whatever a success carries says nothing more."""
-    return Call("DELETE", _path_of(name), name, lambda _body: None)
+    """Delete a principal. What a success carries says nothing more, unless it denies itself."""
+
+    def read(body: Any) -> None:
+        if isinstance(body, dict) and body.get("success") is False:
+            raise Unreadable("it says that there was no success")
+
+    return Call("DELETE", _path_of(name), name, read)
 
 
 def dns_records(domain: Name) -> Call[DnsRecordSet]:

@@ -38,6 +38,8 @@ _LONGEST_TIMEOUT = 86400
 
 #: After one of these a write may or may not have taken effect.
 _UNSURE = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
+#: What the look after such a write may find: an answer too, and a better one.
+_ANSWERED = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 
 
 class Client:
@@ -241,7 +243,7 @@ class Client:
     def _took_effect(self, error: errors.ServiceError, settle: Callable[[], bool]) -> bool:
         try:
             return settle()
-        except errors.AlreadyExists:
+        except _ANSWERED:
             raise
         except errors.ServiceError:
             raise type(error)(
