@@ -85,6 +85,4 @@ def _block(content: str, match: re.Match[str]) -> Block:
 
 if __name__ == "__main__":
     old = blocks("text")[0].text
-    README.write_text(
-        README.read_text("utf-8").replace(old, normalised(sys.stdin.read())), "utf-8"
-    )
+    README.write_text(README.read_text("utf-8").replace(old, normalised(sys.stdin.read())), "utf-8")

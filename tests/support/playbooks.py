@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run playbooks in a process of their own, with no settings of the user's. Standard library only."""
+"""Run playbooks in processes of their own, with no settings of the user. Standard library only."""
 
 from __future__ import annotations
 

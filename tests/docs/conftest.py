@@ -1,0 +1,28 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of the documentation share: a service, and a tenant that is empty before each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.site import Api
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Run the reference service."""
+    with running_service(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture
+def tenant(service: RunningService) -> Iterator[Api]:
+    """Return an empty tenant."""
+    with contextlib.closing(Api(service.url, service.token)) as api:
+        api.clear()
+        yield api

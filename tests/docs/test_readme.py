@@ -1,0 +1,144 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the README tells to type works, block by block."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tools import ansible_tree
+
+ADDRESS = "https://mail.example.net"
+TOKEN = "the-token-of-your-tenant"
+TESTED = {"Try it", "Install", "A playbook to copy", "Point it at your account"}
+TESTED |= {"The reference service"}
+
+
+def commands(section: str) -> list[str]:
+    """Return the commands under a heading."""
+    return [command for block in readme.blocks("console", section) for command in block.commands]
+
+
+def shell(script: list[str], folder: Path, env: dict[str, str], typed: str = "") -> playbooks.Run:
+    """Run commands as one bash script that ends with the first failure."""
+    return playbooks.run(["bash", "-ec", "\n".join(script)], env, folder, typed)
+
+
+def test_every_block_is_tested() -> None:
+    """A block of commands or of YAML is in a section that has a test here."""
+    for language in ("console", "yaml"):
+        assert {block.section for block in readme.blocks(language)} <= TESTED
+    assert all(block.file_name for block in readme.blocks("yaml"))
+
+
+def test_make_knows_the_commands() -> None:
+    """`make` has the targets, and does what the commands without make do."""
+    makefile = repository.read("Makefile")
+    told = re.findall(r"(?:`|\$ )make (\w+)", repository.read("README.md"))
+    targets = re.findall(r"^([\w ]+):", makefile, re.MULTILINE)
+    assert set(told) <= set(" ".join(targets).split())
+    venv, install, *sessions = commands("Try it")[2:]
+    assert venv == "python3 -m venv .venv"
+    assert re.search(r"\$\(PYTHON\) -m venv \.venv\n\t\.venv/bin/pip install .*nox\n", makefile)
+    assert install == ".venv/bin/pip install nox"
+    assert sessions == [".venv/bin/nox -s demo", ".venv/bin/nox -s test"]
+
+
+def test_the_collection_installs_as_told(tmp_path: Path) -> None:
+    """It builds, installs, and its documentation is found; pip is told what pyproject.toml says."""
+    build, install, pip = commands("Install")
+    checkout = ansible_tree.copy_collection(readme.CHECKOUT, tmp_path / "tree")
+    home = str(tmp_path / "collections")
+    env = playbooks.environment(tmp_path, ANSIBLE_COLLECTIONS_PATH=home)
+    look = "ansible-doc --list --type module postroom.email"
+    told = shell([build, f"{install} -p {home}", look], checkout, env)
+    assert told.status == 0, told.output
+    assert [
+        name for name in repository.modules() if f"postroom.email.{name}" not in told.output
+    ] == []
+    needed = repository.read_toml("pyproject.toml")["project"]["dependencies"]
+    assert pip.split()[2:] == [requirement.partition(">")[0] for requirement in needed]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, service: RunningService) -> Path:
+    """Return a folder with the README's files, which name the running service."""
+    for block in readme.blocks("yaml"):
+        text = block.text.replace(ADDRESS, service.url).replace(TOKEN, service.token)
+        (tmp_path / str(block.file_name)).write_text(text, "utf-8")
+    (tmp_path / "vault").write_text("a password for the test's own vault", "utf-8")
+    return tmp_path
+
+
+def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
+    """Check mode writes nothing, the first run makes everything, the second changes nothing."""
+    env = playbooks.environment(folder, ANSIBLE_VAULT_PASSWORD_FILE=str(folder / "vault"))
+    encrypt, check, run = (
+        # It is typed at a prompt, which only a terminal has.
+        command.replace(" --ask-vault-pass", "")
+        for command in commands("A playbook to copy")
+    )
+    assert shell([encrypt], folder, env).status == 0
+    assert "alice" not in (folder / "account.yml").read_text("utf-8")
+    told = shell([check], folder, env)
+    assert (told.status, told.recap.changed, tenant.listing()) == (0, 4, {}), told.output
+    first, second = shell([run], folder, env), shell([run], folder, env)
+    assert (first.status, first.recap.changed) == (0, 4), first.output
+    assert (second.status, second.recap.changed) == (0, 0), second.output
+    assert len(tenant.listing()) == 4
+    assert "WARNING" not in first.output + second.output
+
+
+def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:
+    """Address and token come from the environment, the token typed without an echo."""
+    tenant.create("example.com")
+    script = [
+        command.replace(ADDRESS, service.url) for command in commands("Point it at your account")
+    ]
+    told = shell(script, folder, playbooks.environment(folder), service.token + "\n")
+    assert told.status == 0, told.output
+    assert '"name": "example.com"' in told.output
+    assert service.token not in told.output
+
+
+def test_the_service_starts_as_told(tmp_path: Path) -> None:
+    """The command of the wheel, over the checkout's own code; the token file is its owner's."""
+    _pip, serve = commands("The reference service")
+    arguments = serve.removeprefix("postroom-service ").split()
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(readme.CHECKOUT / "service"),
+        # Not the port of the README, which something else may have here.
+        "POSTROOM_SERVICE_PORT": "0",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "postroom_service", *arguments, "--ready-file", "ready"],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        end = time.monotonic() + 30
+        while not (tmp_path / "ready").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == 0
+    assert (tmp_path / "token").stat().st_mode & 0o077 == 0
+
+
+def test_the_readme_names_the_version() -> None:
+    """The file to install is the one that is built."""
+    version = repository.read_yaml("galaxy.yml")["version"]
+    assert commands("Install")[1].endswith(f"postroom-email-{version}.tar.gz")

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The README's tables and the modules' documentation list what there is, all of it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
+from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
+from ansible_collections.postroom.email.tests.docs import documentation, readme
+from ansible_collections.postroom.email.tests.support import repository
+
+MODULES = "ansible_collections.postroom.email.plugins.modules"
+SHARED: dict[str, Any] = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
+
+
+def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
+    """Fail unless both have the same options, with the same types, defaults and choices."""
+    assert spec.keys() == documented.keys()
+    for name, rules in spec.items():
+        about = documented[name]
+        for key in ("type", "default", "choices", "elements", "required"):
+            assert rules.get(key) == about.get(key), (name, key)
+        assert about["description"]
+
+
+@pytest.mark.parametrize("module", repository.modules())
+def test_every_option_of_a_module_is_documented(module: str) -> None:
+    """What the module takes is what it documents."""
+    options = documentation.texts(module)["DOCUMENTATION"]["options"]
+    compare(importlib.import_module(f"{MODULES}.{module}").ARGUMENT_SPEC, options)
+
+
+def test_every_shared_option_is_documented() -> None:
+    """The fragment documents what every module takes, and the README lists it."""
+    compare(API_OPTIONS, SHARED)
+    assert sorted(readme.listed_options()) == sorted(API_OPTIONS)
+
+
+def test_the_readme_lists_every_module() -> None:
+    """The table of modules is the folder of modules, in order."""
+    assert readme.listed_modules() == repository.modules()
+
+
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    """Each file that the README links to exists."""
+    assert [link for link in readme.links() if not (repository.ROOT / link).exists()] == []
+
+
+def test_the_readme_states_the_supported_versions() -> None:
+    """The table of versions agrees with the metadata."""
+    text = repository.read("README.md")
+    core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removeprefix(">=")
+    project = repository.read_toml("pyproject.toml")["project"]
+    httpx = next(r for r in project["dependencies"] if r.startswith("httpx"))
+    assert f"| ansible-core | {core.removesuffix('.0')} and newer |" in text
+    assert f"reference service | {project['requires-python'].removeprefix('>=')} and" in text
+    assert f"| httpx | {httpx.removeprefix('httpx>=')} and newer |" in text
+    config = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
+    assert f"modules run | {config.removeprefix('>=')} and newer |" in text
