@@ -176,7 +176,7 @@ class Sender:
         return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
 
     def _shown(self, call: Call[Any], error: Exception) -> str:
-        text = str(error) or type(error).__name__
+        text = str(error).rstrip(".") or type(error).__name__
         return errors.redact(text, [*call.secrets, *self.secrets])
 
     def _failure(self, kind: str, call: Call[Any], detail: str) -> errors.Failure:
