@@ -84,13 +84,17 @@ RULES = "The request does not follow the rules). The service will not do this."
     [
         (
             {"name": "new@one.example", "passwords": ["p" * 1025]},
-            "Creating new@one.example was answered with status 422 "
-            f"(secrets/0: String should have at most 1024 characters: {RULES}",
+            (
+                "Creating new@one.example was answered with status 422 "
+                f"(secrets/0: String should have at most 1024 characters: {RULES}"
+            ),
         ),
         (
             {"name": "ann@one.example", "aliases": [f"a{n}@one.example" for n in range(1000)]},
-            "Changing ann@one.example was answered with status 422 "
-            f"(emails: List should have at most 1000 items after validation, not 1001: {RULES}",
+            (
+                "Changing ann@one.example was answered with status 422 "
+                f"(emails: List should have at most 1000 items after validation, not 1001: {RULES}"
+            ),
         ),
     ],
 )
@@ -146,7 +150,7 @@ def tls_service(
         yield service
 
 
-def access(service: RunningService) -> dict[str, str]:
+def access(service: RunningService) -> dict[str, Any]:
     """Return the options that lead to a service past the recorder."""
     return {"api_url": service.url, "api_token": service.token}
 
