@@ -25,7 +25,10 @@ from .names import read_name
 T = TypeVar("T")
 
 _THROTTLE_WORDS = re.compile(r"rate.?limit|too many|throttl|slow down", re.IGNORECASE)
+_MOST_SEARCHED = 4096
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+#: What servers of this family call their errors. Other words are some framework's.
+_WORDS = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "assertFailed", "other")
 _DETAIL_KEYS = ("detail", "details", "reason", "title", "message", "error")
 
 
@@ -52,7 +55,7 @@ def read_answer(call: Call[T], answer: Answer, secrets: Sequence[str] = ()) -> T
         except Unreadable as unreadable:
             error = (errors.BadAnswer, f"{_OTHER_SERVER} {unreadable}")
     kind, advice = error
-    hidden = [*call.secrets, *secrets]
+    hidden = [*call.secrets, *secrets, *_secrets_in(_unwrap(body))]
     detail = errors.redact(_detail(body, text), hidden)
     raise kind(
         errors.hide(_sentence(call, answer.status, detail, advice), hidden),
@@ -70,12 +73,19 @@ def _decode(body: bytes) -> tuple[Any, str | None]:
         return None, None
     try:
         return json.loads(body), None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, body.decode("utf-8", "replace")
 
 
 def _unwrap(body: Any) -> Any:
     return body["data"] if isinstance(body, dict) and "data" in body else body
+
+
+def _secrets_in(body: Any) -> list[str]:
+    """Return the passwords or hashes that a server hands out with a principal."""
+    value = body.get("secrets") if isinstance(body, dict) else None
+    values = value if isinstance(value, list) else [value]
+    return [secret for secret in values if isinstance(secret, str)]
 
 
 def _classify(
@@ -91,9 +101,11 @@ def _classify(
         return errors.BadAnswer, f"{_OTHER_SERVER} it is not JSON."
     if status < 300:
         return _by_word(call, body, word) if word is not None else None
+    if status in (400, 404, 422) and word in _WORDS:
+        return _by_word(call, body, word)
     if status == 404:
-        return _by_word(call, body, word if word is not None else "notFound")
-    return _by_status(status, _detail(body, text))
+        return _by_word(call, body, "notFound")
+    return _by_status(answer)
 
 
 def _by_word(call: Call[Any], body: Any, word: Any) -> tuple[type[errors.ServiceError], str]:
@@ -112,10 +124,11 @@ def _speaks_of_subject(call: Call[Any], body: Any) -> bool:
     return item is None or (isinstance(item, str) and read_name(item) == call.subject)
 
 
-def _by_status(status: int, detail: str) -> tuple[type[errors.ServiceError], str]:
+def _by_status(answer: Answer) -> tuple[type[errors.ServiceError], str]:
+    status = answer.status
     if status == 401:
         return errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."
-    if status == 429 or (status == 403 and _THROTTLE_WORDS.search(detail)):
+    if status == 429 or (status == 403 and _THROTTLE_WORDS.search(_start_of(answer))):
         return errors.Throttled, "Try again later, or raise timeout and retries."
     if status == 403:
         return errors.Forbidden, "Use an api_token that may do this."
@@ -124,6 +137,10 @@ def _by_status(status: int, detail: str) -> tuple[type[errors.ServiceError], str
     if status >= 500:
         return errors.ServerFailed, "Try again; if it stays, ask the service's operator."
     return errors.Rejected, "The service will not do this."
+
+
+def _start_of(answer: Answer) -> str:
+    return answer.body[:_MOST_SEARCHED].decode("utf-8", "replace")
 
 
 def _detail(body: Any, text: str | None) -> str:
@@ -158,7 +175,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
-    if value.isdigit():
+    if value.isdecimal() and value.isascii():
         return float(value)
     # Imported at use: a module pays for each import, and dates are rare here.
     from email.utils import parsedate_to_datetime  # noqa: PLC0415

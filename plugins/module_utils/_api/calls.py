@@ -174,7 +174,7 @@ def _read_page(body: Any) -> Page:
 
 def _read_names(body: dict[str, Any], key: str) -> frozenset[Name]:
     value = body.get(key)
-    if value is None:
+    if value is None or value == "":
         value = []
     elif isinstance(value, str):
         value = [value]
