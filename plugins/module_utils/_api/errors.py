@@ -28,7 +28,8 @@ A message is one or two sentences: what is wrong, where, and what to do. None ho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from urllib.parse import quote
 
@@ -148,10 +149,22 @@ class LostUpdate(ServiceError):
 
 def hide(text: str, secrets: Iterable[str]) -> str:
     """Return ``text`` without any of ``secrets``, plain, as JSON writes them or in an address."""
-    for secret in filter(None, secrets):
-        for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
-            text = text.replace(form, "********")
+    forms = {form for secret in secrets for form in _forms_of(secret) if form}
+    # The longest first: what is left of a secret must not be the rest of one within it.
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, "********")
     return text
+
+
+def _forms_of(secret: str) -> Iterator[str]:
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    for safe in ("", "/"):
+        encoded = quote(secret, safe=safe)
+        yield encoded
+        yield re.sub("%..", lambda match: match.group().lower(), encoded)
+        yield encoded.replace("%20", "+")
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
