@@ -1,0 +1,87 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A throwaway PostgreSQL cluster for the tests: a real server on a socket of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+START_SECONDS = 30.0
+STOP_SECONDS = 15.0
+UNPRIVILEGED = ("postgres", "nobody")
+
+
+def binaries() -> Path | None:
+    """Find the folder of initdb and postgres, on PATH or where Debian puts them."""
+    on_path = shutil.which("initdb")
+    places = [Path(on_path).resolve().parent] if on_path else []
+    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    wanted = ("initdb", "postgres", "pg_isready")
+    return next(
+        (place for place in places if all((place / name).exists() for name in wanted)), None
+    )
+
+
+@contextlib.contextmanager
+def cluster(place: Path) -> Iterator[str]:
+    """Run a cluster and give the URL of its database `postgres`."""
+    # Not in pytest's folder: another user must reach it, and the path of a socket is short.
+    with tempfile.TemporaryDirectory(prefix="pg-") as name:
+        directory = Path(name)
+        become = _other_user(directory)
+        data = directory / "data"
+        common: dict[str, Any] = {"cwd": directory, "stdin": subprocess.DEVNULL, **become}
+        options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(
+            [place / "initdb", "-D", data, *options], check=True, capture_output=True, **common
+        )
+        server = [place / "postgres", "-D", data, "-k", directory, "-c", "listen_addresses="]
+        with (directory / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [*server, "-c", "fsync=off"], stdout=log, stderr=log, **common
+            )
+        try:
+            _wait(place, directory, process)
+            yield f"postgresql:///postgres?host={directory}&user=postgres"
+        finally:
+            _stop(process)
+
+
+def _other_user(directory: Path) -> dict[str, Any]:
+    """PostgreSQL refuses to run as root: give the folder to somebody else and run as them."""
+    if os.geteuid() != 0:
+        return {}
+    for name in UNPRIVILEGED:
+        with contextlib.suppress(KeyError):
+            user = pwd.getpwnam(name)
+            os.chown(directory, user.pw_uid, user.pw_gid)
+            return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    raise RuntimeError(f"running as root, and there is no user {' or '.join(UNPRIVILEGED)}")
+
+
+def _wait(place: Path, directory: Path, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    question = [place / "pg_isready", "-q", "-h", directory]
+    while subprocess.run(question, check=False).returncode != 0:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"PostgreSQL did not start:\n{(directory / 'log').read_text()}")
+        time.sleep(0.1)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)  # a fast shutdown
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,126 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many callers at once. What is checked is the outcome, never the time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import httpx
+import pytest
+
+from ansible_collections.postroom.email.tests.service.api import (
+    Api,
+    forwarder_body,
+    mailbox_body,
+    unused_domain,
+)
+
+WORKERS = 8
+
+
+def race(calls: Sequence[Callable[[], httpx.Response]]) -> Counter[int]:
+    """Make all calls as much at once as threads can, and count the statuses."""
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], httpx.Response]) -> int:
+        barrier.wait()
+        return call().status_code
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return Counter(pool.map(run, calls))
+
+
+def test_one_name_is_created_once(api: Api) -> None:
+    """Of equal creations at once, one wins and the others are told that the name is taken."""
+    domain = api.domain()
+    for n in range(3):
+        body = mailbox_body(f"ann{n}@{domain}")
+        assert race([lambda body=body: api.create(body)] * WORKERS) == {201: 1, 409: WORKERS - 1}
+
+
+def test_one_address_has_one_owner(api: Api) -> None:
+    """Of mailboxes that claim one alias at once, one gets it."""
+    domain = api.domain()
+    bodies = [mailbox_body(f"u{n}@{domain}", f"shared@{domain}") for n in range(WORKERS)]
+    assert race([lambda body=body: api.create(body) for body in bodies]) == {
+        201: 1,
+        409: WORKERS - 1,
+    }
+    assert len(api.listing(type="individual")) == 1
+
+
+def test_changes_race_for_an_address(api: Api) -> None:
+    """Of changes that claim one alias at once, one gets it."""
+    domain = api.domain()
+    names = [api.mailbox(f"u{n}@{domain}") for n in range(WORKERS)]
+    calls = [lambda name=name: api.patch(name, emails=[name, f"shared@{domain}"]) for name in names]
+    assert race(calls) == {200: 1, 409: WORKERS - 1}
+    owners = [box["name"] for box in api.listing(type="individual") if len(box["emails"]) == 2]
+    assert len(owners) == 1
+
+
+def test_changes_of_one_mailbox_are_whole(api: Api) -> None:
+    """The list that remains is one of those that were sent, never a mixture."""
+    domain = api.domain()
+    ann = api.mailbox(f"ann@{domain}")
+    sent = [[ann, *(f"a{n}-{k}@{domain}" for k in range(5))] for n in range(WORKERS)]
+    calls = [lambda emails=emails: api.patch(ann, emails=emails) for emails in sent]
+    assert race(calls) == {200: WORKERS}
+    assert api.get(ann).json()["emails"] in sent
+
+
+@pytest.mark.parametrize("backend", ["file", "postgresql"], indirect=True, scope="session")
+def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
+    """Of two tenants that register one domain at once, one gets it."""
+    for _ in range(4):
+        body = {"name": unused_domain(), "type": "domain"}
+        tenants = [api, other_api] * 2
+        assert race([lambda t=t, body=body: t.create(body) for t in tenants]) == {201: 1, 409: 3}
+
+
+def test_a_cycle_is_not_closed_from_both_sides(api: Api) -> None:
+    """Two forwarders that point at each other can't both come to be, nor be so changed."""
+    domain = api.domain()
+    for n in range(4):
+        one, two = f"one{n}@{domain}", f"two{n}@{domain}"
+        bodies = [forwarder_body(one, [two]), forwarder_body(two, [one])]
+        assert race([lambda body=body: api.create(body) for body in bodies]) == {201: 1, 422: 1}
+    left, right = (
+        api.forwarder(f"{side}@{domain}", ["x@elsewhere.example"]) for side in ("l", "r")
+    )
+    changes = [lambda: api.patch(left, members=[right]), lambda: api.patch(right, members=[left])]
+    assert race(changes) == {200: 1, 422: 1}
+
+
+def test_nothing_survives_its_domain(api: Api) -> None:
+    """Mailboxes created while their domain is deleted go with it, or are refused."""
+    for _ in range(3):
+        domain = api.domain()
+        creations = [
+            lambda n=n, d=domain: api.create(mailbox_body(f"u{n}@{d}")) for n in range(WORKERS - 1)
+        ]
+        statuses = race([*creations, lambda d=domain: api.delete(d)])
+        assert set(statuses) <= {200, 201, 422}
+        assert statuses[200] == 1
+        assert api.listing() == []
+
+
+def test_reads_see_whole_principals(api: Api) -> None:
+    """A list that is read while mailboxes come and go never shows half of one."""
+    domain = api.domain()
+
+    def churn(n: int) -> None:
+        for _ in range(6):
+            name = api.mailbox(f"u{n}@{domain}", f"a{n}@{domain}")
+            api.delete(name)
+
+    with ThreadPoolExecutor(4) as pool:
+        churning = [pool.submit(churn, n) for n in range(3)]
+        while not all(future.done() for future in churning):
+            assert all(len(box["emails"]) == 2 for box in api.listing(type="individual"))
+        for future in churning:
+            future.result()

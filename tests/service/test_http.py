@@ -1,0 +1,220 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""HTTP itself: paths, methods, headers, bodies, tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from ansible_collections.postroom.email.tests.service.api import TRUST, Api, check_problem
+from ansible_collections.postroom.email.tests.support.service import RunningService
+
+JSON = {"Content-Type": "application/json"}
+
+# None of this depends on the database.
+pytestmark = pytest.mark.parametrize("backend", ["file"], indirect=True, scope="session")
+
+
+@pytest.fixture
+def anonymous(service: RunningService) -> Iterator[httpx.Client]:
+    """Call without a token."""
+    with httpx.Client(base_url=service.url, verify=TRUST) as client:
+        yield client
+
+
+def post(api: Api, content: bytes, headers: dict[str, str] | None = None) -> httpx.Response:
+    """POST raw bytes."""
+    return api.call(
+        "POST", "/api/principal", content=content, headers=JSON if headers is None else headers
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api", "/api/", "/api/principals", "/api/dns", "/docs", "//api/principal"]
+)
+def test_unknown_paths_are_problems_too(
+    service: RunningService, anonymous: httpx.Client, path: str
+) -> None:
+    """Nothing but the known paths answers, and nothing redirects."""
+    check_problem(anonymous.get(service.url + path), 404, "path_not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PUT", "/api/principal", "GET, HEAD, POST"),
+        ("DELETE", "/api/principal", "GET, HEAD, POST"),
+        ("POST", "/api/principal/x", "DELETE, GET, HEAD, PATCH"),
+        ("POST", "/api/dns/x.example", "GET, HEAD"),
+        ("OPTIONS", "/api/principal", "GET, HEAD, POST"),
+        ("DISPATCH", "/api/principal", "GET, HEAD, POST"),
+        ("POST", "/healthz", "GET, HEAD"),
+    ],
+)
+def test_other_methods_are_told_which_there_are(
+    api: Api, method: str, path: str, allow: str
+) -> None:
+    """405 comes with Allow."""
+    response = api.call(method, path)
+    check_problem(response, 405, "method_not_allowed")
+    assert response.headers["Allow"] == allow
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": ""},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic dTpw"},
+        {"Authorization": "TOKEN"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/principal", "/api/principal/x", "/api/dns/x"])
+def test_a_token_is_required(anonymous: httpx.Client, path: str, headers: dict[str, str]) -> None:
+    """Without a bearer token, every endpoint answers 401 with a challenge."""
+    response = anonymous.get(path, headers=headers)
+    check_problem(response, 401, "token_missing")
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="postroom"'
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
+def test_a_wrong_token_opens_nothing(api: Api, method: str) -> None:
+    """An unknown token is refused before the request is looked at."""
+    path = "/api/principal" if method == "POST" else "/api/principal/x?y=z"
+    response = api.call(method, path, headers={"Authorization": "Bearer nonsense"})
+    check_problem(response, 401, "token_invalid")
+    assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
+
+
+def test_the_scheme_is_compared_without_case(api: Api) -> None:
+    """RFC 9110 says that bearer is Bearer."""
+    token = api.http.headers["Authorization"].split()[1]
+    response = api.call("GET", "/api/principal", headers={"Authorization": f"bearer {token}"})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=latin-1",
+        "json",
+        None,
+    ],
+)
+def test_bodies_are_json(api: Api, media: str | None) -> None:
+    """Another content type, or none, is refused by name."""
+    headers = {} if media is None else {"Content-Type": media}
+    response = post(api, b'{"name": "x.example", "type": "domain"}', headers)
+    check_problem(response, 415, "unsupported_media_type")
+    assert response.headers["Accept"] == "application/json"
+    assert api.listing() == []
+
+
+@pytest.mark.parametrize(
+    "media", ["application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"']
+)
+def test_the_content_type_may_have_its_charset(api: Api, media: str) -> None:
+    """What curl and others send as JSON is taken."""
+    check_problem(post(api, b"[]", {"Content-Type": media}), 422, "validation_failed")
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "malformed_json"),
+        (b"{", "malformed_json"),
+        (b"{} {}", "malformed_json"),
+        (b"{'name': 1}", "malformed_json"),
+        (b'{"name": NaN}', "malformed_json"),
+        (b'{"name": -Infinity}', "malformed_json"),
+        (b'{"name": "\xff"}', "malformed_json"),
+        (b'\xef\xbb\xbf{"name": "x"}', "malformed_json"),
+        ('{"name": "x"}'.encode("utf-16"), "malformed_json"),
+        (b'{"name": ' + b"9" * 5000 + b"}", "malformed_json"),
+        (b'{"name": "a.example", "type": "domain", "name": "b.example"}', "duplicate_key"),
+        (b'{"name": {"a": 1, "a": 1}}', "duplicate_key"),
+        (b'{"emails": ' + b"[" * 9 + b"]" * 9 + b"}", "too_deep"),
+        (b"[" * 100_000 + b"]" * 100_000, "too_deep"),
+        (b'{"a":' * 100_000, "too_deep"),
+    ],
+)
+def test_json_is_read_strictly(api: Api, content: bytes, code: str) -> None:
+    """What other parsers would read otherwise, or not at all, is refused."""
+    check_problem(post(api, content), 400, code)
+    assert api.listing() == []
+
+
+@pytest.mark.parametrize("name", ['"\\ud800.example"', '"a\\u0000.example"', "1e999", "[[[]]]"])
+def test_odd_values_are_refused_like_any(api: Api, name: str) -> None:
+    """Lone surrogates, NUL characters and huge numbers end at the validation."""
+    content = f'{{"name": {name}, "type": "domain"}}'.encode()
+    check_problem(post(api, content), 422, "validation_failed", "/name")
+
+
+def test_a_lone_surrogate_is_no_secret(api: Api) -> None:
+    """A secret that has no UTF-8 can't be hashed."""
+    name = api.mailbox(f"ann@{api.domain()}")
+    response = api.call(
+        "PATCH", f"/api/principal/{name}", content=b'{"secrets": ["\\ud800"]}', headers=JSON
+    )
+    check_problem(response, 422, "validation_failed", "/secrets/0")
+
+
+def test_large_bodies_are_refused_and_the_connection_lives_on(api: Api) -> None:
+    """The limit of a body is 1 MiB, declared or not."""
+    filling = b'{"name": "' + b"x" * 1024 * 1024 + b'"}'
+    check_problem(post(api, filling), 413, "body_too_large")
+    chunked = api.call(
+        "POST", "/api/principal", content=iter([filling[:500_000], filling]), headers=JSON
+    )
+    check_problem(chunked, 413, "body_too_large")
+    assert api.listing() == []
+
+
+def test_answers_carry_what_they_should(api: Api) -> None:
+    """Every answer has a request id of its own and is kept out of caches."""
+    responses = [api.call("GET", path) for path in ("/api/principal", "/healthz", "/nothing")]
+    assert len({response.headers["X-Request-Id"] for response in responses}) == 3
+    assert {response.headers["Cache-Control"] for response in responses} == {"no-store"}
+    assert all("Server" not in response.headers for response in responses)
+
+
+def test_health_needs_no_token(anonymous: httpx.Client) -> None:
+    """The health check asks the database and shows nothing of it."""
+    response = anonymous.get("/healthz")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_bytes_that_are_no_request_are_a_problem(service: RunningService) -> None:
+    """Even what isn't HTTP is answered by a problem document."""
+    where = urlsplit(service.url)
+    with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
+        connection.sendall(b"GET /api/principal\x01 HTTP/9\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    head, body = answer.split(b"\r\n\r\n", 1)
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["code"] == "malformed_request"
+
+
+def test_requests_are_logged_without_names(api: Api, service: RunningService) -> None:
+    """A line has the path's template, the status and the tenant, not what was asked for."""
+    name = api.domain()
+    number = api.get(name).headers["X-Request-Id"]
+    lines = [line for line in service.log_path.read_text().splitlines() if number in line]
+    line = json.loads(lines[0])
+    assert len(lines) == 1
+    assert (line["event"], line["method"], line["status"]) == ("request", "GET", 200)
+    assert line["path"] == "/api/principal/{name}"
+    assert line["tenant"]
+    assert line["ms"] > 0
+    assert not re.search(re.escape(name), service.log_path.read_text())
