@@ -1,0 +1,85 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Times of several things, taken in turn, and the ratios between them.
+
+A machine is never equally fast twice, so no time is compared with one of another run. In each round
+everything is measured once, one after the other; of each the median over the rounds counts.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Timed = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What something costs, against what something else costs.
+
+    :param measured: milliseconds, of whatever `unit` is one of
+    :param goal: what the ratio is to be at most, where there is a goal
+    """
+
+    name: str
+    reference_name: str
+    measured: float
+    reference: float
+    unit: str
+    goal: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        """How many times the reference."""
+        return self.measured / self.reference
+
+    @property
+    def verdict(self) -> str:
+        """Whether the goal is reached; nothing where there is none."""
+        if self.goal is None:
+            return ""
+        return "pass" if self.ratio <= self.goal else "miss"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "ratio": self.ratio, "verdict": self.verdict}
+
+
+def timed(action: Callable[[], object]) -> Timed:
+    """Return what runs an action and tells the seconds it took."""
+
+    def run() -> float:
+        start = time.perf_counter()
+        action()
+        return time.perf_counter() - start
+
+    return run
+
+
+def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
+    """Measure all things in each round, and return the median seconds of each."""
+    seconds: dict[str, list[float]] = {name: [] for name in things}
+    for _round in range(rounds):
+        for name, thing in things.items():
+            seconds[name].append(thing())
+    return {name: statistics.median(taken) for name, taken in seconds.items()}
+
+
+def table(ratios: list[Ratio]) -> Iterator[str]:
+    """Yield the lines of a table of ratios."""
+    wide = max(len(row.name) for row in ratios)
+    against = max(len(row.reference_name) for row in ratios)
+    yield (
+        f"{'what':{wide}}  {'ms':>8}  {'against':{against}}  {'ms':>8}  {'ratio':>6}  "
+        f"{'goal':>6}  a"
+    )
+    for row in ratios:
+        goal = "" if row.goal is None else f"{row.goal:.2f}"
+        yield (
+            f"{row.name:{wide}}  {row.measured:8.3f}  {row.reference_name:{against}}  "
+            f"{row.reference:8.3f}  {row.ratio:6.2f}  {goal:>6}  {row.unit}  {row.verdict}"
+        ).rstrip()

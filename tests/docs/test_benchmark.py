@@ -1,0 +1,47 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The benchmark runs. How fast anything is does not matter here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from ansible_collections.postroom.email.tests.benchmark.measure import Ratio, interleaved, table
+from ansible_collections.postroom.email.tests.support import repository
+
+
+def test_the_benchmark_measures_everything() -> None:
+    """Its JSON has every row, with a time for each side and a verdict where there is a goal."""
+    command = [sys.executable, str(repository.ROOT / "tests" / "benchmark"), "--quick", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["unit"] for row in rows] == ["process"] * 2 + ["request"] * 3 + ["task of a loop"]
+    assert all(isinstance(row["ratio"], float) for row in rows)
+    assert [row["name"] for row in rows if row["verdict"]] == ["email_mailbox"]
+
+
+def test_things_are_measured_in_turn() -> None:
+    """Each round runs each thing once, and the median over the rounds counts."""
+    order: list[str] = []
+    times = {"a": [1.0, 5.0, 2.0], "b": [3.0, 3.0, 9.0]}
+
+    def next_time(name: str) -> float:
+        order.append(name)
+        return times[name].pop(0)
+
+    assert interleaved(3, {"a": lambda: next_time("a"), "b": lambda: next_time("b")}) == {
+        "a": 2.0,
+        "b": 3.0,
+    }
+    assert "".join(order) == "ababab"
+
+
+def test_a_goal_is_reached_or_missed() -> None:
+    """A ratio above its goal is a miss; one without a goal is neither."""
+    ratios = [Ratio("x", "y", 3.0, 2.0, "task", goal) for goal in (1.5, 1.4, None)]
+    assert [ratio.verdict for ratio in ratios] == ["pass", "miss", ""]
+    lines = list(table(ratios))
+    assert [line.split()[-1] for line in lines[1:]] == ["pass", "miss", "task"]
