@@ -53,9 +53,9 @@ def parse_plan(spec: str) -> Plan:
     options: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in spec.split(","))):
         key, equals, text = item.partition("=")
-        if not equals or key not in _READERS:
+        if not equals or key not in READERS:
             raise FaultError(
-                f"--faults: {item!r} is not one of {', '.join(sorted(_READERS))} with =VALUE"
+                f"--faults: {item!r} is not one of {', '.join(sorted(READERS))} with =VALUE"
             )
         (chances if key in KINDS else options)[_FIELDS.get(key, key)] = _read(key, text)
     if sum(chances.values()) > 1 + 1e-9:
@@ -210,7 +210,7 @@ _ACTS: Mapping[str, Callable[[_Case], Awaitable[None]]] = {
 
 
 def _read(key: str, text: str) -> Any:
-    reader, wanted = _READERS[key]
+    reader, wanted = READERS[key]
     try:
         return reader(text)
     except (ValueError, KeyError):
@@ -264,7 +264,7 @@ def _form(text: str) -> str:
 
 
 _FIELDS = {"status": "statuses"}
-_READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
+READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     **dict.fromkeys(KINDS, (_chance, "a chance from 0 to 1")),
     "latency": (_latency, "a time such as 30ms or 0.5s, or a range such as 10ms-80ms"),
     "retry_after": (_count, "a number of seconds"),

@@ -59,13 +59,15 @@ def test_a_kill_loses_nothing_that_was_answered(
     tenant = f"kill-{backend}"
     with running_service(tmp_path, database=database, tenant=tenant) as service:
         answered = answered_writes(service, kill_after=60)
-    with running_service(tmp_path, database=database, tenant=tenant) as service:
-        with Api(service.url, service.token) as api:
-            found = {box["name"]: box for box in api.listing(type="individual")}
-            assert answered <= set(found)
-            assert all(len(box["emails"]) == 2 for box in found.values())
-            # At most one write of each caller was under way.
-            assert len(found) <= len(answered) + 4
+    with (
+        running_service(tmp_path, database=database, tenant=tenant) as service,
+        Api(service.url, service.token) as api,
+    ):
+        found = {box["name"]: box for box in api.listing(type="individual")}
+        assert answered <= set(found)
+        assert all(len(box["emails"]) == 2 for box in found.values())
+        # At most one write of each caller was under way.
+        assert len(found) <= len(answered) + 4
 
 
 def test_a_restart_keeps_everything(tmp_path: Path) -> None:

@@ -22,9 +22,8 @@ from postroom_service.faults import FaultError, parse_plan
 @contextlib.contextmanager
 def drill(tmp_path: Path, spec: str) -> Iterator[tuple[Api, RunningService]]:
     """Run a service with faults."""
-    with running_service(tmp_path, faults=spec) as service:
-        with Api(service.url, service.token) as api:
-            yield api, service
+    with running_service(tmp_path, faults=spec) as service, Api(service.url, service.token) as api:
+        yield api, service
 
 
 def create(api: Api, name: str = "example.com") -> httpx.Response:

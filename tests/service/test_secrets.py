@@ -91,14 +91,16 @@ def test_secrets_and_tokens_turn_up_nowhere(
 
 def test_secrets_are_argon2id_of_the_cost_that_was_set(tmp_path: Path) -> None:
     """Each secret is hashed with a salt of its own, and replaced as a whole."""
-    with running_service(tmp_path, secret_cost="m=64,t=3,p=2") as service:
-        with Api(service.url, service.token) as api:
-            ann = api.mailbox(f"ann@{api.domain()}", secrets=["first", "second"])
-            assert verified(service, ["first", "second"]) == 2
-            api.patch(ann, secrets=["third", "third"])
-            assert verified(service, ["third", "third"]) == 2
-            api.delete(ann)
-            assert verified(service, []) == 0
+    with (
+        running_service(tmp_path, secret_cost="m=64,t=3,p=2") as service,
+        Api(service.url, service.token) as api,
+    ):
+        ann = api.mailbox(f"ann@{api.domain()}", secrets=["first", "second"])
+        assert verified(service, ["first", "second"]) == 2
+        api.patch(ann, secrets=["third", "third"])
+        assert verified(service, ["third", "third"]) == 2
+        api.delete(ann)
+        assert verified(service, []) == 0
 
 
 def verified(service: RunningService, secrets: list[str]) -> int:
