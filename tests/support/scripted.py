@@ -162,26 +162,23 @@ class ScriptedServer:
     :param tls: serve HTTPS with this context
     :ivar requests: every request that was read, in the order of arrival
     :ivar connections: how many connections were accepted
+    :ivar completed: how many replies were sent to their end
     """
 
     def __init__(self, handler: Handler, *, tls: ssl.SSLContext | None = None) -> None:
         self.handler = handler
         self.requests: list[Request] = []
         self.connections = 0
+        self.completed = 0
         self._tls = tls
         self._refusals = 0
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._listener.getsockname()[1]
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on."""
-        port: int = self._listener.getsockname()[1]
-        return port
 
     @property
     def url(self) -> str:
@@ -269,13 +266,15 @@ class ScriptedServer:
         else:
             self._drip(connection, reply.head(), reply.drip if reply.drip_head else 0.0)
             self._drip(connection, reply.body, reply.drip)
+        with self._lock:
+            self.completed += 1
         return not (reply.missing or reply.close)
 
     def _drip(self, connection: socket.socket, content: bytes, pause: float) -> None:
         for number in range(len(content)):
             connection.sendall(content[number : number + 1])
             if self._stopping.wait(pause):
-                return
+                raise ConnectionAbortedError
 
 
 @contextlib.contextmanager

@@ -14,7 +14,9 @@ from __future__ import annotations
 import json
 import ssl
 import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,8 +37,49 @@ def _import_httpx() -> Any:
         import httpx  # noqa: PLC0415
     finally:
         if hide:
-            del sys.modules["httpx._main"]
+            sys.modules.pop("httpx._main", None)
     return httpx
+
+
+class _OutOfTime(Exception):
+    """The time given for one request is used up."""
+
+
+class _Timed:
+    """A network backend of httpx, or one of its streams, whose waits share one deadline.
+
+    httpx limits each wait on the network but not their sum, so that a server that sends its
+    headers byte by byte could hold a request for as long as it likes.
+    """
+
+    def __init__(self, inner: Any, time_left: Callable[[], float]) -> None:
+        self._inner = inner
+        self._time_left = time_left
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def connect_tcp(self, **options: Any) -> _Timed:
+        options["timeout"] = self._time_left()
+        return _Timed(self._inner.connect_tcp(**options), self._time_left)
+
+    def start_tls(self, **options: Any) -> _Timed:
+        options["timeout"] = self._time_left()
+        return _Timed(self._inner.start_tls(**options), self._time_left)
+
+    def read(self, max_bytes: int, **_: Any) -> Any:
+        return self._inner.read(max_bytes, timeout=self._time_left())
+
+    def write(self, buffer: bytes, **_: Any) -> None:
+        self._inner.write(buffer, timeout=self._time_left())
+
+
+def _share_deadline(http: Any, time_left: Callable[[], float]) -> None:
+    """Put timed backends under an httpx client, which takes none."""
+    for transport in (http._transport, *http._mounts.values()):  # noqa: SLF001
+        pool: Any = getattr(transport, "_pool", None)
+        if hasattr(pool, "_network_backend"):
+            pool._network_backend = _Timed(pool._network_backend, time_left)  # noqa: SLF001
 
 
 class Sender:
@@ -79,6 +122,9 @@ class Sender:
                 "user-agent": "postroom",
             },
         )
+        #: When the request ends that a thread is sending.
+        self._ends = threading.local()
+        _share_deadline(self._http, self._time_left)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -98,16 +144,18 @@ class Sender:
         """
         body = None if call.body is None else json.dumps(call.body).encode()
         headers = {} if body is None else {"content-type": "application/json"}
-        end = time.monotonic() + timeout
+        self._ends.at = time.monotonic() + timeout
         request = self._http.build_request(
             call.method, self._base_url + call.path, content=body, headers=headers, timeout=timeout
         )
         try:
             response = self._http.send(request, stream=True)
             try:
-                content = self._read(response, call, end)
+                content = self._read(response, call)
             finally:
                 response.close()
+        except _OutOfTime:
+            raise self._broken(call, f"no whole answer came within {timeout:.3g} s") from None
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
             raise self._translated(error, call, timeout) from None
         names = {key.lower(): value for key, value in response.headers.items()}
@@ -134,15 +182,20 @@ class Sender:
             )
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
 
-    def _read(self, response: Any, call: Call[Any], end: float) -> bytes:
+    def _time_left(self) -> float:
+        left: float = self._ends.at - time.monotonic()
+        if left <= 0:
+            raise _OutOfTime
+        return left
+
+    def _read(self, response: Any, call: Call[Any]) -> bytes:
         chunks: list[bytes] = []
         size = 0
         for chunk in response.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
-            if time.monotonic() > end or size > _LARGEST_ANSWER:
-                what = "too slowly" if size <= _LARGEST_ANSWER else "without end"
-                raise self._broken(call, f"the answer came {what}")
+            if size > _LARGEST_ANSWER:
+                raise self._broken(call, "the answer came without end")
         return b"".join(chunks)
 
     def _translated(self, error: Exception, call: Call[Any], timeout: float) -> Exception:
