@@ -27,6 +27,7 @@ from .logs import record
 from .principals import Directory
 from .problems import FieldError, Problem
 from .settings import Settings
+from .writer import Writer
 
 READERS = 8
 HASHERS = 2
@@ -50,8 +51,7 @@ class Service:
         self.settings = settings
         self.hasher = passwords.hasher(settings.secret_cost)
         self._reading = CapacityLimiter(READERS)
-        # SQLite has one writer at a time: waiting here costs no thread.
-        self._writing = CapacityLimiter(1 if database.is_sqlite else READERS)
+        self._writer = Writer(database)
         self._hashing = CapacityLimiter(HASHERS)
 
     async def read(
@@ -89,10 +89,7 @@ class Service:
         def transaction(connection: Connection) -> T:
             return work(Directory(connection, caller.tenant_id))
 
-        def run() -> T:
-            return self.database.write(transaction, tenant_id=caller.tenant_id)
-
-        return await run_sync(run, limiter=self._writing)
+        return await self._writer.write(caller.tenant_id, transaction)
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Run slow arithmetic outside of any transaction."""
@@ -118,7 +115,8 @@ async def create_principal(service: Service, request: Request) -> Response:
     ) -> tuple[tokens.Caller, schemas.NewPrincipal]:
         _no_parameters(request)
         new = schemas.new_principal(bodies.parse(request.headers.get("content-type"), raw))
-        directory.check_new(new)  # before the slow work; creating checks again
+        if isinstance(new, schemas.NewDomain):
+            directory.check_new_domain(new)  # a key is long in the making; creating checks again
         return caller, new
 
     caller, new = await service.read(request, prepare, quick=len(raw) <= QUICK_BODY)
@@ -148,7 +146,10 @@ async def update_principal(service: Service, request: Request) -> Response:
     ) -> tuple[tokens.Caller, schemas.Changes]:
         _no_parameters(request)
         changes = schemas.changes(bodies.parse(request.headers.get("content-type"), raw))
-        directory.check_changes(_name(request), changes)
+        if changes.secrets is not None:
+            directory.check_changes(
+                _name(request), changes
+            )  # before hashing; updating checks again
         return caller, changes
 
     caller, changes = await service.read(request, prepare, quick=len(raw) <= QUICK_BODY)
@@ -162,9 +163,8 @@ async def update_principal(service: Service, request: Request) -> Response:
 async def delete_principal(service: Service, request: Request) -> Response:
     """DELETE /api/principal/{name}."""
 
-    def prepare(caller: tokens.Caller, directory: Directory) -> tokens.Caller:
+    def prepare(caller: tokens.Caller, _directory: Directory) -> tokens.Caller:
         _no_parameters(request)
-        directory.find(_name(request))
         return caller
 
     caller = await service.read(request, prepare, quick=True)

@@ -9,7 +9,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from . import tables
@@ -90,6 +90,13 @@ class Database:
             time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 only spreads the tries
         raise AssertionError("unreachable")
 
+    def write_all(self, works: Sequence[Callable[[Connection], Any]]) -> list[Any]:
+        """Run works in one transaction; each gives its result, or what it raised, undone."""
+        if len(works) == 1:
+            return [self.write(works[0])]
+        with self._turn, self._writer.begin() as connection:
+            return [_attempt(connection, work) for work in works]
+
     def prepare(self) -> None:
         """Create the schema in an empty database, or check that it is the one known here."""
         try:
@@ -117,6 +124,16 @@ class Database:
             raise DatabaseError(
                 f"the database has schema {found}, this program knows {tables.SCHEMA_VERSION}"
             )
+
+
+def _attempt(connection: Connection, work: Callable[[Connection], Any]) -> Any:
+    try:
+        with connection.begin_nested():
+            return work(connection)
+    except OperationalError:
+        raise  # the database itself: nothing of the transaction can be relied on
+    except Exception as error:  # noqa: BLE001 the others go on
+        return error
 
 
 def has_password(where: str) -> bool:

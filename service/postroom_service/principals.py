@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Executable, Select
@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from . import dkim, names, queries, rules
 from .problems import FieldError, Problem
-from .schemas import Changes, NewDomain, NewForwarder, NewMailbox, NewPrincipal
+from .schemas import Changes, NewDomain, NewForwarder, NewMailbox
 
 Shape = dict[str, Any]
 
@@ -67,17 +67,22 @@ class Directory:
 
     # Checking
 
-    def check_new(self, new: NewPrincipal) -> None:
-        """Raise the problem that stands against creating `new`, if there is one."""
-        if isinstance(new, NewDomain):
-            rules.name_free(new.name, taken=self._name_exists(new.name))
-            return
+    def check_new_domain(self, new: NewDomain) -> None:
+        """Raise the problem that stands against registering a domain, if there is one."""
+        taken = self._query(queries.NAME_EXISTS, name=new.name).first() is not None
+        rules.name_free(new.name, taken=taken)
+
+    def check_new_individual(self, new: NewMailbox | NewForwarder) -> dict[str, int]:
+        """Raise the problem that stands against creating `new`, or give its domains' numbers."""
         rules.primary_in_emails(new.name, new.emails)
         if isinstance(new, NewForwarder):
             rules.no_self_reference(new.emails, new.members)
-        rules.domains_registered(new.name, new.emails, self._domain_ids(new.emails))
-        rules.name_free(new.name, taken=self._name_exists(new.name))
-        rules.addresses_free(new.emails, self._owners(new.emails))
+        domains = self._domain_ids(new.emails)
+        rules.domains_registered(new.name, new.emails, domains)
+        owners = self._owners(new.emails)
+        rules.name_free(new.name, taken=owners.get(new.name) == new.name)
+        rules.addresses_free(new.emails, owners)
+        return domains
 
     def check_changes(self, name: str | None, changes: Changes) -> Row:
         """Raise the problem that stands against the changes, if there is one."""
@@ -100,7 +105,7 @@ class Directory:
 
     def create_domain(self, new: NewDomain, key: dkim.Key) -> Shape:
         """Register a domain with its DKIM key."""
-        self.check_new(new)
+        self.check_new_domain(new)
         try:
             id = self._insert_principal("domain", new.name, None)
         except IntegrityError:  # another tenant's transaction was first
@@ -132,7 +137,7 @@ class Directory:
         row = self.check_changes(name, changes)
         if changes.emails is not None:
             self._change(queries.DROP_EMAILS, id=row.id)
-            self._put_emails(row.id, changes.emails)
+            self._put_emails(row.id, changes.emails, self._domain_ids(changes.emails))
         if changes.members is not None:
             self._change(queries.DROP_MEMBERS, id=row.id)
             self._put_members(row.id, changes.members)
@@ -172,9 +177,6 @@ class Directory:
                 lists[id].append(address)
         return lists
 
-    def _name_exists(self, name: str) -> bool:
-        return self._query(queries.NAME_EXISTS, name=name).first() is not None
-
     def _domain_ids(self, addresses: Iterable[str]) -> dict[str, int]:
         wanted = {names.domain_of(address) for address in addresses}
         return dict(self._query(queries.DOMAIN_IDS, names=list(wanted)).all())
@@ -184,10 +186,9 @@ class Directory:
         return dict(rows.all())
 
     def _create_individual(self, kind: str, new: NewMailbox | NewForwarder) -> int:
-        self.check_new(new)
-        domain_id = self._domain_ids([new.name])[names.domain_of(new.name)]
-        id = self._insert_principal(kind, new.name, domain_id)
-        self._put_emails(id, new.emails)
+        domains = self.check_new_individual(new)
+        id = self._insert_principal(kind, new.name, domains[names.domain_of(new.name)])
+        self._put_emails(id, new.emails, domains)
         return id
 
     def _insert_principal(self, kind: str, name: str, domain_id: int | None) -> int:
@@ -202,8 +203,7 @@ class Directory:
         )
         return int(made.scalar_one())
 
-    def _put_emails(self, id: int, emails: Sequence[str]) -> None:
-        domains = self._domain_ids(emails)
+    def _put_emails(self, id: int, emails: Sequence[str], domains: Mapping[str, int]) -> None:
         rows = [
             {
                 "principal_id": id,
