@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The sender: one connection pool to one service. The only file that knows httpx.
+"""The sender: connections to one service. The only file that knows httpx.
 
 A ``Sender`` may be shared by threads. It sends what it is given once, follows no redirect (the
 token goes to the configured origin and nowhere else) and reads the answer to its end within the
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import ssl
 import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -74,12 +73,34 @@ class _Timed:
         self._inner.write(buffer, timeout=self._time_left())
 
 
-def _share_deadline(http: Any, time_left: Callable[[], float]) -> None:
-    """Put timed backends under an httpx client, which takes none."""
-    for transport in (http._transport, *http._mounts.values()):  # noqa: SLF001
-        pool: Any = getattr(transport, "_pool", None)
-        if hasattr(pool, "_network_backend"):
-            pool._network_backend = _Timed(pool._network_backend, time_left)  # noqa: SLF001
+class _Line:
+    """One connection to the service, for one thread at a time.
+
+    httpx's own pool closes connections under threads that have just been given them, which then
+    hang: https://github.com/encode/httpcore/issues/1110. So each client here has one connection,
+    and a thread has the client to itself while it sends. There are as many as threads that send.
+    """
+
+    def __init__(self, http: Any) -> None:
+        self.http = http
+        self._end = 0.0
+        # httpx takes no network backend, so it is put under it.
+        for transport in (http._transport, *http._mounts.values()):  # noqa: SLF001
+            pool: Any = getattr(transport, "_pool", None)
+            if hasattr(pool, "_network_backend"):
+                backend = pool._network_backend  # noqa: SLF001
+                pool._network_backend = _Timed(backend, self.time_left)  # noqa: SLF001
+
+    def give(self, seconds: float) -> None:
+        """Set the time for the next request."""
+        self._end = time.monotonic() + seconds
+
+    def time_left(self) -> float:
+        """Return the seconds that are left, more than none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise _OutOfTime
+        return left
 
 
 class Sender:
@@ -89,7 +110,6 @@ class Sender:
     :param token: the bearer token; it is in no error and in no representation
     :param verify: verify the service's certificate
     :param ca_path: a PEM file of the authorities to trust in place of the system's
-    :param connections: how many connections may be open at once
     :param trust_env: honour ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
     :raises InvalidInput: the address, the token or the file can't be used
     :raises ImportError: httpx is not installed
@@ -102,29 +122,16 @@ class Sender:
         *,
         verify: bool = True,
         ca_path: str | None = None,
-        connections: int = 8,
         trust_env: bool = True,
     ) -> None:
         self._base_url = _checked_url(base_url)
         self._token = _checked_token(token)
         self._httpx = _import_httpx()
+        _check_host(self._httpx, self._base_url)
         is_tls = self._base_url.startswith("https:")
-        limits = self._httpx.Limits(
-            max_connections=connections, max_keepalive_connections=connections
-        )
-        self._http = self._httpx.Client(
-            verify=_tls_context(ca_path, verify=verify) if is_tls else False,
-            limits=limits,
-            trust_env=trust_env,
-            headers={
-                "authorization": f"Bearer {self._token}",
-                "accept": "application/json",
-                "user-agent": "postroom",
-            },
-        )
-        #: When the request ends that a thread is sending.
-        self._ends = threading.local()
-        _share_deadline(self._http, self._time_left)
+        self._tls = _tls_context(ca_path, verify=verify) if is_tls else False
+        self._trust_env = trust_env
+        self._idle = [self._new_line()]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -132,8 +139,9 @@ class Sender:
         return (self._token,)
 
     def close(self) -> None:
-        """Close every connection."""
-        self._http.close()
+        """Close every connection. No thread may be sending."""
+        for line in self._idle:
+            line.http.close()
 
     def send(self, call: Call[Any], timeout: float) -> Answer:
         """Send a call once and read its answer.
@@ -142,24 +150,55 @@ class Sender:
         :raises Unreachable: no connection was made; nothing was sent
         :raises ConnectionBroken: no whole answer came; the call may have taken effect
         """
-        body = None if call.body is None else json.dumps(call.body).encode()
-        headers = {} if body is None else {"content-type": "application/json"}
-        self._ends.at = time.monotonic() + timeout
-        request = self._http.build_request(
-            call.method, self._base_url + call.path, content=body, headers=headers, timeout=timeout
-        )
+        line = self._take_line()
+        line.give(timeout)
         try:
-            response = self._http.send(request, stream=True)
-            try:
-                content = self._read(response, call)
-            finally:
-                response.close()
+            return self._send_over(line, call)
         except _OutOfTime:
             raise self._broken(call, f"no whole answer came within {timeout:.3g} s") from None
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
             raise self._translated(error, call, timeout) from None
+        finally:
+            self._idle.append(line)
+
+    def _send_over(self, line: _Line, call: Call[Any]) -> Answer:
+        body = None if call.body is None else json.dumps(call.body).encode()
+        headers = {} if body is None else {"content-type": "application/json"}
+        url = self._base_url + call.path
+        request = line.http.build_request(call.method, url, content=body, headers=headers)
+        response = line.http.send(request, stream=True)
+        try:
+            content = self._read(response, call)
+        finally:
+            response.close()
         names = {key.lower(): value for key, value in response.headers.items()}
         return Answer(response.status_code, names, content)
+
+    def _take_line(self) -> _Line:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._new_line()
+
+    def _new_line(self) -> _Line:
+        try:
+            http = self._httpx.Client(
+                verify=self._tls,
+                limits=self._httpx.Limits(max_connections=1),
+                timeout=None,
+                trust_env=self._trust_env,
+                headers={
+                    "authorization": f"Bearer {self._token}",
+                    "accept": "application/json",
+                    "user-agent": "postroom",
+                },
+            )
+        except (ImportError, ValueError, self._httpx.InvalidURL) as error:
+            raise errors.InvalidInput(
+                f"The proxy that the environment names can't be used ({error}). "
+                "Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY."
+            ) from None
+        return _Line(http)
 
     def next_page(self, call: Call[Any], answer: Answer) -> str | None:
         """Return the path of the page that a ``Link: rel="next"`` names, if there is one.
@@ -181,12 +220,6 @@ class Sender:
                 self._failure("BadAnswer", call, f"next page at {url.host}"),
             )
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
-
-    def _time_left(self) -> float:
-        left: float = self._ends.at - time.monotonic()
-        if left <= 0:
-            raise _OutOfTime
-        return left
 
     def _read(self, response: Any, call: Call[Any]) -> bytes:
         chunks: list[bytes] = []
@@ -236,22 +269,34 @@ class Sender:
         return errors.Failure(kind, None, call.method, call.path, detail)
 
 
+_URL_ADVICE = "Write it with its scheme and host, such as https://mail.example.com."
+
+
 def _checked_url(text: str) -> str:
     """Return the base address without a trailing slash."""
-    advice = "Write it with its scheme and host, such as https://mail.example.com."
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise errors.InvalidInput(f"api_url: {text!r} is not a web address. {advice}")
+        raise errors.InvalidInput(f"api_url: {text!r} is not a web address. {_URL_ADVICE}")
     if parts.username is not None or parts.query or parts.fragment:
         raise errors.InvalidInput(
             f"api_url: the address of {parts.hostname} holds a user, a query or a fragment. "
-            f"Leave that out. {advice}"
+            f"Leave that out. {_URL_ADVICE}"
         )
     return text.rstrip("/")
+
+
+def _check_host(httpx: Any, url: str) -> None:
+    """Have the library look at an address that it will be given, with the same sentence."""
+    try:
+        is_usable = url.isprintable() and " " not in url and bool(httpx.URL(url).host)
+    except (httpx.InvalidURL, ValueError):
+        is_usable = False
+    if not is_usable:
+        raise errors.InvalidInput(f"api_url: {url!r} is not a web address. {_URL_ADVICE}")
 
 
 def _checked_token(token: str) -> str:
