@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["antsibull-nox>=1.10,<2", "nox[uv]>=2026.10"]
+# dependencies = ["antsibull-nox>=1.10,<2", "nox[uv]>=2026.10", "pyyaml>=6"]
 # ///
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
@@ -39,6 +39,7 @@ CORES = {
 }
 # Where the programs run too, and they need Python 3.11.
 PROGRAM_CORES = {core: tuple(v for v in wanted if v != "3.10") for core, wanted in CORES.items()}
+OLDEST_CORE = "2.17"
 MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -53,6 +54,7 @@ nox.needs_version = ">=2026.10"
 nox.options.sessions = ["test"]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
+os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 nox.options.download_python = "never"
 # A Python that is missing is reported as skipped, with its reason, by the sessions themselves.
 nox.options.error_on_missing_interpreters = True
@@ -194,7 +196,7 @@ def types(session: nox.Session) -> None:
     collection = ".collections/ansible_collections/postroom/email"
     run_all(
         session,
-        ("mypy", "--python-version", "3.10", f"{collection}/plugins"),
+        ("mypy", "--python-version", "3.10", f"{collection}/plugins", f"{collection}/tests/unit"),
         ("mypy", "--python-version", "3.11", "service/postroom_service", "tools", "noxfile.py"),
         ("mypy", "--python-version", "3.11", f"{collection}/tests"),
     )
@@ -217,11 +219,11 @@ def units(session: nox.Session, core: str) -> None:
     pytest(session, "tests/unit")
 
 
-@leaf(CORES["2.17"])
+@leaf(CORES[OLDEST_CORE])
 def floors(session: nox.Session) -> None:
     """Run the unit tests on the lowest releases that pyproject.toml allows."""
     lowest = [requirement.replace(">=", "==") for requirement in BASE]
-    session.install(*groups("test"), ansible_core("2.17"), *lowest)
+    session.install(*groups("test"), ansible_core(OLDEST_CORE), *lowest)
     pytest(session, "tests/unit")
 
 
@@ -262,7 +264,9 @@ def wheel(session: nox.Session) -> None:
     shutil.rmtree(dist, ignore_errors=True)
     session.run("ansible-galaxy", "collection", "build", "--output-path", str(dist), silent=True)
     # From a copy: setuptools leaves its work beside the sources.
-    copy = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
+    copy = STATE / "trees" / session.name
+    shutil.rmtree(copy, ignore_errors=True)
+    ansible_tree.copy_files(ROOT, copy)
     session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), str(copy), silent=True)
     session.run("python", "-m", "venv", "--clear", str(dist / "venv"))
     python = str(dist / "venv" / "bin" / "python")
@@ -289,6 +293,7 @@ def ansible_test_tree(session: nox.Session, config: str = "") -> tuple[Path, dic
     collection = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
     if config:
         file = collection / "tests" / "integration" / "integration_config.yml"
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"---\n{config}", "utf-8")
     home = STATE / "ansible-test"
     ansible_tree.make_home(home, Path(session.bin).parent)
@@ -311,7 +316,7 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
         session.error("ansible-test ran no test")
 
 
-@per_core("sanity", {core: CORES[core] for core in (LATEST_CORE,)})
+@per_core("sanity", {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)})
 def sanity(session: nox.Session, core: str) -> None:
     """Run ansible-test's sanity tests. There is no file of things to ignore."""
     session.install(ansible_core(core))

@@ -8,10 +8,17 @@ it refuses a symbolic link to the folder, and links inside it pass without havin
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # ansible-test fetches get-pip.py from a host of its own, which not every network reaches. What pip
 # is bootstrapped from makes no difference to the tests: this takes the one that Python brings.
@@ -26,10 +33,11 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *arguments]))
 
 
 def copy_collection(checkout: Path, root: Path) -> Path:
-    """Copy the checkout, without what git ignores, below `root` and return the collection.
+    """Copy what the collection's artefact would carry below `root` and return the collection.
 
-    What ansible-test has made itself in an earlier run (`tests/output`, with its environments) is
-    kept: making it again takes most of the time.
+    The programs and their tests are left out: other rules hold for them. What ansible-test has made
+    itself in an earlier run (`tests/output`, with its environments) is kept: making it again takes
+    most of the time.
     """
     collection = root / "ansible_collections" / "postroom" / "email"
     collection.mkdir(parents=True, exist_ok=True)
@@ -37,13 +45,27 @@ def copy_collection(checkout: Path, root: Path) -> Path:
     # ansible-test asks the git repository around the tree for its files; were that the checkout,
     # which ignores the place where the copy lies, there would be none.
     subprocess.run(["git", "init", "--quiet", root / "ansible_collections"], check=True)
-    for name in _tracked_or_new(checkout):
-        source, target = checkout / name, collection / name
-        # A file that is deleted but not yet committed is still listed.
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target, follow_symlinks=False)
+    excluded = root / "ansible_collections" / ".git" / "info" / "exclude"
+    excluded.write_text("/postroom/email/tests/output/\n", "utf-8")
+    ignored = yaml.safe_load(checkout.joinpath("galaxy.yml").read_text("utf-8"))["build_ignore"]
+    copy_files(checkout, collection, ignored)
     return collection
+
+
+def copy_files(checkout: Path, target: Path, ignored: Iterable[str] = ()) -> None:
+    """Copy what git tracks or would, but for what matches one of the patterns."""
+    for name in _tracked_or_new(checkout):
+        source, copy = checkout / name, target / name
+        # A file that is deleted but not yet committed is still listed.
+        if source.is_file() and not is_ignored(name, ignored):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, copy, follow_symlinks=False)
+
+
+def is_ignored(name: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a file, or a folder around it, matches, as `ansible-galaxy` reads patterns."""
+    around = [name, *(str(folder) for folder in Path(name).parents)]
+    return any(fnmatch.fnmatch(path, pattern) for pattern in patterns for path in around)
 
 
 def make_home(home: Path, environment: Path) -> None:

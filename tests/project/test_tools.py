@@ -162,26 +162,26 @@ def test_the_first_wanted_python_is_taken() -> None:
     assert found[0] == HERE
 
 
-def test_a_copy_holds_what_git_would(tmp_path: Path) -> None:
+def test_a_copy_holds_what_the_artefact_would(tmp_path: Path) -> None:
     """New files are copied, ignored ones are not, and old copies go, but for environments."""
     checkout, root = tmp_path / "checkout", tmp_path / "root"
-    for name in ("plugins/a.py", "ignored.log", ".gitignore"):
+    for name in ("plugins/a.py", "plugins/service.py", "service/b.py", "c.log"):
         file = checkout / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("*.log\n", "utf-8")
+        file.touch()
+    checkout.joinpath(".gitignore").write_text("*.log\n", "utf-8")
+    checkout.joinpath("galaxy.yml").write_text("build_ignore: [.gitignore, service]\n", "utf-8")
     subprocess.run(["git", "init", "--quiet", checkout], check=True)
     collection = ansible_tree.copy_collection(checkout, root)
-    made = collection / "tests" / "output" / ".tmp" / "environment"
-    stale = collection / "plugins" / "b.py"
-    for file in (made, stale):
+    kept, stale = "tests/output/.tmp/environment", "plugins/stale.py"
+    for name in (kept, stale):
+        file = collection / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     assert ansible_tree.copy_collection(checkout, root) == collection
-    assert collection.parts[-3:] == ("ansible_collections", "postroom", "email")
-    copied = [path for path in collection.rglob("*") if path.is_file()]
-    assert sorted(copied) == sorted(
-        [collection / ".gitignore", collection / "plugins" / "a.py", made]
-    )
+    assert collection == root / "ansible_collections" / "postroom" / "email"
+    copied = {str(path.relative_to(collection)) for path in collection.rglob("*") if path.is_file()}
+    assert copied == {"galaxy.yml", "plugins/a.py", "plugins/service.py", kept}
 
 
 def test_a_clone_is_importable_from_any_path(tmp_path: Path) -> None:
