@@ -59,7 +59,9 @@ def read_answer(call: Call[T], answer: Answer, secrets: Sequence[str] = ()) -> T
     detail = errors.redact(_detail(body, text), hidden)
     raise kind(
         errors.hide(_sentence(call, answer.status, detail, advice), hidden),
-        errors.Failure(kind.__name__, answer.status, call.method, call.path, detail),
+        errors.Failure(
+            kind.__name__, answer.status, call.method, errors.hide(call.path, hidden), detail
+        ),
         retry_after=_retry_after(answer.headers),
     )
 

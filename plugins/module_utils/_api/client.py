@@ -33,6 +33,7 @@ _LONGEST_BACKOFF = 8.0
 _SETTLE_FACTOR = 4
 _SHORTEST_SETTLE, _LONGEST_SETTLE = 0.1, 2.0
 _MOST_REPAIRS = 12
+_MOST_READINGS = 3
 #: A day; sockets take no time without end.
 _LONGEST_TIMEOUT = 86400
 
@@ -87,7 +88,18 @@ class Client:
 
         :raises BadAnswer: the list has holes; what would be returned is not the whole
         """
+        for _ in range(_MOST_READINGS):
+            found, totals = self._read_list()
+            # A list that changes while it is paged moves rows from one page into one read before.
+            if len(totals) <= 1:
+                return found
+        said = "gave another total on each page"
+        raise _incomplete(calls.list_page(), len(found), said)
+
+    def _read_list(self) -> tuple[list[Principal], set[int]]:
+        """Read the list once, page by page. Return it and the totals that the pages gave."""
         found: dict[Name, Principal] = {}
+        totals: set[int] = set()
         path: str | None = calls.PRINCIPALS
         number = 1
         while path is not None:
@@ -95,11 +107,13 @@ class Client:
             page, linked = self._ask_page(call)
             before = len(found)
             found.update((row.name, row) for row in self._whole_rows(page))
+            totals |= set() if page.total is None else {page.total}
             number += 1
-            path = linked or self._next_by_total(page, len(found), number)
+            path = linked or _next_by_total(page, max(totals, default=0), len(found), number)
             if path is not None and len(found) == before:
-                raise _incomplete(call, len(found), page.total)
-        return list(found.values())
+                said = f"says {max(totals)}" if totals else "goes on without end"
+                raise _incomplete(call, len(found), said)
+        return list(found.values()), totals
 
     def dns_records(self, domain: Name) -> DnsRecordSet:
         """Return the DNS records to publish for a registered domain."""
@@ -202,11 +216,6 @@ class Client:
         fetched = (self.find(name) for name in page.bare_names)
         return [*page.principals, *(row for row in fetched if row is not None)]
 
-    def _next_by_total(self, page: calls.Page, have: int, number: int) -> str | None:
-        if page.total is None or have >= page.total:
-            return None
-        return f"{calls.PRINCIPALS}?page={number}&limit={max(page.size, 1)}"
-
     def _ask(self, call: Call[T]) -> T:
         """Send a call that changes nothing, until it is answered."""
         return self._persist(lambda: self._once(call))
@@ -290,10 +299,15 @@ def _patch(current: Mailbox | Forwarder, target: Mailbox | Forwarder) -> Call[Pr
     return calls.update(current.name, addresses=addresses, members=members)
 
 
-def _incomplete(call: Call[Any], have: int, total: int | None) -> errors.BadAnswer:
-    said = "goes on without end" if total is None else f"says {total}"
+def _next_by_total(page: calls.Page, total: int, have: int, number: int) -> str | None:
+    if have >= total:
+        return None
+    return f"{calls.PRINCIPALS}?page={number}&limit={max(page.size, 1)}"
+
+
+def _incomplete(call: Call[Any], have: int, said: str) -> errors.BadAnswer:
     return errors.BadAnswer(
         f"The list of the tenant is incomplete: {have} principals came and the service {said}. "
         "Nothing is decided on such a list. Run again; if it stays, ask the service's operator.",
-        errors.Failure("BadAnswer", 200, call.method, call.path, f"{have} of {total}"),
+        errors.Failure("BadAnswer", 200, call.method, call.path, f"{have} came, it {said}"),
     )

@@ -203,21 +203,25 @@ class Sender:
     def next_page(self, call: Call[Any], answer: Answer) -> str | None:
         """Return the path of the page that a ``Link: rel="next"`` names, if there is one.
 
-        :raises BadAnswer: the link leads to another origin, where the token must not go
+        :raises BadAnswer: the link leads to another origin, where the token must not go, or is
+            no address
         """
-        if "link" not in answer.headers:
-            return None
-        links = self._httpx.Response(200, headers={"link": answer.headers["link"]}).links
-        target = links.get("next", {}).get("url")
+        links = [("link", answer.headers.get("link", "").encode())]
+        target = self._httpx.Response(200, headers=links).links.get("next", {}).get("url")
         if target is None:
             return None
         here = self._httpx.URL(self._base_url + call.path)
-        url = here.join(target)
-        if (url.scheme, url.host, url.port) != (here.scheme, here.host, here.port):
+        try:
+            url = here.join(target)
+            is_here = (url.scheme, url.host, url.port) == (here.scheme, here.host, here.port)
+        except (self._httpx.InvalidURL, ValueError):
+            is_here = False
+        if not is_here:
+            shown = errors.redact(target, self.secrets)
             raise errors.BadAnswer(
-                f"The list goes on at another origin, {url.host}, where the token is not sent. "
+                f"The list goes on at {shown}, another origin, where the token is not sent. "
                 "Set api_url to the address that the service itself uses.",
-                self._failure("BadAnswer", call, f"next page at {url.host}"),
+                self._failure("BadAnswer", call, f"next page at {shown}"),
             )
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
 
@@ -266,7 +270,8 @@ class Sender:
         return errors.redact(text, [*call.secrets, *self.secrets])
 
     def _failure(self, kind: str, call: Call[Any], detail: str) -> errors.Failure:
-        return errors.Failure(kind, None, call.method, call.path, detail)
+        path = errors.hide(call.path, [*call.secrets, *self.secrets])
+        return errors.Failure(kind, None, call.method, path, detail)
 
 
 _URL_ADVICE = "Write it with its scheme and host, such as https://mail.example.com."
