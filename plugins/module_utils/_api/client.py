@@ -108,6 +108,8 @@ class Client:
             before = len(found)
             found.update((row.name, row) for row in self._whole_rows(page))
             totals |= set() if page.total is None else {page.total}
+            if len(totals) > 1:
+                break
             number += 1
             path = linked or _next_by_total(page, max(totals, default=0), len(found), number)
             if path is not None and len(found) == before:
