@@ -40,6 +40,10 @@ def _import_httpx() -> Any:
     return httpx
 
 
+#: OpenSSL's numbers for a certificate of another host name or address.
+_OTHER_HOST = (62, 64)
+
+
 class _OutOfTime(Exception):
     """The time given for one request is used up."""
 
@@ -250,10 +254,13 @@ class Sender:
         detail = self._shown(call, error)
         kind: type[errors.Unreachable] = errors.Unreachable
         advice = "Check api_url, the network and any proxy."
-        if _caused_by(error, ssl.SSLCertVerificationError):
+        cause = _cause_of(error)
+        if isinstance(cause, ssl.SSLCertVerificationError):
             kind = errors.UntrustedCertificate
             advice = "Set ca_path to the file of the authority that signed its certificate."
-        elif _caused_by(error, ssl.SSLError):
+            if cause.verify_code in _OTHER_HOST:
+                advice = "Write api_url with a host name that its certificate holds."
+        elif cause is not None:
             advice = "Check that api_url is right to begin with https."
         message = f"{self._base_url} can't be reached for {describe(call)} ({detail}). {advice}"
         return kind(message, self._failure(kind.__name__, call, detail))
@@ -328,10 +335,8 @@ def _tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
     return context
 
 
-def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Tell whether an exception of ``kind`` stands behind ``error``."""
-    while error is not None:
-        if isinstance(error, kind):
-            return True
+def _cause_of(error: BaseException | None) -> ssl.SSLError | None:
+    """Return the failure of TLS that stands behind an error, if one does."""
+    while error is not None and not isinstance(error, ssl.SSLError):
         error = error.__cause__ or error.__context__
-    return False
+    return error
