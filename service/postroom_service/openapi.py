@@ -51,6 +51,7 @@ _SECRET = {
     "pattern": r"^[^\u0000]*$",
 }
 _ADDRESSES = {**_list(_ADDRESS, schemas.MAX_ADDRESSES), "uniqueItems": True}
+_MEMBERS = {**_ADDRESSES, "items": {**_ADDRESS, "examples": ["team@example.net"]}}
 _SECRETS = _list(_SECRET, schemas.MAX_SECRETS)
 _TEXT = {"type": "string"}
 
@@ -61,11 +62,11 @@ def _const(value: str) -> Node:
 
 def _request_schemas() -> Node:
     individual = {"name": _ADDRESS, "type": _const("individual"), "emails": _ADDRESSES}
-    changes = {"secrets": _SECRETS, "emails": _ADDRESSES, "members": _ADDRESSES}
+    changes = {"secrets": _SECRETS, "emails": _ADDRESSES, "members": _MEMBERS}
     return {
         "NewDomain": _object({"name": _DOMAIN, "type": _const("domain")}),
         "NewMailbox": _object({**individual, "secrets": _SECRETS}),
-        "NewForwarder": _object({**individual, "members": _ADDRESSES}),
+        "NewForwarder": _object({**individual, "members": _MEMBERS}),
         "NewPrincipal": {"oneOf": [_ref("NewDomain"), _ref("NewMailbox"), _ref("NewForwarder")]},
         "Changes": _object(changes, required=()),
     }
@@ -170,6 +171,14 @@ def _path_parameter(name: str, description: str) -> Node:
     }
 
 
+def _links() -> Node:
+    """Tell that the name of what was created leads on."""
+    name = "$response.body#/name"
+    operations = ("getPrincipal", "updatePrincipal", "deletePrincipal")
+    links = {id: {"operationId": id, "parameters": {"name": name}} for id in operations}
+    return {**links, "getRecords": {"operationId": "getRecords", "parameters": {"domain": name}}}
+
+
 def _paths() -> Node:
     kinds = {"type": "string", "enum": ["domain", "individual"]}
     wanted = {
@@ -183,7 +192,9 @@ def _paths() -> Node:
     everything = {
         "200": _response(200, "Principals", {"type": "array", "items": _ref("Principal")})
     }
-    created = {"201": _response(201, "The created principal", _ref("Principal"))}
+    created = {
+        "201": {**_response(201, "The created principal", _ref("Principal")), "links": _links()}
+    }
     deleted = {"200": _response(200, "Deleted", _ref("Success"))}
     records = {"200": _response(200, "The records to publish", _ref("RecordSet"))}
     healthy = {"200": _response(200, "The database answers", _ref("Health"))}
