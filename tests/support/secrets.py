@@ -1,0 +1,64 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Look for secrets, in any form that programs give to text. Standard library only."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+#: A piece of each secret this long is looked for too: most encodings leave letters alone.
+PIECE = 12
+
+
+def forms_of(secret: str) -> set[bytes]:
+    """Return the bytes that give a secret away."""
+    spelled = {
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        repr(secret)[1:-1],
+        quote(secret, safe=""),
+        quote_plus(secret),
+        html.escape(secret),
+        *_pieces(secret),
+    }
+    forms = {form.encode() for form in spelled}
+    return forms | set(_base64_forms(secret.encode())) | {secret.encode().hex().encode()}
+
+
+def _pieces(secret: str) -> Iterator[str]:
+    """Yield the longest runs of letters, digits and hyphens, which few encodings change."""
+    runs = "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in secret).split()
+    yield from (run for run in runs if len(run) >= PIECE)
+
+
+def _base64_forms(secret: bytes) -> Iterator[bytes]:
+    """Yield what base64 makes of a secret within other text, at each of the three offsets."""
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + secret).rstrip(b"=")
+        inner = encoded[4 if shift else 0 : -1]
+        yield inner
+        yield inner.translate(bytes.maketrans(b"+/", b"-_"))
+
+
+def leaks(secrets: Iterable[str], places: Iterable[Path]) -> list[str]:
+    """Return where secrets show, one line each: files, all files below folders, and their names."""
+    forms = {form for secret in secrets for form in forms_of(secret)}
+    found = []
+    for file in _files(places):
+        content = str(file).encode() + b"\0" + file.read_bytes()
+        found += [f"{file}: {form.decode()}" for form in forms if form in content]
+    return found
+
+
+def _files(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        if place.is_dir():
+            yield from (entry for entry in sorted(place.rglob("*")) if entry.is_file())
+        elif place.exists():
+            yield place
