@@ -42,10 +42,14 @@ PROGRAM_CORES = {core: tuple(v for v in wanted if v != "3.10") for core, wanted 
 OLDEST_CORE = "2.17"
 MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
+ENDS = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 STATE = ROOT / ".nox"
 RESULTS = STATE / "results"
+# For tools that write into it.
+HOME = STATE / "home"
+ANSIBLE = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 BASE: list[str] = PROJECT["project"]["dependencies"]
 SERVICE: list[str] = PROJECT["project"]["optional-dependencies"]["service"]
@@ -55,14 +59,18 @@ nox.options.sessions = ["test"]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
+# Ansible leaves the user's own folder alone.
+os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
+# uv then trusts whom the machine trusts, as pip does.
+os.environ.setdefault("UV_SYSTEM_CERTS", "true")
 nox.options.download_python = "never"
 # A Python that is missing is reported as skipped, with its reason, by the sessions themselves.
 nox.options.error_on_missing_interpreters = True
 
 antsibull_nox.load_antsibull_nox_toml()
 
-# What `test` runs, in this order. The first four come from antsibull-nox.toml.
-LEAVES = ["extra-checks", "docs-check", "ansible-lint", "build-import-check"]
+# What `test` runs, in this order. The first three come from antsibull-nox.toml.
+LEAVES = ["extra-checks", "ansible-lint", "build-import-check"]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
@@ -127,15 +135,6 @@ def version_of(session: nox.Session) -> str:
     return Path(str(session.python)).name.removeprefix("python")
 
 
-def ansible_env() -> dict[str, str]:
-    """Return an environment in which Ansible leaves the user's own files alone."""
-    return {
-        "ANSIBLE_HOME": str(STATE / "ansible-home"),
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-
-
 def link_collection(session: nox.Session) -> None:
     """Make the tree of links that stands in for an installed collection."""
     session.run("python", "tests/conftest.py", silent=True)
@@ -145,7 +144,7 @@ def pytest(session: nox.Session, *default: str) -> None:
     """Run pytest on the arguments of the command line, or the default ones."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     junit = f"--junit-xml={RESULTS / session.name / 'pytest.xml'}"
-    session.run("pytest", junit, *(session.posargs or default), env=ansible_env())
+    session.run("pytest", junit, *(session.posargs or default), env=ANSIBLE)
 
 
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
@@ -178,6 +177,17 @@ def lint(session: nox.Session) -> None:
         ("antsibull-changelog", "lint"),
         env={"PYTHONPATH": f".collections{os.pathsep}service"},
     )
+
+
+@leaf(PROGRAM_PYTHONS)
+def docs_check(session: nox.Session) -> None:
+    """Check the documentation of the modules."""
+    session.install("antsibull-docs>=2.28,<3", ansible_core(MAIN_CORE))
+    link_collection(session)
+    check = ("lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", ".")
+    # It keeps a log in the home folder.
+    HOME.mkdir(parents=True, exist_ok=True)
+    session.run("antsibull-docs", *check, env=ANSIBLE | {"HOME": str(HOME)})
 
 
 @nox.session(default=False)
@@ -282,24 +292,19 @@ def wheel(session: nox.Session) -> None:
 def benchmark(session: nox.Session) -> None:
     """Measure what the project promises, as ratios within one run."""
     session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
-    session.run("python", "tests/benchmark", *session.posargs, env=ansible_env())
+    session.run("python", "tests/benchmark", *session.posargs, env=ANSIBLE)
 
 
 # --- ansible-test ------------------------------------------------------------------------------
 
 
-def ansible_test_tree(session: nox.Session, config: str = "") -> tuple[Path, dict[str, str]]:
+def ansible_test_tree(session: nox.Session) -> tuple[Path, dict[str, str]]:
     """Copy the collection for ansible-test; return the copy and the environment to run in."""
     collection = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
-    if config:
-        file = collection / "tests" / "integration" / "integration_config.yml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"---\n{config}", "utf-8")
-    home = STATE / "ansible-test"
-    ansible_tree.make_home(home, Path(session.bin).parent)
+    ansible_tree.make_home(HOME, Path(session.bin).parent)
     # Real interpreters come first: pyenv's shims are found for versions that they then refuse.
     path = os.pathsep.join([session.bin, *pythons.bin_dirs(), os.environ["PATH"]])
-    return collection, {"HOME": str(home), "PATH": path}
+    return collection, {"HOME": str(HOME), "PATH": path}
 
 
 def ansible_test(session: nox.Session, *arguments: str) -> None:
@@ -316,14 +321,14 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
         session.error("ansible-test ran no test")
 
 
-@per_core("sanity", {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)})
+@per_core("sanity", ENDS)
 def sanity(session: nox.Session, core: str) -> None:
     """Run ansible-test's sanity tests. There is no file of things to ignore."""
     session.install(ansible_core(core))
     ansible_test(session, "sanity", "--venv", "--junit")
 
 
-@per_core("ansible-units", CORES)
+@per_core("ansible-units", ENDS)
 def ansible_units(session: nox.Session, core: str) -> None:
     """Run the unit tests as ansible-test does."""
     tools = ("mock", "pytest-mock", "pytest-xdist")
@@ -347,9 +352,10 @@ def target_env(session: nox.Session, version: str) -> str:
 def integrate(session: nox.Session, core: str, *arguments: str) -> None:
     """Run the integration targets against the reference service, over real HTTP."""
     session.install(ansible_core(core), *BASE, *SERVICE)
+    collection, env = ansible_test_tree(session)
     # ansible-test lets no variable of the environment through; a file is how targets learn.
-    config = f"postroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
-    collection, env = ansible_test_tree(session, config)
+    config = f"---\npostroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
+    collection.joinpath("tests/integration/integration_config.yml").write_text(config, "utf-8")
     with session.chdir(collection):
         session.run(
             "ansible-test", "integration", *arguments, "--color", "no", *session.posargs, env=env
