@@ -39,6 +39,7 @@ CORES = {
 }
 # Where the programs run too, and they need Python 3.11.
 PROGRAM_CORES = {core: tuple(v for v in wanted if v != "3.10") for core, wanted in CORES.items()}
+OLDEST_PYTHON = "3.10"
 OLDEST_CORE = "2.17"
 MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
@@ -336,19 +337,6 @@ def ansible_units(session: nox.Session, core: str) -> None:
     ansible_test(session, "units", "--python", version_of(session))
 
 
-def target_env(session: nox.Session, version: str) -> str:
-    """Make the environment of a managed machine with another Python; return ansible-test's word."""
-    interpreter = pythons.find(version)
-    if interpreter is None:
-        session.skip(f"needs Python {version}, which is not installed")
-    folder = STATE / f"target-{version}"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        session.run(str(interpreter), "-m", "venv", str(folder), external=True)
-    session.run(str(python), "-m", "pip", "install", "--quiet", *BASE, external=True)
-    return f"controller:python={version}@{python}"
-
-
 def integrate(session: nox.Session, core: str, *arguments: str) -> None:
     """Run the integration targets against the reference service, over real HTTP."""
     session.install(ansible_core(core), *BASE, *SERVICE)
@@ -370,11 +358,16 @@ def integration(session: nox.Session, core: str) -> None:
     integrate(session, core, "--python", version_of(session))
 
 
-@leaf(PROGRAM_CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py3.10")
+@leaf(PROGRAM_CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py{OLDEST_PYTHON}")
 def integration_old_target(session: nox.Session) -> None:
     """Run the integration targets with modules that run on the oldest supported Python."""
+    interpreter = pythons.find(OLDEST_PYTHON)
+    if interpreter is None:
+        session.skip(f"needs Python {OLDEST_PYTHON}, which is not installed")
+    python = pythons.environment(interpreter, STATE / f"target-{OLDEST_PYTHON}")
+    session.run(str(python), "-m", "pip", "install", "--quiet", *BASE, external=True)
     controller = f"origin:python={version_of(session)}"
-    target = target_env(session, "3.10")
+    target = f"controller:python={OLDEST_PYTHON}@{python}"
     integrate(session, LATEST_CORE, "--controller", controller, "--target", target)
 
 

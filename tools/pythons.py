@@ -46,6 +46,14 @@ def bin_dirs() -> list[str]:
     return list(dict.fromkeys(str(path.parent) for path in found if path is not None))
 
 
+def environment(interpreter: Path, folder: Path) -> Path:
+    """Make a virtual environment, unless it is there, and return its Python."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
+    return python
+
+
 def _candidates(version: str) -> Iterator[Path]:
     name = f"python{version}"
     yield Path(sys.base_prefix, "bin", name)
