@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import os
 import sys
 import time
@@ -19,6 +20,8 @@ from .database import MEMORY, Database, DatabaseError, has_password
 from .faults import FaultError, Faults, parse_plan
 from .server import Listening, ServeError, serve, write_private
 from .settings import Settings
+
+log = logging.getLogger("postroom_service")
 
 ENVIRONMENT = "POSTROOM_SERVICE_"
 
@@ -53,6 +56,8 @@ def _serve(options: argparse.Namespace) -> int:
             )
             write_private(options.token_file, token + "\n")
         app = create_app(database, settings)
+        if plan is not None:
+            log.warning("faults are injected into requests: %s", options.faults)
         layered = logs.RequestLog(app if plan is None else Faults(app, plan))
         serve(layered, listening)
     return 0

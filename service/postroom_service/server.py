@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from .protocol import HttpProtocol
 GRACE_SECONDS = 30
 KEEP_ALIVE_SECONDS = 65
 BACKLOG = 2048
+
+
+log = logging.getLogger("postroom_service")
 
 
 class ServeError(Exception):
@@ -63,15 +67,14 @@ def serve(app: ASGIApp, listening: Listening) -> None:
         raise ServeError(
             f"the certificate or key can't be used ({error.strerror or error})"
         ) from None
-    _Server(config, _announcer(listening, listener)).run(sockets=[listener])
+    _Server(config, _announced(listening, listener)).run(sockets=[listener])
 
 
 def write_private(path: Path, text: str) -> None:
     """Write a file for its owner only, whole or not at all."""
     try:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name}."
-        )  # made with mode 0600
+        # Made with mode 0600.
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise ServeError(f"{path} can't be written ({error.strerror})") from None
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -83,15 +86,13 @@ class _Server(uvicorn.Server):
     """Uvicorn that announces itself and takes SIGTERM and SIGINT as a request to end well."""
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        announce: Callable[[], contextlib.AbstractContextManager[None]],
+        self, config: uvicorn.Config, announced: contextlib.AbstractContextManager[None]
     ) -> None:
         super().__init__(config)
-        self._announce = announce
+        self._announced = announced
 
     async def main_loop(self) -> None:
-        with self._announce():
+        with self._announced:
             await super().main_loop()
 
     @contextlib.contextmanager
@@ -106,24 +107,19 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _announcer(
-    listening: Listening, listener: socket.socket
-) -> Callable[[], contextlib.AbstractContextManager[None]]:
-    @contextlib.contextmanager
-    def announce() -> Iterator[None]:
-        path = listening.ready_file
-        if path is None:
-            yield
-            return
-        write_private(
-            path, json.dumps({"url": _url(listening, listener), "pid": os.getpid()}) + "\n"
-        )
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-
-    return announce
+@contextlib.contextmanager
+def _announced(listening: Listening, listener: socket.socket) -> Iterator[None]:
+    """Tell where the service listens, as long as it does."""
+    path, url = listening.ready_file, _url(listening, listener)
+    log.info("listening on %s", url)
+    if path is None:
+        yield
+        return
+    write_private(path, json.dumps({"url": url, "pid": os.getpid()}) + "\n")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.service.postgresql import binaries, cluster
+from ansible_collections.postroom.email.tests.service.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+)
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from postroom_service import tokens
 from postroom_service.database import Database
@@ -26,7 +30,7 @@ def postgresql_url() -> Iterator[str]:
     """Give a real PostgreSQL server's URL."""
     place = binaries()
     if place is None:
-        pytest.skip("no PostgreSQL: neither initdb on PATH nor /usr/lib/postgresql/*/bin")
+        pytest.skip(NO_POSTGRESQL)
     with cluster(place) as url:
         yield url
 

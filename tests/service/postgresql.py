@@ -18,6 +18,7 @@ from typing import Any
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
+NO_POSTGRESQL = "no PostgreSQL: neither initdb on PATH nor /usr/lib/postgresql/*/bin"
 UNPRIVILEGED = ("postgres", "nobody")
 
 

@@ -20,7 +20,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.service.api import Api, check_problem
+from ansible_collections.postroom.email.tests.service.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+)
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     ServiceError,
@@ -167,6 +172,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
             "a command line is no place for a password",
         ),
         (["--database", "postgresql:///x?host=/nonexistent"], "the database can't be used"),
+        (["--ready-file", "/nonexistent/x"], "/nonexistent/x can't be written"),
         (["--bootstrap", "t"], "--bootstrap and --token-file go together"),
         (["--tls-cert", "x"], "--tls-cert and --tls-key go together"),
         (
@@ -197,3 +203,21 @@ def test_a_start_that_fails_says_why(tmp_path: Path, arguments: list[str], sente
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert "s3cr3t" not in result.stderr
+
+
+def test_a_lost_database_is_told_as_such(tmp_path: Path) -> None:
+    """Without its PostgreSQL the service answers 503 to everything, and ends well."""
+    place = binaries()
+    if place is None:
+        pytest.skip(NO_POSTGRESQL)
+    with contextlib.ExitStack() as stack:
+        with cluster(place) as url:
+            service = stack.enter_context(running_service(tmp_path, database=url))
+            api = stack.enter_context(Api(service.url, service.token))
+            api.domain()
+        for path in ("/api/principal", "/healthz"):
+            response = api.call("GET", path)
+            check_problem(response, 503, "store_unavailable")
+            assert response.headers["Retry-After"] == "1"
+        creation = api.create({"name": "b.example", "type": "domain"})
+        check_problem(creation, 503, "store_unavailable")
