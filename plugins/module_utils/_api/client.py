@@ -75,6 +75,8 @@ class Client:
         self._sleep = sleep
         self._rng = rng
         self._end = clock() + timeout
+        #: The token, and passwords as they come: a server may show them in any later answer.
+        self._secrets = list(sender.secrets)
 
     def find(self, name: Name) -> Principal | None:
         """Return a principal, or None where the service positively says there is none."""
@@ -124,6 +126,7 @@ class Client:
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
         """Create a domain, a mailbox or a forwarder, and return it as it is now."""
         call = calls.create(principal, secrets)
+        self._secrets.extend(secrets)
 
         def settle() -> bool:
             found = self.find(principal.name)
@@ -134,7 +137,8 @@ class Client:
                 errors.Failure("AlreadyExists", None, call.method, call.path, ""),
             )
 
-        return self._carry_out(call, settle) or self._existing(principal.name)
+        reply = self._carry_out(call, settle)
+        return reply if reply == principal else self._existing(principal.name)
 
     def delete(self, name: Name) -> None:
         """Delete a principal. One that is gone already is a success."""
@@ -146,6 +150,7 @@ class Client:
 
     def set_secrets(self, name: Name, secrets: tuple[str, ...]) -> None:
         """Replace a mailbox's passwords. Repeating this is safe, and nothing can read them back."""
+        self._secrets.extend(secrets)
         self._carry_out(calls.update(name, secrets=secrets), lambda: False)
 
     def edit(self, name: Name, edit: Edit) -> Individual:
@@ -210,7 +215,7 @@ class Client:
 
     def _once_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
         answer = self._sender.send(call, self._attempt_timeout(call))
-        page = read_answer(call, answer, self._sender.secrets)
+        page = read_answer(call, answer, self._secrets)
         return page, self._sender.next_page(call, answer)
 
     def _whole_rows(self, page: calls.Page) -> list[Principal]:
@@ -265,7 +270,7 @@ class Client:
 
     def _once(self, call: Call[T]) -> T:
         answer = self._sender.send(call, self._attempt_timeout(call))
-        return read_answer(call, answer, self._sender.secrets)
+        return read_answer(call, answer, self._secrets)
 
     def _left(self) -> float:
         return self._end - self._clock()

@@ -235,3 +235,25 @@ def test_a_hanging_create_is_asked_about_before_the_deadline(
     # In real time, for it is the socket that waits here.
     client = connect(serve(service), clock=time.monotonic, timeout=2.0)
     assert client.create(BOX, PASSWORDS) == BOX
+
+
+def test_a_password_is_hidden_in_later_answers_too(serve: Serve, connect: Connect) -> None:
+    """The look after a create shows the password that the create had sent."""
+    script = Script(
+        ("POST", "/api/principal", json_reply({"data": 50})),
+        ("GET", PATH, problem(400, f"secrets: {PASSWORDS[0]}")),
+    )
+    with pytest.raises(errors.Rejected) as caught:
+        connect(serve(script)).create(BOX, PASSWORDS)
+    assert PASSWORDS[0] not in f"{caught.value} {caught.value.failure}"
+
+
+def test_a_reply_that_lacks_what_was_sent_is_looked_up(serve: Serve, connect: Connect) -> None:
+    """A terse reply to a create is not taken for a mailbox without its aliases."""
+    with_alias = Mailbox(ALICE, frozenset({SALES}))
+    full = {"name": ALICE.key, "type": "individual", "emails": [ALICE.key, SALES.key]}
+    script = Script(
+        ("POST", "/api/principal", json_reply({"id": 7, "name": ALICE.key})),
+        ("GET", PATH, json_reply(full)),
+    )
+    assert connect(serve(script)).create(with_alias, PASSWORDS) == with_alias
