@@ -44,9 +44,12 @@ def cluster(place: Path) -> Iterator[str]:
         common: dict[str, Any] = {"cwd": directory, "stdin": subprocess.DEVNULL, **become}
         options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(
-            [place / "initdb", "-D", data, *options], check=True, capture_output=True, **common
+            [str(place / "initdb"), "-D", str(data), *options],
+            check=True,
+            capture_output=True,
+            **common,
         )
-        server = [place / "postgres", "-D", data, "-k", directory, "-c", "listen_addresses="]
+        server = [str(place / "postgres"), "-D", str(data), "-k", name, "-c", "listen_addresses="]
         with (directory / "log").open("wb") as log:
             process = subprocess.Popen(
                 [*server, "-c", "fsync=off"], stdout=log, stderr=log, **common
@@ -72,7 +75,7 @@ def _other_user(directory: Path) -> dict[str, Any]:
 
 def _wait(place: Path, directory: Path, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
-    question = [place / "pg_isready", "-q", "-h", directory]
+    question = [str(place / "pg_isready"), "-q", "-h", str(directory)]
     while subprocess.run(question, check=False).returncode != 0:
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"PostgreSQL did not start:\n{(directory / 'log').read_text()}")

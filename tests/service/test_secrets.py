@@ -55,7 +55,7 @@ def dump(service: RunningService) -> str:
     if service.database.startswith("postgresql"):
         place = binaries()
         assert place is not None
-        command = [place / "pg_dump", service.database]
+        command = [str(place / "pg_dump"), service.database]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
     connection = sqlite3.connect(service.database)
     text = "\n".join(connection.iterdump())
