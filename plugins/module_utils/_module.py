@@ -12,7 +12,7 @@ of validated parameters; nothing but ``run_module`` reads the process's argument
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from ._api.changes import as_diff
 from ._api.client import Client
 from ._api.converge import Converged
 from ._api.errors import InvalidInput, PostroomError, ServiceError
+from ._api.models import respelled
 from ._api.names import Name, parse_address
 from ._api.sender import Sender
 
@@ -68,11 +69,14 @@ class Ensure(Protocol):
         """Do so, or in check mode only find out what would be done."""
 
 
-def outcome_of(key: str, converged: Converged) -> Outcome:
-    """Return the outcome of a converged plan, with its principal as the return value ``key``."""
+def outcome_of(key: str, converged: Converged, declared: Iterable[Name]) -> Outcome:
+    """Return the outcome of a converged plan, with its principal as the return value ``key``.
+
+    :param declared: names to show as they are spelled there, whatever the service makes of them
+    """
     plan, principal = converged.plan, converged.principal
     values = {
-        key: None if principal is None else principal.as_dict(),
+        key: None if principal is None else respelled(principal, declared).as_dict(),
         "changes": [change.as_dict() for change in plan.changes],
     }
     return Outcome(bool(plan.changes), values, as_diff(plan), converged.warnings)

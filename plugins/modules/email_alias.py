@@ -175,7 +175,8 @@ def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome
             return plan.plan_alias(tenant, address, mailbox, move=params["move"])
         return plan.plan_alias_removal(tenant, address, mailbox)
 
-    return outcome_of("mailbox", converge(client, mailbox, make_plan, dry_run=check_mode))
+    converged = converge(client, mailbox, make_plan, dry_run=check_mode)
+    return outcome_of("mailbox", converged, [mailbox, address])
 
 
 def main() -> None:

@@ -156,7 +156,7 @@ def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcom
             return plan.plan_domain(tenant, name)
         return plan.plan_domain_removal(tenant, name, force=params["force"])
 
-    return outcome_of("domain", converge(client, name, make_plan, dry_run=check_mode))
+    return outcome_of("domain", converge(client, name, make_plan, dry_run=check_mode), [name])
 
 
 def main() -> None:

@@ -199,7 +199,9 @@ def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Out
             return plan.plan_forwarder(tenant, wanted)
         return plan.plan_removal(tenant, name, Forwarder)
 
-    return outcome_of("forwarder", converge(client, name, make_plan, dry_run=check_mode))
+    converged = converge(client, name, make_plan, dry_run=check_mode)
+    declared = [*(wanted.members or ()), *(wanted.aliases or ()), name]
+    return outcome_of("forwarder", converged, declared)
 
 
 def main() -> None:

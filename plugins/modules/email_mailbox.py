@@ -223,7 +223,8 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
             return plan.plan_mailbox(tenant, wanted)
         return plan.plan_removal(tenant, name, Mailbox)
 
-    return outcome_of("mailbox", converge(client, name, make_plan, dry_run=check_mode))
+    converged = converge(client, name, make_plan, dry_run=check_mode)
+    return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
 
 
 def main() -> None:

@@ -80,11 +80,33 @@ def test_created_in_one_spelling_found_in_all(site: Site, domain: str) -> None:
     assert site.recorder.take_writes() == []
 
 
-def test_own_spelling_is_shown(site: Site) -> None:
-    """A result shows a name as the task wrote it, in both modes, created or found."""
-    for mode in (True, False, True, False):
-        result = site.run("email_domain", check=mode, name="BÜCHER.example")
-        assert result["domain"] == {"name": "BÜCHER.example"}
+def test_own_spelling_is_shown(books: Site) -> None:
+    """A result shows names as the task wrote them, in both modes, changed or found."""
+    domain, alias, member = "BÜCHER.example", f"New@{U_LABEL}", f"X@{FAR}"
+    tasks: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+        ("email_domain", "domain", {"name": domain}, {"name": domain}),
+        (
+            "email_mailbox",
+            "mailbox",
+            {"name": f"Ann@{domain}", "aliases": [alias], "purge_aliases": True},
+            {"name": f"Ann@{domain}", "aliases": [alias]},
+        ),
+        (
+            "email_alias",
+            "mailbox",
+            {"mailbox": f"ann@{U_LABEL}", "address": alias.upper()},
+            {"name": f"ann@{U_LABEL}", "aliases": [alias.upper()]},
+        ),
+        (
+            "email_forwarder",
+            "forwarder",
+            {"name": f"ALL@{domain}", "members": [member]},
+            {"name": f"ALL@{domain}", "aliases": [], "members": [member]},
+        ),
+    ]
+    for module, key, options, shown in tasks:
+        for mode in (True, False, True, False):
+            assert books.run(module, check=mode, **options)[key] == shown
 
 
 @pytest.mark.parametrize("domain", [U_LABEL, "BÜCHER.EXAMPLE", A_LABEL.upper()])

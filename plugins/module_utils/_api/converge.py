@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import errors
 from .changes import Change, Plan
 from .client import Client
-from .models import Principal, names_in, respelled
+from .models import Principal
 from .names import Name
 from .tenant import Glimpse, NeedsWhole, Tenant
 
@@ -52,16 +52,7 @@ def converge(
         after |= {change.subject.name: change.after for change in plan.changes}
     else:
         after |= apply(client, plan)
-    return Converged(plan, _as_declared(after[name], name, plan), warnings)
-
-
-def _as_declared(principal: Principal | None, name: Name, plan: Plan) -> Principal | None:
-    """Spell a principal as it was declared, whatever the service makes of names."""
-    if principal is None:
-        return None
-    planned = (change.after for change in plan.changes if change.subject.name == name)
-    declared = (names_in(after) for after in planned if after is not None)
-    return respelled(principal, [*frozenset().union(*declared), name])
+    return Converged(plan, after[name], warnings)
 
 
 def look(

@@ -142,12 +142,6 @@ def spelled(names: frozenset[Name]) -> list[str]:
     return [str(name) for name in sorted(names)]
 
 
-def names_in(principal: Principal) -> frozenset[Name]:
-    """Return every name that a principal shows: its own, its addresses and its members."""
-    members = principal.members if isinstance(principal, Forwarder) else frozenset()
-    return principal.addresses | members | {principal.name}
-
-
 def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
     """Return the principal with its names spelled as in ``names``, as far as they are there."""
     spelling = {name: name for name in names}
