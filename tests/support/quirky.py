@@ -106,8 +106,9 @@ class QuirkyService:
     def disturb(
         self, method: str, reply: Reply, *, effect: bool = False, times: int = 1, skip: int = 0
     ) -> None:
-        """Answer the next requests of a method with ``reply``, carried out or not."""
-        self._disturbances += [Disturbance(method, reply, effect, skip) for _ in range(times)]
+        """Answer requests of a method with ``reply``, carried out or not, after ``skip`` more."""
+        self._disturbances.append(Disturbance(method, reply, effect, skip))
+        self._disturbances += [Disturbance(method, reply, effect) for _ in range(times - 1)]
 
     def meddle(self, method: str, action: Callable[[], None], *, times: int = 1) -> None:
         """Call ``action`` right after each of the next requests of a method."""

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""From looking to having written: what is asked, what is deleted, what is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.plugins.module_utils._api import errors, plan
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.converge import apply, converge
+from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder, Mailbox
+from ansible_collections.postroom.email.plugins.module_utils._api.names import (
+    Name,
+    parse_address,
+    parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.tests.support.quirky import (
+    QuirkyService,
+    domain,
+    forwarder,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.support.scripted import problem
+
+Connect = Callable[..., Client]
+Serve = Callable[..., Any]
+
+HOME = parse_domain("example.com")
+ALICE, BOB = parse_address("alice@example.com"), parse_address("bob@example.com")
+SALES = parse_address("sales@example.com")
+
+
+def without(name: Name) -> Callable[[Tenant], plan.Plan]:
+    """Plan that a mailbox is gone."""
+    return lambda tenant: plan.plan_removal(tenant, name, Mailbox)
+
+
+def test_a_delete_looks_at_the_very_name_once_more(serve: Serve, connect: Connect) -> None:
+    """Planning read it, and right before the DELETE it is read again, by its name."""
+    server = serve(QuirkyService(None, mailbox(ALICE.key)))
+    converge(connect(server), ALICE, without(ALICE), dry_run=False)
+    path = "/api/principal/alice%40example.com"
+    assert server.lines == [f"GET {path}", f"GET {path}", f"DELETE {path}"]
+
+
+def test_what_became_something_else_is_not_deleted(serve: Serve, connect: Connect) -> None:
+    """Between plan and delete a forwarder took the mailbox's place."""
+    service = QuirkyService(None, mailbox(ALICE.key))
+    other = forwarder(ALICE.key, "x@y.example")
+    service.meddle("GET", lambda: service.principals.update({ALICE.key: other}))
+    with pytest.raises(errors.Refused, match="is a forwarder now"):
+        converge(connect(serve(service)), ALICE, without(ALICE), dry_run=False)
+    assert ALICE.key in service.principals
+
+
+def test_what_vanished_meanwhile_is_not_deleted_again(serve: Serve, connect: Connect) -> None:
+    """The look finds nothing, so there is no DELETE."""
+    service = QuirkyService(None, mailbox(ALICE.key))
+    service.meddle("GET", service.principals.clear)
+    server = serve(service)
+    converge(connect(server), ALICE, without(ALICE), dry_run=False)
+    assert server.writes == []
+
+
+def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: Connect) -> None:
+    """Deleting example.com takes nothing of example.com.au, nor of its subdomains."""
+    others = [
+        domain("example.com.au"), mailbox("a@example.com.au"),
+        domain("sub.example.com"), mailbox("a@sub.example.com"), domain("anexample.com"),
+    ]  # fmt: skip
+    service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key), *others)
+    converge(
+        connect(serve(service)), HOME,
+        lambda tenant: plan.plan_domain_removal(tenant, HOME, force=True), dry_run=False,
+    )  # fmt: skip
+    assert list(service.principals) == [other["name"] for other in others]
+
+
+def moved(tenant: Tenant) -> plan.Plan:
+    """Plan that Bob's alias becomes Alice's."""
+    return plan.plan_alias(tenant, SALES, ALICE, move=True)
+
+
+def service_with_alias() -> QuirkyService:
+    """Return a service where Bob has the alias."""
+    return QuirkyService(
+        None, domain(HOME.key), mailbox(ALICE.key), mailbox(BOB.key, SALES.key)
+    )  # fmt: skip
+
+
+def test_a_move_is_taken_back_when_its_second_half_fails(serve: Serve, connect: Connect) -> None:
+    """Nothing stands of it, and the error says so."""
+    service = service_with_alias()
+    service.disturb("PATCH", problem(400), skip=1)
+    with pytest.raises(errors.Rejected) as caught:
+        converge(connect(serve(service)), ALICE, moved, dry_run=False)
+    assert list(caught.value.done) == []
+    assert service.principals[BOB.key]["emails"] == [BOB.key, SALES.key]
+
+
+def test_what_cannot_be_taken_back_is_told(serve: Serve, connect: Connect) -> None:
+    """The service refuses the way back too: the first half stands, and the error lists it."""
+    service = service_with_alias()
+    service.disturb("PATCH", problem(400), skip=1, times=3)
+    with pytest.raises(errors.Rejected) as caught:
+        converge(connect(serve(service)), ALICE, moved, dry_run=False)
+    assert [(row["action"], row["name"]) for row in caught.value.done] == [("update", BOB.key)]
+
+
+def test_a_dry_run_lets_missing_things_pass_with_a_warning(serve: Serve, connect: Connect) -> None:
+    """And nothing else: a taken address is refused in both modes."""
+    service = QuirkyService(None, domain("other.example"))
+    client = connect(serve(service))
+    team = plan.WantedForwarder(SALES, frozenset({BOB}))
+    foretold = converge(client, SALES, lambda t: plan.plan_forwarder(t, team), dry_run=True)
+    assert "example.com is not registered" in foretold.warnings[0]
+    assert foretold.principal == Forwarder(SALES, frozenset(), frozenset({BOB}))
+    with pytest.raises(errors.Refused, match="is not registered"):
+        converge(client, SALES, lambda t: plan.plan_forwarder(t, team), dry_run=False)
+
+
+def test_an_empty_plan_sends_nothing(serve: Serve, connect: Connect) -> None:
+    """Applying nothing is nothing."""
+    server = serve(QuirkyService())
+    assert apply(connect(server), plan.Plan()) == {}
+    assert server.requests == []
