@@ -100,7 +100,7 @@ class QuirkyService:
         self.principals: dict[str, Principal] = {p["name"]: p for p in principals}
         self._ids = {name: number for number, name in enumerate(self.principals, 40)}
         self._disturbances: list[Disturbance] = []
-        self._meddlers: list[tuple[str, Callable[[], None]]] = []
+        self._meddlers: list[tuple[str, Callable[[], object]]] = []
         self._lock = threading.Lock()
 
     def disturb(
@@ -110,7 +110,7 @@ class QuirkyService:
         self._disturbances.append(Disturbance(method, reply, effect, skip))
         self._disturbances += [Disturbance(method, reply, effect) for _ in range(times - 1)]
 
-    def meddle(self, method: str, action: Callable[[], None], *, times: int = 1) -> None:
+    def meddle(self, method: str, action: Callable[[], object], *, times: int = 1) -> None:
         """Call ``action`` right after each of the next requests of a method."""
         self._meddlers += [(method, action)] * times
 

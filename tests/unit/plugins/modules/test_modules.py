@@ -201,7 +201,7 @@ ANSWERS = {
     "BadAnswer": (html(200, "Welcome"), "api_url"),
     "Rejected": (problem(402, f"pay for {TOKEN} and {PASSWORD}"), "status 402"),
 }
-NAMED = {
+NAMED: dict[str, Arguments] = {
     "alias": {**SALES},
     "dns_records": {"domain": "example.com"},
     "domain": {"name": "example.com"},

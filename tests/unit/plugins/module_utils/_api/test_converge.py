@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, plan
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import apply, converge
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder, Mailbox
@@ -35,7 +36,7 @@ ALICE, BOB = parse_address("alice@example.com"), parse_address("bob@example.com"
 SALES = parse_address("sales@example.com")
 
 
-def without(name: Name) -> Callable[[Tenant], plan.Plan]:
+def without(name: Name) -> Callable[[Tenant], Plan]:
     """Plan that a mailbox is gone."""
     return lambda tenant: plan.plan_removal(tenant, name, Mailbox)
 
@@ -81,7 +82,7 @@ def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: C
     assert list(service.principals) == [other["name"] for other in others]
 
 
-def moved(tenant: Tenant) -> plan.Plan:
+def moved(tenant: Tenant) -> Plan:
     """Plan that Bob's alias becomes Alice's."""
     return plan.plan_alias(tenant, SALES, ALICE, move=True)
 
@@ -127,5 +128,5 @@ def test_a_dry_run_lets_missing_things_pass_with_a_warning(serve: Serve, connect
 def test_an_empty_plan_sends_nothing(serve: Serve, connect: Connect) -> None:
     """Applying nothing is nothing."""
     server = serve(QuirkyService())
-    assert apply(connect(server), plan.Plan()) == {}
+    assert apply(connect(server), Plan()) == {}
     assert server.requests == []

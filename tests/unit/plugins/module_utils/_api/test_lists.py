@@ -200,7 +200,8 @@ def test_a_vanished_name_below_the_total_is_refused(serve: Serve, connect: Conne
 
 def test_an_empty_tenant_is_an_empty_list(serve: Serve, connect: Connect) -> None:
     """Nothing is a whole list, in each form."""
-    for body in ([], {"items": [], "total": 0}, {"data": []}, {"data": {"items": []}}):
+    bodies: list[Any] = [[], {"items": [], "total": 0}, {"data": []}, {"data": {"items": []}}]
+    for body in bodies:
         script = Script(("GET", LIST, json_reply(body)))
         assert connect(serve(script)).list_principals() == []
 

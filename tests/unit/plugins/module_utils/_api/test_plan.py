@@ -208,7 +208,7 @@ def test_a_problem_names_the_object_and_the_remedy(case: str) -> None:
     assert text.endswith(".")
 
 
-GLIMPSED = {
+GLIMPSED: dict[str, tuple[Name, Planner, Any]] = {
     "domain": (HOME, lambda t: plan.plan_domain(t, HOME), Domain(HOME)),
     "new domain": (HOME, lambda t: plan.plan_domain(t, HOME), None),
     "mailbox": (ALICE, box(aliases=names(SALES)), ALICES),
@@ -242,7 +242,7 @@ def _rest(found: Any) -> list[Any]:
     return [found.aliases, *([found.members] if isinstance(found, Forwarder) else [])]
 
 
-WHOLE = {
+WHOLE: dict[str, tuple[Name, Planner, Any]] = {
     "new mailbox": (ALICE, box(passwords=PASSWORDS), None),
     "new alias": (ALICE, box(aliases=names(SALES)), Mailbox(ALICE)),
     "new forwarder": (TEAM, team(members=names(FAR)), None),

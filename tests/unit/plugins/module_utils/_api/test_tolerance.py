@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, plan
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import (
     Converged,
@@ -92,7 +93,7 @@ TEAM = parse_address("team@bücher.example")
 ELSEWHERE = frozenset({parse_address("Someone@elsewhere.example")})
 PASSWORD = "pw-8Kd!q0-Zebra"
 
-Planner = Callable[[Tenant], plan.Plan]
+Planner = Callable[[Tenant], Plan]
 
 
 def steps() -> list[tuple[Name, Planner]]:
