@@ -173,7 +173,7 @@ class Directory:
     def _lists(self, query: Select[Any], kinds: Sequence[str]) -> dict[int, list[str]]:
         lists: dict[int, list[str]] = defaultdict(list)
         if kinds:
-            for id, address in self._query(query, kinds=kinds):
+            for id, address in self._query(query, kinds=kinds).all():
                 lists[id].append(address)
         return lists
 
