@@ -70,16 +70,22 @@ def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
 
 
 def table(ratios: list[Ratio]) -> Iterator[str]:
-    """Yield the lines of a table of ratios."""
-    wide = max(len(row.name) for row in ratios)
-    against = max(len(row.reference_name) for row in ratios)
-    yield (
-        f"{'what':{wide}}  {'ms':>8}  {'against':{against}}  {'ms':>8}  {'ratio':>6}  "
-        f"{'goal':>6}  a"
-    )
-    for row in ratios:
-        goal = "" if row.goal is None else f"{row.goal:.2f}"
-        yield (
-            f"{row.name:{wide}}  {row.measured:8.3f}  {row.reference_name:{against}}  "
-            f"{row.reference:8.3f}  {row.ratio:6.2f}  {goal:>6}  {row.unit}  {row.verdict}"
+    """Yield the lines of a table of ratios, with how many a second the milliseconds make."""
+    titles = ("what", "ms", "per s", "against", "ms", "per s", "ratio", "goal", "of each", "")
+    rows = [titles, *map(_cells, ratios)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(
+            # Names begin at the left of their column, numbers end at its right.
+            cell.ljust(width) if title in ("what", "against", "of each", "") else cell.rjust(width)
+            for cell, width, title in zip(row, widths, titles, strict=True)
         ).rstrip()
+
+
+def _cells(row: Ratio) -> tuple[str, ...]:
+    goal = "" if row.goal is None else f"{row.goal:.2f}"
+    return (
+        *(row.name, f"{row.measured:.3f}", f"{1000 / row.measured:.1f}"),
+        *(row.reference_name, f"{row.reference:.3f}", f"{1000 / row.reference:.1f}"),
+        *(f"{row.ratio:.2f}", goal, row.unit, row.verdict),
+    )
