@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.tests.support.clients import Clock, client_over, sender_to
 from ansible_collections.postroom.email.tests.support.scripted import (
     Handler,
     ScriptedServer,
     scripted,
 )
+
+# ansible-test runs each test in a fork of its own: what is imported here is imported once.
+sender_to("http://127.0.0.1:9").close()
+parse_domain("b\u00fccher.example")
 
 Serve = Callable[[Handler], ScriptedServer]
 Connect = Callable[..., Client]
