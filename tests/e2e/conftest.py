@@ -13,6 +13,15 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from ansible_collections.postroom.email.tests.support.site import Site
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _direct() -> Iterator[None]:
+    """Reach the loopback directly, whatever proxies this machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("NO_PROXY", "no_proxy"):
+            patch.setenv(variable, "127.0.0.1")
+        yield
+
+
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     """Run the reference service."""
