@@ -109,7 +109,9 @@ def test_the_token_is_in_no_invocation() -> None:
     """Ansible shows the options of a failed task, that one as stars."""
     result = result_of(changing, api_url="nowhere")
     assert TOKEN not in str(result)
-    assert result["invocation"]["module_args"]["api_token"] == "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+    # A later ansible-core adds the invocation only where the controller asks for it.
+    shown = result.get("invocation", {}).get("module_args", {}).get("api_token")
+    assert shown in (None, "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER")
 
 
 def test_connections_end_with_the_task(serve: Any) -> None:
