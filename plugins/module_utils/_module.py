@@ -21,7 +21,7 @@ from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_requ
 from ._api.changes import as_diff
 from ._api.client import Client
 from ._api.converge import Converged
-from ._api.errors import InvalidInput, PostroomError, ServiceError
+from ._api.errors import PostroomError, ServiceError
 from ._api.models import respelled
 from ._api.names import Name, parse_address
 from ._api.sender import Sender
@@ -130,14 +130,13 @@ def failure_of(error: PostroomError) -> dict[str, Any]:
     }
 
 
-def run_module(ensure: Ensure, argument_spec: Mapping[str, Any], **rules: Any) -> None:
+def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
     """Read the options, run the task, print its result and exit.
 
     :param argument_spec: the module's own options; the shared ones are added
-    :param rules: ``required_if`` and the like
     """
     spec = {**API_OPTIONS, **argument_spec}
-    module = AnsibleModule(argument_spec=spec, supports_check_mode=True, **rules)
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     try:
         connection = connect(module.params)
     except PostroomError as error:
@@ -159,17 +158,3 @@ def addresses(params: Params, option: str) -> frozenset[Name] | None:
     """Return an option's list of addresses, or None where the list is not given."""
     values = params[option]
     return None if values is None else frozenset(parse_address(value, option) for value in values)
-
-
-def passwords(params: Params) -> tuple[str, ...]:
-    """Return the option ``passwords``, or nothing where it is not given.
-
-    :raises InvalidInput: one of them is empty
-    """
-    values = tuple(params["passwords"] or ())
-    if not all(values):
-        raise InvalidInput(
-            f"passwords: entry {values.index('') + 1} of {len(values)} is empty. "
-            "Give each password in full, or leave the entry out."
-        )
-    return values

@@ -144,11 +144,14 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api import plan
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_alias import (
+    plan_alias,
+    plan_alias_removal,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
@@ -172,8 +175,8 @@ def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome
 
     def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
-            return plan.plan_alias(tenant, address, mailbox, move=params["move"])
-        return plan.plan_alias_removal(tenant, address, mailbox)
+            return plan_alias(tenant, address, mailbox, move=params["move"])
+        return plan_alias_removal(tenant, address, mailbox)
 
     converged = converge(client, mailbox, make_plan, dry_run=check_mode)
     return outcome_of("mailbox", converged, [mailbox, address])

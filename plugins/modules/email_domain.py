@@ -127,11 +127,14 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api import plan
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+    plan_domain,
+    plan_domain_removal,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
@@ -153,8 +156,8 @@ def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcom
 
     def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
-            return plan.plan_domain(tenant, name)
-        return plan.plan_domain_removal(tenant, name, force=params["force"])
+            return plan_domain(tenant, name)
+        return plan_domain_removal(tenant, name, force=params["force"])
 
     return outcome_of("domain", converge(client, name, make_plan, dry_run=check_mode), [name])
 

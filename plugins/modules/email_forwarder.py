@@ -158,12 +158,18 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api import plan
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+    WantedForwarder,
+    plan_forwarder,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
+    plan_removal,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
@@ -186,7 +192,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Create the forwarder, change it or delete it."""
     name = parse_address(params["name"])
-    wanted = plan.WantedForwarder(
+    wanted = WantedForwarder(
         name,
         members=addresses(params, "members"),
         purge_members=params["purge_members"],
@@ -196,8 +202,8 @@ def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Out
 
     def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
-            return plan.plan_forwarder(tenant, wanted)
-        return plan.plan_removal(tenant, name, Forwarder)
+            return plan_forwarder(tenant, wanted)
+        return plan_removal(tenant, name, Forwarder)
 
     converged = converge(client, name, make_plan, dry_run=check_mode)
     declared = [*(wanted.members or ()), *(wanted.aliases or ()), name]

@@ -175,21 +175,29 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api import plan
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+    WantedMailbox,
+    plan_mailbox,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
+    plan_removal,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
     addresses,
     outcome_of,
-    passwords,
     run_module,
 )
+
+ALWAYS = "always"
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
@@ -198,7 +206,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
     # The name says password, the value is none.
     "update_password": {
         "type": "str",
-        "choices": ["on_create", "always"],
+        "choices": ["on_create", ALWAYS],
         "default": "on_create",
         "no_log": False,
     },
@@ -210,21 +218,40 @@ ARGUMENT_SPEC: dict[str, Any] = {
 def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Create the mailbox, change it or delete it."""
     name = parse_address(params["name"])
-    wanted = plan.WantedMailbox(
+    wanted = WantedMailbox(
         name,
-        passwords=passwords(params),
-        replace_passwords=params["update_password"] == "always",  # noqa: S105 - a choice
+        passwords=_passwords(params),
+        replace_passwords=params["update_password"] == ALWAYS,
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
     )
 
     def make_plan(tenant: Tenant) -> Plan:
         if params["state"] == "present":
-            return plan.plan_mailbox(tenant, wanted)
-        return plan.plan_removal(tenant, name, Mailbox)
+            return plan_mailbox(tenant, wanted)
+        return plan_removal(tenant, name, Mailbox)
 
     converged = converge(client, name, make_plan, dry_run=check_mode)
     return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
+
+
+def _passwords(params: Params) -> tuple[str, ...]:
+    """Return the option ``passwords``, or nothing where it is not given.
+
+    :raises InvalidInput: one of them is empty, or there is none where there has to be
+    """
+    values = tuple(params["passwords"] or ())
+    if not all(values):
+        raise InvalidInput(
+            f"passwords: entry {values.index('') + 1} of {len(values)} is empty. "
+            "Give each password in full, or leave the entry out."
+        )
+    if not values and params["state"] == "present" and params["update_password"] == ALWAYS:
+        raise InvalidInput(
+            "passwords: there is none to set, though update_password is always. "
+            "Give at least one, or leave update_password out."
+        )
+    return values
 
 
 def main() -> None:

@@ -141,6 +141,17 @@ MALFORMED = [
         {"name": "new@one.example", "passwords": [*PASSWORDS, ""]},
         "passwords: entry 2 of 2 is empty. Give each password in full, or leave the entry out.",
     ),
+    Bad(
+        MAILBOX,
+        {"name": "ann@one.example", "update_password": "always"},
+        "passwords: there is none to set, though update_password is always. "
+        "Give at least one, or leave update_password out.",
+    ),
+    Bad(
+        DOMAIN,
+        {"name": "xn--a.example"},
+        no_domain("name", "xn--a.example"),
+    ),
 ]
 
 UNREGISTERED = [
@@ -242,6 +253,7 @@ UNFIT = [
         {"name": "new@one.example"},
         "The mailbox new@one.example does not exist yet and "
         "can't be created without a password. Set passwords to a list of at least one.",
+        True,
     ),
     Bad(
         MAILBOX,
@@ -249,6 +261,7 @@ UNFIT = [
         "The mailbox new@one.example does "
         "not exist yet and can't be created without a password. "
         "Set passwords to a list of at least one.",
+        True,
     ),
     Bad(
         FORWARDER,
@@ -264,6 +277,7 @@ UNFIT = [
         FORWARDER,
         {"name": "new@one.example"},
         f"The forwarder new@one.example has no members. {NAME_ONE}",
+        True,
     ),
     Bad(FORWARDER, {"name": THIRD, "members": [THIRD]}, circle(THIRD, THIRD)),
     Bad(FORWARDER, {"name": THIRD, "members": [FIRST]}, circle(THIRD, FIRST, SECOND, THIRD)),

@@ -15,13 +15,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ansible_collections.postroom.email.plugins.module_utils._api import plan
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder, Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_alias import (
+    plan_alias,
+    plan_alias_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+    plan_domain,
+    plan_domain_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+    WantedForwarder,
+    plan_forwarder,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+    WantedMailbox,
+    plan_mailbox,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
+    plan_removal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 
@@ -130,10 +148,10 @@ class HaveMailbox(_AboutAddress):
     purge: bool
 
     def plan(self, tenant: Tenant) -> Plan:
-        wanted = plan.WantedMailbox(
+        wanted = WantedMailbox(
             self.subject, PASSWORDS, aliases=_names(self.aliases), purge_aliases=self.purge
         )
-        return plan.plan_mailbox(tenant, wanted)
+        return plan_mailbox(tenant, wanted)
 
     def come_true(self, world: World) -> World:
         old = world.boxes.get(self.name, Box())
@@ -154,14 +172,14 @@ class HaveForwarder(_AboutAddress):
     purge_aliases: bool
 
     def plan(self, tenant: Tenant) -> Plan:
-        wanted = plan.WantedForwarder(
+        wanted = WantedForwarder(
             self.subject,
             _names(self.members),
             self.purge_members,
             _names(self.aliases),
             self.purge_aliases,
         )
-        return plan.plan_forwarder(tenant, wanted)
+        return plan_forwarder(tenant, wanted)
 
     def come_true(self, world: World) -> World:
         old = world.boxes.get(self.name, Box())
@@ -182,7 +200,7 @@ class HaveAlias(_AboutAddress):
     move: bool
 
     def plan(self, tenant: Tenant) -> Plan:
-        return plan.plan_alias(tenant, parse_address(self.address), self.subject, move=self.move)
+        return plan_alias(tenant, parse_address(self.address), self.subject, move=self.move)
 
     def come_true(self, world: World) -> World:
         box = world.boxes.get(self.name)
@@ -205,7 +223,7 @@ class LackAlias(_AboutAddress):
     name: str
 
     def plan(self, tenant: Tenant) -> Plan:
-        return plan.plan_alias_removal(tenant, parse_address(self.address), self.subject)
+        return plan_alias_removal(tenant, parse_address(self.address), self.subject)
 
     def come_true(self, world: World) -> World:
         box = world.boxes.get(self.name)
@@ -224,7 +242,7 @@ class LackBox(_AboutAddress):
     is_forwarder: bool
 
     def plan(self, tenant: Tenant) -> Plan:
-        return plan.plan_removal(tenant, self.subject, Forwarder if self.is_forwarder else Mailbox)
+        return plan_removal(tenant, self.subject, Forwarder if self.is_forwarder else Mailbox)
 
     def come_true(self, world: World) -> World:
         box = world.boxes.get(self.name)
@@ -244,7 +262,7 @@ class HaveDomain:
         return parse_domain(self.name)
 
     def plan(self, tenant: Tenant) -> Plan:
-        return plan.plan_domain(tenant, self.subject)
+        return plan_domain(tenant, self.subject)
 
     def come_true(self, world: World) -> World:
         return replace(world, domains=world.domains | {self.name})
@@ -262,7 +280,7 @@ class LackDomain:
         return parse_domain(self.name)
 
     def plan(self, tenant: Tenant) -> Plan:
-        return plan.plan_domain_removal(tenant, self.subject, force=self.force)
+        return plan_domain_removal(tenant, self.subject, force=self.force)
 
     def come_true(self, world: World) -> World:
         residents = [name for name in world.boxes if domain_of(name) == self.name]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import errors
 from .changes import Change, Plan
 from .client import Client
-from .models import Principal
+from .models import Domain, Principal
 from .names import Name
 from .tenant import Glimpse, NeedsWhole, Tenant
 
@@ -119,7 +119,20 @@ def _delete(client: Client, change: Change) -> None:
             f"{now.name} is a {now.kind} now, where a {change.subject.kind} was to be deleted. "
             "It was left alone. Run again to plan anew."
         )
+    if isinstance(now, Domain):
+        _refuse_newcomers(client, now.name)
     client.delete(now.name)
+
+
+def _refuse_newcomers(client: Client, domain: Name) -> None:
+    """Refuse to delete a domain that holds something still, which the plan can't have named."""
+    now = Tenant(client.list_principals())
+    held = [*now.named_on(domain), *(principal for principal, _used in now.borrowing_from(domain))]
+    if held:
+        raise errors.Refused(
+            f"The domain {domain} was left alone, for {held[0].kind} {held[0].name} has come to "
+            "use it meanwhile. Run again to plan anew."
+        )
 
 
 def _taken_back(client: Client, done: list[Change]) -> list[Change]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar, TypeVar, Union
 
 from .names import Name
 
@@ -91,6 +91,7 @@ class Foreign:
 # Union, for pylint takes the bar between classes to be arithmetic.
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
 Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
+AnIndividual = TypeVar("AnIndividual", bound=Individual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,13 @@ class Edit:
     add_members: frozenset[Name] = frozenset()
     remove_members: frozenset[Name] = frozenset()
 
-    def applied_to(self, current: Individual) -> Individual:
+    def applied_to(self, current: AnIndividual) -> AnIndividual:
         """Return ``current`` with the edit worked in; equal to it where nothing is left to do."""
         aliases = (current.aliases - self.remove_aliases) | self.add_aliases
-        if isinstance(current, Mailbox):
-            return Mailbox(current.name, aliases)
-        members = (current.members - self.remove_members) | self.add_members
-        return Forwarder(current.name, aliases, members)
+        if isinstance(current, Forwarder):
+            members = (current.members - self.remove_members) | self.add_members
+            return replace(current, aliases=aliases, members=members)
+        return replace(current, aliases=aliases)
 
     def inverse(self) -> Edit:
         """Return the edit that takes this one back."""

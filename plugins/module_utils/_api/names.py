@@ -109,8 +109,9 @@ def _domain_key(text: str) -> str | None:
 @lru_cache(maxsize=4096)
 def _ascii_domain(text: str) -> str | None:
     """Return the lower-case A-labels of a domain, or None where it has none."""
-    if text.isascii():
-        return text.lower()
+    text = text.lower()
+    if text.isascii() and "xn--" not in text:
+        return text
     # Imported at use: most tenants have no such name, and a module pays for each import.
     import idna  # noqa: PLC0415
 

@@ -130,4 +130,3 @@ def test_lists_that_are_not_given_differ_from_empty_ones() -> None:
     """None is untouched, and an empty list is none."""
     assert _module.addresses({"aliases": None}, "aliases") is None
     assert _module.addresses({"aliases": []}, "aliases") == frozenset()
-    assert _module.passwords({"passwords": None}) == ()

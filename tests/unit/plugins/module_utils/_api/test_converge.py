@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api import errors, plan
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import apply, converge
@@ -18,6 +18,19 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_alias import (
+    plan_alias,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+    plan_domain_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+    WantedForwarder,
+    plan_forwarder,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
+    plan_removal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.tests.support.quirky import (
@@ -38,7 +51,7 @@ SALES = parse_address("sales@example.com")
 
 def without(name: Name) -> Callable[[Tenant], Plan]:
     """Plan that a mailbox is gone."""
-    return lambda tenant: plan.plan_removal(tenant, name, Mailbox)
+    return lambda tenant: plan_removal(tenant, name, Mailbox)
 
 
 def test_a_delete_looks_at_the_very_name_once_more(serve: Serve, connect: Connect) -> None:
@@ -77,14 +90,28 @@ def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: C
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key), *others)
     converge(
         connect(serve(service)), HOME,
-        lambda tenant: plan.plan_domain_removal(tenant, HOME, force=True), dry_run=False,
+        lambda tenant: plan_domain_removal(tenant, HOME, force=True), dry_run=False,
     )  # fmt: skip
     assert list(service.principals) == [other["name"] for other in others]
 
 
+def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: Connect) -> None:
+    """What came after the plan is not named in it, so the domain stays, and the rest is told."""
+    late = "late@example.com"
+    service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key))
+    service.meddle("DELETE", lambda: service.principals.update({late: mailbox(late)}))
+    with pytest.raises(errors.Refused, match=f"left alone, for mailbox {late}") as caught:
+        converge(
+            connect(serve(service)), HOME,
+            lambda tenant: plan_domain_removal(tenant, HOME, force=True), dry_run=False,
+        )  # fmt: skip
+    assert set(service.principals) == {HOME.key, late}
+    assert [change["name"] for change in caught.value.done] == [str(ALICE)]
+
+
 def moved(tenant: Tenant) -> Plan:
     """Plan that Bob's alias becomes Alice's."""
-    return plan.plan_alias(tenant, SALES, ALICE, move=True)
+    return plan_alias(tenant, SALES, ALICE, move=True)
 
 
 def service_with_alias() -> QuirkyService:
@@ -117,12 +144,12 @@ def test_a_dry_run_lets_missing_things_pass_with_a_warning(serve: Serve, connect
     """And nothing else: a taken address is refused in both modes."""
     service = QuirkyService(None, domain("other.example"))
     client = connect(serve(service))
-    team = plan.WantedForwarder(SALES, frozenset({BOB}))
-    foretold = converge(client, SALES, lambda t: plan.plan_forwarder(t, team), dry_run=True)
+    team = WantedForwarder(SALES, frozenset({BOB}))
+    foretold = converge(client, SALES, lambda t: plan_forwarder(t, team), dry_run=True)
     assert "example.com is not registered" in foretold.warnings[0]
     assert foretold.principal == Forwarder(SALES, frozenset(), frozenset({BOB}))
     with pytest.raises(errors.Refused, match="is not registered"):
-        converge(client, SALES, lambda t: plan.plan_forwarder(t, team), dry_run=False)
+        converge(client, SALES, lambda t: plan_forwarder(t, team), dry_run=False)
 
 
 def test_an_empty_plan_sends_nothing(serve: Serve, connect: Connect) -> None:

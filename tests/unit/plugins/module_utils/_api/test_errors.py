@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api import calls, errors, plan
+from ansible_collections.postroom.email.plugins.module_utils._api import calls, errors
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import (
     Change,
     Plan,
@@ -23,6 +23,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.changes import
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+    WantedMailbox,
+)
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, sender_to
 
 ALICE = parse_address("alice@example.com")
@@ -70,7 +73,7 @@ def test_a_secret_is_never_in_what_is_hidden(before: str, secret: str, after: st
 def test_representations_hold_no_secret() -> None:
     """A Call, a Change, a WantedMailbox, a Sender and a Client can be printed."""
     sender = sender_to("http://127.0.0.1:9")
-    wanted = plan.WantedMailbox(ALICE, (PASSWORD,))
+    wanted = WantedMailbox(ALICE, (PASSWORD,))
     change = Change("create", None, Mailbox(ALICE), "it is not there", secrets=(PASSWORD,))
     call = calls.create(Mailbox(ALICE), (PASSWORD,))
     things = [call, change, Plan((change,)), wanted, sender, Client(sender), change.as_dict()]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api import plan
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
@@ -23,6 +22,25 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_alias import (
+    plan_alias,
+    plan_alias_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+    plan_domain,
+    plan_domain_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+    WantedForwarder,
+    plan_forwarder,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+    WantedMailbox,
+    plan_mailbox,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
+    plan_removal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (
     Glimpse,
@@ -52,27 +70,27 @@ def tenant(*principals: Principal) -> Tenant:
 
 def box(name: Name = ALICE, **options: Any) -> Planner:
     """Plan a mailbox."""
-    return lambda t: plan.plan_mailbox(t, plan.WantedMailbox(name, **options))
+    return lambda t: plan_mailbox(t, WantedMailbox(name, **options))
 
 
 def team(name: Name = TEAM, **options: Any) -> Planner:
     """Plan a forwarder."""
-    return lambda t: plan.plan_forwarder(t, plan.WantedForwarder(name, **options))
+    return lambda t: plan_forwarder(t, WantedForwarder(name, **options))
 
 
 def alias(address: Name = SALES, mailbox: Name = ALICE, *, move: bool = False) -> Planner:
     """Plan an alias."""
-    return lambda t: plan.plan_alias(t, address, mailbox, move=move)
+    return lambda t: plan_alias(t, address, mailbox, move=move)
 
 
 def no_domain(name: Name = HOME, *, force: bool = False) -> Planner:
     """Plan a domain away."""
-    return lambda t: plan.plan_domain_removal(t, name, force=force)
+    return lambda t: plan_domain_removal(t, name, force=force)
 
 
 def gone(name: Name, kind: type[Mailbox | Forwarder]) -> Planner:
     """Plan a mailbox or a forwarder away."""
-    return lambda t: plan.plan_removal(t, name, kind)
+    return lambda t: plan_removal(t, name, kind)
 
 
 ALICES = Mailbox(ALICE, names(SALES, OLD))
@@ -80,7 +98,7 @@ TEAMS = Forwarder(TEAM, names(), names(ALICE, FAR))
 
 #: The tenant, the plan, and the actions with their subjects.
 CHANGES: dict[str, tuple[list[Principal], Planner, list[str]]] = {
-    "domain": ([], lambda t: plan.plan_domain(t, STRAY.domain), ["create unknown.example"]),
+    "domain": ([], lambda t: plan_domain(t, STRAY.domain), ["create unknown.example"]),
     "mailbox": ([], box(passwords=PASSWORDS), ["create alice@example.com"]),
     "mailbox, alias": ([Mailbox(ALICE)], box(aliases=names(SALES)), ["update alice@example.com"]),
     "mailbox, purge": ([ALICES], box(aliases=names(), purge_aliases=True),
@@ -95,7 +113,7 @@ CHANGES: dict[str, tuple[list[Principal], Planner, list[str]]] = {
     "alias, moved from a forwarder": (
         [Mailbox(ALICE), Forwarder(TEAM, names(SALES), names(FAR))], alias(move=True),
         ["update team@example.com", "update alice@example.com"]),
-    "no alias": ([ALICES], lambda t: plan.plan_alias_removal(t, OLD, ALICE),
+    "no alias": ([ALICES], lambda t: plan_alias_removal(t, OLD, ALICE),
                  ["update alice@example.com"]),
     "no mailbox": ([ALICES], gone(ALICE, Mailbox), ["delete alice@example.com"]),
     "no forwarder": ([TEAMS], gone(TEAM, Forwarder), ["delete team@example.com"]),
@@ -108,7 +126,7 @@ CHANGES: dict[str, tuple[list[Principal], Planner, list[str]]] = {
 }  # fmt: skip
 
 UNCHANGED: dict[str, tuple[list[Principal], Planner]] = {
-    "domain": ([], lambda t: plan.plan_domain(t, HOME)),
+    "domain": ([], lambda t: plan_domain(t, HOME)),
     "mailbox": ([ALICES], box(passwords=PASSWORDS)),
     "mailbox, aliases untouched": ([ALICES], box(purge_aliases=True)),
     "mailbox, aliases there": ([ALICES], box(aliases=names(SALES))),
@@ -118,8 +136,8 @@ UNCHANGED: dict[str, tuple[list[Principal], Planner]] = {
     "forwarder, members kept": ([TEAMS], team(members=names(FAR), purge_members=False)),
     "alias": ([ALICES], alias()),
     "alias that is the primary address": ([ALICES], alias(ALICE)),
-    "no alias": ([Mailbox(ALICE)], lambda t: plan.plan_alias_removal(t, SALES, ALICE)),
-    "no alias, no mailbox": ([], lambda t: plan.plan_alias_removal(t, SALES, ALICE)),
+    "no alias": ([Mailbox(ALICE)], lambda t: plan_alias_removal(t, SALES, ALICE)),
+    "no alias, no mailbox": ([], lambda t: plan_alias_removal(t, SALES, ALICE)),
     "no mailbox": ([], gone(ALICE, Mailbox)),
     "no domain": ([], no_domain(STRAY.domain)),
 }
@@ -151,7 +169,7 @@ PROBLEMS: dict[str, tuple[list[Principal], Planner, list[str]]] = {
                               ["sales@example.com is taken", "bob@example.com"]),
     "primary address moved": ([Mailbox(ALICE), Mailbox(BOB)], alias(BOB, move=True),
                               ["bob@example.com is taken"]),
-    "primary address removed": ([ALICES], lambda t: plan.plan_alias_removal(t, ALICE, ALICE),
+    "primary address removed": ([ALICES], lambda t: plan_alias_removal(t, ALICE, ALICE),
                                 ["primary address", "Delete the mailbox"]),
     "removal of another kind": ([TEAMS], gone(TEAM, Mailbox), ["is a forwarder, not a mailbox"]),
     "domain in use": ([ALICES], no_domain(), ["mailbox alice@example.com", "force"]),
@@ -209,15 +227,15 @@ def test_a_problem_names_the_object_and_the_remedy(case: str) -> None:
 
 
 GLIMPSED: dict[str, tuple[Name, Planner, Any]] = {
-    "domain": (HOME, lambda t: plan.plan_domain(t, HOME), Domain(HOME)),
-    "new domain": (HOME, lambda t: plan.plan_domain(t, HOME), None),
+    "domain": (HOME, lambda t: plan_domain(t, HOME), Domain(HOME)),
+    "new domain": (HOME, lambda t: plan_domain(t, HOME), None),
     "mailbox": (ALICE, box(aliases=names(SALES)), ALICES),
     "mailbox, purge": (ALICE, box(aliases=names(SALES), purge_aliases=True), ALICES),
     "mailbox, passwords": (ALICE, box(passwords=PASSWORDS, replace_passwords=True), ALICES),
     "forwarder": (TEAM, team(members=names(ALICE, FAR)), TEAMS),
     "forwarder, fewer": (TEAM, team(members=names(FAR)), TEAMS),
     "alias": (ALICE, alias(), ALICES),
-    "no alias": (ALICE, lambda t: plan.plan_alias_removal(t, OLD, ALICE), ALICES),
+    "no alias": (ALICE, lambda t: plan_alias_removal(t, OLD, ALICE), ALICES),
     "no mailbox": (ALICE, gone(ALICE, Mailbox), ALICES),
     "wrong kind": (ALICE, box(), TEAMS),
 }

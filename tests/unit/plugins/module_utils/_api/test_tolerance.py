@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api import errors, plan
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import (
@@ -21,6 +21,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+    plan_domain,
+    plan_domain_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+    WantedForwarder,
+    plan_forwarder,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+    WantedMailbox,
+    plan_mailbox,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
+    plan_removal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.tests.support.quirky import (
@@ -98,17 +113,17 @@ Planner = Callable[[Tenant], Plan]
 
 def steps() -> list[tuple[Name, Planner]]:
     """Return a tenant's life as plans: what is about which name."""
-    box = plan.WantedMailbox(ALICE, (PASSWORD,), aliases=frozenset({SALES}))
-    bare = plan.WantedMailbox(ALICE, aliases=frozenset(), purge_aliases=True)
-    team = plan.WantedForwarder(TEAM, ELSEWHERE | {ALICE})
-    fewer = plan.WantedForwarder(TEAM, ELSEWHERE)
+    box = WantedMailbox(ALICE, (PASSWORD,), aliases=frozenset({SALES}))
+    bare = WantedMailbox(ALICE, aliases=frozenset(), purge_aliases=True)
+    team = WantedForwarder(TEAM, ELSEWHERE | {ALICE})
+    fewer = WantedForwarder(TEAM, ELSEWHERE)
     return [
-        (HOME, lambda tenant: plan.plan_domain(tenant, HOME)),
-        (ALICE, lambda tenant: plan.plan_mailbox(tenant, box)),
-        (TEAM, lambda tenant: plan.plan_forwarder(tenant, team)),
-        (TEAM, lambda tenant: plan.plan_forwarder(tenant, fewer)),
-        (ALICE, lambda tenant: plan.plan_mailbox(tenant, bare)),
-        (HOME, lambda tenant: plan.plan_domain_removal(tenant, HOME, force=True)),
+        (HOME, lambda tenant: plan_domain(tenant, HOME)),
+        (ALICE, lambda tenant: plan_mailbox(tenant, box)),
+        (TEAM, lambda tenant: plan_forwarder(tenant, team)),
+        (TEAM, lambda tenant: plan_forwarder(tenant, fewer)),
+        (ALICE, lambda tenant: plan_mailbox(tenant, bare)),
+        (HOME, lambda tenant: plan_domain_removal(tenant, HOME, force=True)),
     ]
 
 
@@ -175,9 +190,9 @@ def test_a_row_that_the_list_lacks_is_noticed(serve: Serve, connect: Connect) ->
         Quirks(hidden=ALICE.key), domain(HOME.key), mailbox(ALICE.key), domain("a.example")
     )
     server = serve(service)
-    wanted = plan.WantedMailbox(ALICE, aliases=frozenset({SALES}))
+    wanted = WantedMailbox(ALICE, aliases=frozenset({SALES}))
     with pytest.raises(errors.BadAnswer, match="lacks Alice"):
-        run(connect(server), ALICE, lambda tenant: plan.plan_mailbox(tenant, wanted))
+        run(connect(server), ALICE, lambda tenant: plan_mailbox(tenant, wanted))
     assert not server.writes
 
 
@@ -186,7 +201,7 @@ def test_no_domain_is_deleted_on_a_list_with_a_hole(serve: Serve, connect: Conne
     quirks = Quirks(hidden=ALICE.key, items=True)
     server = serve(QuirkyService(quirks, domain(HOME.key), mailbox(ALICE.key)))
     with pytest.raises(errors.BadAnswer, match="incomplete"):
-        run(connect(server), HOME, lambda t: plan.plan_domain_removal(t, HOME, force=True))
+        run(connect(server), HOME, lambda t: plan_domain_removal(t, HOME, force=True))
     assert not server.writes
 
 
@@ -197,6 +212,6 @@ def test_a_successful_delete_that_is_answered_500_is_a_success(
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key))
     service.disturb("DELETE", problem(500), effect=True)
     server = serve(service)
-    done = run(connect(server), ALICE, lambda t: plan.plan_removal(t, ALICE, Mailbox))
+    done = run(connect(server), ALICE, lambda t: plan_removal(t, ALICE, Mailbox))
     assert [change.action for change in done.plan.changes] == ["delete"]
     assert len(server.writes) == 1

@@ -1,0 +1,70 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Planning that a forwarder is there, with its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .changes import Change, Plan, Problem
+from .models import Edit, Forwarder
+from .names import Name
+from .planning import claims, difference, updates, wrong_kind
+from .tenant import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class WantedForwarder:
+    """A forwarder as declared. A list of None is left alone."""
+
+    name: Name
+    members: frozenset[Name] | None = None
+    purge_members: bool = True
+    aliases: frozenset[Name] | None = None
+    purge_aliases: bool = False
+
+
+def plan_forwarder(tenant: Tenant, wanted: WantedForwarder) -> Plan:
+    """Plan that a forwarder is there, with its members."""
+    found = tenant.find(wanted.name)
+    if found is not None and not isinstance(found, Forwarder):
+        return Plan(problems=tuple(wrong_kind(found, Forwarder)))
+    current = found or Forwarder(wanted.name)
+    add, remove = difference(current.aliases, wanted.aliases, purge=wanted.purge_aliases)
+    join, leave = difference(current.members, wanted.members, purge=wanted.purge_members)
+    edit = Edit(add - {wanted.name}, remove, join, leave)
+    after = edit.applied_to(current)
+    if found is None:
+        changes: tuple[Change, ...] = (Change("create", None, after, "it is not there"),)
+        new = after.addresses
+    else:
+        changes, new = updates(found, edit), edit.add_aliases
+    problems = [*claims(tenant, current, new), *_no_members(after, wanted, found)]
+    if new or edit.add_members:
+        problems += _circle(tenant, after)
+    return Plan(changes, tuple(problems))
+
+
+def _no_members(
+    after: Forwarder, wanted: WantedForwarder, found: Forwarder | None
+) -> Iterator[Problem]:
+    if not after.members:
+        what = "would be left without members" if found else "has no members"
+        yield Problem(
+            f"The forwarder {after.name} {what}. Name at least one destination in members, "
+            "or set state to absent.",
+            # Without the option, the task counts on a forwarder that is there.
+            prerequisite=wanted.members is None,
+        )
+
+
+def _circle(tenant: Tenant, after: Forwarder) -> Iterator[Problem]:
+    loop = tenant.loop_through(after)
+    if loop:
+        yield Problem(
+            f"Mail to {after.name} would run in a circle: {' -> '.join(map(str, loop))}. "
+            "Take one of these out of members."
+        )

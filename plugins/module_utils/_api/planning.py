@@ -1,0 +1,107 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Planning: from what a tenant holds and what is wanted to an ordered list of changes.
+
+There is a planner for each kind (``plan_domain``, ``plan_mailbox``, ``plan_alias``,
+``plan_forwarder``), so that a task imports what it uses; this is what they share. All of it is
+pure: it asks a Tenant and sends nothing. What does not fit is collected as problems; a plan with
+problems is never carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .changes import Change, Plan, Problem
+from .models import Domain, Edit, Individual, Mailbox, Principal, spelled
+from .names import Name
+from .tenant import Tenant
+
+_MOST_LISTED = 10
+
+
+def plan_removal(tenant: Tenant, name: Name, kind: type[Individual]) -> Plan:
+    """Plan that a mailbox or a forwarder is gone."""
+    found = tenant.find(name)
+    problems = tuple(wrong_kind(found, kind))
+    if found is None or problems:
+        return Plan(problems=problems)
+    return Plan((Change("delete", found, None, "it is to be absent"),))
+
+
+def updates(found: Individual, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Change, ...]:
+    """Return the update that an edit and new passwords call for, or nothing."""
+    reasons = list(_differences_in_words(edit))
+    if secrets:
+        reasons.append("its passwords are to be replaced")
+    return (update(found, edit, ", ".join(reasons), secrets),) if reasons else ()
+
+
+def update(found: Individual, edit: Edit, reason: str, secrets: tuple[str, ...] = ()) -> Change:
+    """Return the change that an edit makes of a principal."""
+    return Change("update", found, edit.applied_to(found), reason, edit, secrets)
+
+
+def difference(
+    current: frozenset[Name], wanted: frozenset[Name] | None, *, purge: bool
+) -> tuple[frozenset[Name], frozenset[Name]]:
+    """Return what to add to a list and what to remove from it."""
+    if wanted is None:
+        return frozenset(), frozenset()
+    return wanted - current, current - wanted if purge else frozenset()
+
+
+def claims(tenant: Tenant, claimant: Individual, new: Iterable[Name]) -> Iterator[Problem]:
+    """Yield what stands against a principal's claim on addresses that it does not have yet."""
+    new = sorted(new)
+    for address in new:
+        owner = tenant.owner_of(address)
+        if owner is not None and owner.name != claimant.name:
+            yield Problem(
+                f"{address} is taken: it delivers to the {owner.kind} {owner.name}. "
+                "Choose another address, or free it there first."
+            )
+    yield from missing_domains(tenant, new)
+
+
+def missing_domains(tenant: Tenant, addresses: Iterable[Name]) -> Iterator[Problem]:
+    """Yield the domains of addresses that are not registered."""
+    for domain in dict.fromkeys(address.domain for address in addresses):
+        if not tenant.has_domain(domain):
+            on_it = spelled(frozenset(a for a in addresses if a.domain == domain))
+            yield Problem(
+                f"{listed(on_it)}: the domain {domain} is not registered in this tenant. "
+                "Register it first, or check its spelling.",
+                prerequisite=True,
+            )
+
+
+def wrong_kind(found: Principal | None, kind: type[Domain | Individual]) -> Iterator[Problem]:
+    """Yield that a name is held by something of another kind, if it is."""
+    if found is None or isinstance(found, kind):
+        return
+    loss = " and the mail stored in it" if isinstance(found, Mailbox) else ""
+    yield Problem(
+        f"{found.name} is a {found.kind}, not a {kind.kind}, and is never converted. "
+        f"Choose another name, or delete the {found.kind}{loss} first."
+    )
+
+
+def listed(things: list[str]) -> str:
+    """Return things in a row, the first ten of them by name."""
+    shown = ", ".join(things[:_MOST_LISTED])
+    more = len(things) - _MOST_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _differences_in_words(edit: Edit) -> Iterator[str]:
+    for names, words in (
+        (edit.add_aliases, "it lacks the alias"),
+        (edit.remove_aliases, "it has the undeclared alias"),
+        (edit.add_members, "it lacks the member"),
+        (edit.remove_members, "it has the undeclared member"),
+    ):
+        if names:
+            yield f"{words} {listed(spelled(names))}"
