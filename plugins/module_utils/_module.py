@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
 
@@ -48,8 +48,7 @@ API_OPTIONS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a module returns.
 
     :param values: the module's own return values
@@ -57,7 +56,7 @@ class Outcome:
     """
 
     changed: bool = False
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = MappingProxyType({})
     diff: Sequence[Mapping[str, Any]] = ()
     warnings: Sequence[str] = ()
 

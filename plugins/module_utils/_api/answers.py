@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from . import errors
 from .calls import Call, Unreadable
@@ -32,8 +31,7 @@ _WORDS = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "asse
 _DETAIL_KEYS = ("detail", "details", "reason", "title", "message", "error")
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """An HTTP answer, read to its end. Header names are lower-case."""
 
     status: int

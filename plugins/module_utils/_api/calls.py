@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from .models import DnsRecord, DnsRecordSet, Domain, Foreign, Forwarder, Mailbox, Principal
@@ -46,8 +46,7 @@ class Call(Generic[T]):
     secrets: Sequence[str] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A part of the list: whole rows, rows that are names only, and the size of the whole."""
 
     principals: tuple[Principal, ...]

@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .models import Edit, Principal
 
 _NO_EDIT = Edit()
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Why the wanted state does not fit.
 
     :param prerequisite: something is missing that an earlier step may be about to make
@@ -58,8 +57,7 @@ class Change:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Changes in the order in which they are to be made.
 
     :param all_or_nothing: the changes before one that fails are taken back

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import errors
 from .changes import Change, Plan
@@ -17,8 +17,7 @@ from .names import Name
 from .tenant import Glimpse, NeedsWhole, Tenant
 
 
-@dataclass(frozen=True)
-class Converged:
+class Converged(NamedTuple):
     """What came of it.
 
     :param plan: what was changed, or would be

@@ -30,14 +30,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 _LONGEST_DETAIL = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """Where and how a request failed, fit to be shown: redacted and short."""
 
     kind: str
@@ -48,7 +47,7 @@ class Failure:
 
     def as_dict(self) -> dict[str, object]:
         """Return the failure as plain data, for a module's result."""
-        return asdict(self)
+        return self._asdict()
 
 
 class PostroomError(Exception):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar, Union
+from typing import Any, ClassVar, NamedTuple, TypeVar, Union
 
 from .names import Name
 
@@ -120,8 +120,7 @@ class Edit:
         return Edit(self.remove_aliases, self.add_aliases, self.remove_members, self.add_members)
 
 
-@dataclass(frozen=True, slots=True)
-class DnsRecord:
+class DnsRecord(NamedTuple):
     """One record as the service hands it out; ``host`` is ``@`` or relative to the domain."""
 
     type: str
@@ -130,8 +129,7 @@ class DnsRecord:
     priority: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DnsRecordSet:
+class DnsRecordSet(NamedTuple):
     """The records to publish for a domain, in the service's order."""
 
     domain: Name
