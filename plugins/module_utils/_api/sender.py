@@ -52,7 +52,8 @@ class _Timed:
     """A network backend of httpx, or one of its streams, whose waits share one deadline.
 
     httpx limits each wait on the network but not their sum, so that a server that sends its
-    headers byte by byte could hold a request for as long as it likes.
+    headers byte by byte could hold a request for as long as it likes. Where a later httpx is built
+    otherwise, its own limits remain.
     """
 
     def __init__(self, inner: Any, time_left: Callable[[], float]) -> None:
@@ -157,7 +158,7 @@ class Sender:
         line = self._take_line()
         line.give(timeout)
         try:
-            return self._send_over(line, call)
+            return self._send_over(line, call, timeout)
         except _OutOfTime:
             raise self._broken(call, f"no whole answer came within {timeout:.3g} s") from None
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
@@ -165,11 +166,13 @@ class Sender:
         finally:
             self._idle.append(line)
 
-    def _send_over(self, line: _Line, call: Call[Any]) -> Answer:
+    def _send_over(self, line: _Line, call: Call[Any], timeout: float) -> Answer:
         body = None if call.body is None else json.dumps(call.body).encode()
         headers = {} if body is None else {"content-type": "application/json"}
         url = self._base_url + call.path
-        request = line.http.build_request(call.method, url, content=body, headers=headers)
+        request = line.http.build_request(
+            call.method, url, content=body, headers=headers, timeout=timeout
+        )
         response = line.http.send(request, stream=True)
         try:
             content = self._read(response, call)
@@ -189,7 +192,6 @@ class Sender:
             http = self._httpx.Client(
                 verify=self._tls,
                 limits=self._httpx.Limits(max_connections=1),
-                timeout=None,
                 trust_env=self._trust_env,
                 headers={
                     "authorization": f"Bearer {self._token}",
