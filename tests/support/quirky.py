@@ -108,7 +108,7 @@ class QuirkyService:
     ) -> None:
         """Answer requests of a method with ``reply``, carried out or not, after ``skip`` more."""
         self._disturbances.append(Disturbance(method, reply, effect, skip))
-        self._disturbances += [Disturbance(method, reply, effect) for _ in range(times - 1)]
+        self._disturbances += [Disturbance(method, reply, effect) for _time in range(times - 1)]
 
     def meddle(self, method: str, action: Callable[[], object], *, times: int = 1) -> None:
         """Call ``action`` right after each of the next requests of a method."""
@@ -139,7 +139,7 @@ class QuirkyService:
 
     def _carry_out(self, request: Request) -> Reply:
         parts = urlsplit(request.target)
-        kind, _, segment = parts.path.removeprefix("/api/").partition("/")
+        kind, _slash, segment = parts.path.removeprefix("/api/").partition("/")
         name = unquote(segment)
         if kind == "dns":
             return self._dns(name)

@@ -148,7 +148,7 @@ class Script:
     @property
     def unsent(self) -> list[str]:
         """What was expected and did not come."""
-        return [f"{method} {target}" for method, target, _ in self._exchanges]
+        return [f"{method} {target}" for method, target, _reply in self._exchanges]
 
     def verify(self) -> None:
         """Fail where another request came than expected, or one did not come."""

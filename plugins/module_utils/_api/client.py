@@ -90,7 +90,7 @@ class Client:
 
         :raises BadAnswer: the list has holes; what would be returned is not the whole
         """
-        for _ in range(_MOST_READINGS):
+        for _reading in range(_MOST_READINGS):
             found, totals = self._read_list()
             # A list that changes while it is paged moves rows from one page into one read before.
             if len(totals) <= 1:

@@ -366,7 +366,7 @@ def test_passwords_are_replaced_only_when_asked(serve: Serve) -> None:
     server = serve(service)
     two = {"name": "alice@example.com", "passwords": [PASSWORD, "second-Qx71"]}
     assert not run(server, "mailbox", two)["changed"]
-    for _ in range(2):
+    for _time in range(2):
         assert run(server, "mailbox", {**two, "update_password": "always"})["changed"]
     bodies = [request.json for request in server.requests if request.method == "PATCH"]
     assert bodies == [{"secrets": [PASSWORD, "second-Qx71"]}] * 2

@@ -145,7 +145,7 @@ def test_a_failure_is_taken_for_what_it_is(row: int) -> None:
     call, status, body, kind = FAILURES[row]
     with pytest.raises(errors.ServiceError) as caught:
         read_answer(call, answer(status, body))
-    assert type(caught.value) is kind
+    assert caught.type is kind
     failure = caught.value.failure
     assert (failure.kind, failure.status) == (kind.__name__, status)
     assert (failure.method, failure.path) == (call.method, call.path)

@@ -179,7 +179,7 @@ def test_an_edit_is_settled_by_a_look(
         assert len(server.writes) == 1
 
 
-@pytest.mark.parametrize("fault", [name for name, (_, again) in UNKNOWN.items() if again])
+@pytest.mark.parametrize("fault", [name for name, (_fault, again) in UNKNOWN.items() if again])
 def test_new_passwords_are_sent_again(fault: str, serve: Serve, connect: Connect) -> None:
     """Nothing can read passwords back, and replacing them twice is the same as once."""
     service = service_with(mailbox(ALICE.key))

@@ -80,7 +80,7 @@ def tenants(draw: st.DrawFn) -> list[Forwarder]:
 def comes_back(start: Forwarder, others: list[Forwarder]) -> bool:
     """Follow every copy of a mail, the slow way, and tell whether one comes back to start."""
     reached: set[Name] = set(start.members)
-    for _ in POOL:
+    for _hop in POOL:
         for forwarder in others:
             if reached & forwarder.addresses:
                 reached |= forwarder.members
