@@ -175,10 +175,8 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
 from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
@@ -188,7 +186,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox i
 from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
     plan_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
@@ -218,40 +215,22 @@ ARGUMENT_SPEC: dict[str, Any] = {
 def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Create the mailbox, change it or delete it."""
     name = parse_address(params["name"])
+    if params["state"] == "absent":
+        converged = converge(
+            client, name, lambda tenant: plan_removal(tenant, name, Mailbox), dry_run=check_mode
+        )
+        return outcome_of("mailbox", converged, [name])
     wanted = WantedMailbox(
         name,
-        passwords=_passwords(params),
+        passwords=tuple(params["passwords"] or ()),
         replace_passwords=params["update_password"] == ALWAYS,
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
     )
-
-    def make_plan(tenant: Tenant) -> Plan:
-        if params["state"] == "present":
-            return plan_mailbox(tenant, wanted)
-        return plan_removal(tenant, name, Mailbox)
-
-    converged = converge(client, name, make_plan, dry_run=check_mode)
+    converged = converge(
+        client, name, lambda tenant: plan_mailbox(tenant, wanted), dry_run=check_mode
+    )
     return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
-
-
-def _passwords(params: Params) -> tuple[str, ...]:
-    """Return the option ``passwords``, or nothing where it is not given.
-
-    :raises InvalidInput: one of them is empty, or there is none where there has to be
-    """
-    values = tuple(params["passwords"] or ())
-    if not all(values):
-        raise InvalidInput(
-            f"passwords: entry {values.index('') + 1} of {len(values)} is empty. "
-            "Give each password in full, or leave the entry out."
-        )
-    if not values and params["state"] == "present" and params["update_password"] == ALWAYS:
-        raise InvalidInput(
-            "passwords: there is none to set, though update_password is always. "
-            "Give at least one, or leave update_password out."
-        )
-    return values
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .changes import Change, Plan, Problem
+from .errors import InvalidInput
 from .models import Edit, Mailbox
 from .names import Name
 from .planning import claims, difference, updates, wrong_kind
@@ -18,13 +19,28 @@ from .tenant import Tenant
 
 @dataclass(frozen=True, slots=True)
 class WantedMailbox:
-    """A mailbox as declared. ``aliases`` of None leaves them alone, an empty set does not."""
+    """A mailbox as declared. ``aliases`` of None leaves them alone, an empty set does not.
+
+    :raises InvalidInput: a password is empty, or there is none where they are to be replaced
+    """
 
     name: Name
     passwords: tuple[str, ...] = field(default=(), repr=False)
     replace_passwords: bool = False
     aliases: frozenset[Name] | None = None
     purge_aliases: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(self.passwords):
+            raise InvalidInput(
+                f"passwords: entry {self.passwords.index('') + 1} of {len(self.passwords)} is "
+                "empty. Give each password in full, or leave the entry out."
+            )
+        if self.replace_passwords and not self.passwords:
+            raise InvalidInput(
+                "passwords: there is none to set, though update_password is always. "
+                "Give at least one, or leave update_password out."
+            )
 
 
 def plan_mailbox(tenant: Tenant, wanted: WantedMailbox) -> Plan:
