@@ -49,7 +49,7 @@ options:
     default: 4
 requirements:
   - httpx >= 0.27
-  - idna >= 3.4 (for names that are not ASCII)
+  - idna >= 3.7 (for names that are not ASCII)
 """
 
     ATTRIBUTES = r"""

@@ -11,8 +11,10 @@ short_description: Add an alias to a mailbox or remove it
 version_added: 0.1.0
 description:
   - Adds one address to a mailbox as an alias, or removes it. Other aliases are left alone.
-  - The service replaces address lists whole. The module reads the list right before it writes,
-    looks again afterwards, and repairs what a writer at the same time has undone.
+  - The service replaces address lists whole and has no means to lock them. The module reads the
+    list right before it writes, looks again a moment later, and repairs what a writer at the same
+    time has undone. A writer that takes longer than that moment (a quarter of a second, or four
+    times what the write took) can still undo it unnoticed.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -37,7 +39,8 @@ options:
   move:
     description:
       - Take the alias from the mailbox or forwarder that has it now. It is given back if the
-        second step fails. Between the two steps mail to it is refused by the service.
+        second step fails, for which up to 10 seconds beyond O(timeout) may be taken. Between the
+        two steps mail to it is refused by the service.
       - Without it the module fails and names the owner. A primary address is never moved.
     type: bool
     default: false

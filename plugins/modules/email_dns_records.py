@@ -148,7 +148,9 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import dns
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import NotFound, Refused
+from ansible_collections.postroom.email.plugins.module_utils._api.models import DnsRecordSet
+from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
@@ -162,23 +164,31 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def retrieve_records(
-    client: Client,
-    params: Params,
-    *,
-    check_mode: bool,  # noqa: ARG001 - it only reads
-) -> Outcome:
+def retrieve_records(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Return the records in every notation."""
     domain = parse_domain(params["domain"], "domain")
     ttl = dns.checked_ttl(params["ttl"])
-    record_set = client.dns_records(domain)
+    record_set, warnings = _look(client, domain, check_mode=check_mode)
     values = {
         "domain": str(domain),
         "records": dns.neutral(record_set, ttl),
         "zone": dns.zone_text(record_set, ttl),
         "octodns": dns.octodns(record_set, ttl),
     }
-    return Outcome(values=values)
+    return Outcome(values=values, warnings=warnings)
+
+
+def _look(client: Client, domain: Name, *, check_mode: bool) -> tuple[DnsRecordSet, list[str]]:
+    """Return the records; in check mode none, with a warning, of a domain that is not there."""
+    try:
+        return client.dns_records(domain), []
+    except NotFound:
+        client.check_api()
+        missing = f"{domain} is not registered in this tenant. Register it first."
+        if not check_mode:
+            raise Refused(missing) from None
+        warning = f"{missing} Unless an earlier step does so, the real run fails."
+        return DnsRecordSet(domain, ()), [warning]
 
 
 def main() -> None:

@@ -185,7 +185,10 @@ def _look(client: Client, name: Name | None) -> list[Principal]:
     if name is None:
         return client.list_principals()
     principal = client.find(name)
-    return [] if principal is None else [principal]
+    if principal is not None:
+        return [principal]
+    client.check_api()
+    return []
 
 
 def main() -> None:

@@ -30,10 +30,11 @@ options:
     default: present
   passwords:
     description:
-      - Passwords for IMAP and SMTP, each of which is valid. A mailbox can't be created without one.
+      - Password for IMAP and SMTP, or a list of several, each of which is valid. A mailbox can't be
+        created without one.
+      - A string is one password, whatever is in it. Anything but text is refused.
       - The service never tells a password, so a change can't be noticed; see O(update_password).
-    type: list
-    elements: str
+    type: raw
   update_password:
     description:
       - When to set O(passwords). With V(on_create) they are set when the mailbox is created and
@@ -73,7 +74,7 @@ EXAMPLES = r"""
 - name: Create several, with their passwords from a vaulted map
   postroom.email.email_mailbox:
     name: "{{ item }}"
-    passwords: "{{ vault_passwords[item] }}"
+    passwords: ["{{ vault_passwords[item] }}"]
   loop:
     - bob@example.com
     - carol@example.com
@@ -177,6 +178,7 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
 from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
@@ -199,7 +201,8 @@ ALWAYS = "always"
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "passwords": {"type": "list", "elements": "str", "no_log": True},
+    # Raw, for a list of strings would cut a single string at its commas.
+    "passwords": {"type": "raw", "no_log": True},
     # The name says password, the value is none.
     "update_password": {
         "type": "str",
@@ -222,7 +225,7 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
         return outcome_of("mailbox", converged, [name])
     wanted = WantedMailbox(
         name,
-        passwords=tuple(params["passwords"] or ()),
+        passwords=_passwords(params["passwords"]),
         replace_passwords=params["update_password"] == ALWAYS,
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
@@ -231,6 +234,17 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
         client, name, lambda tenant: plan_mailbox(tenant, wanted), dry_run=check_mode
     )
     return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
+
+
+def _passwords(value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    for number, password in enumerate(values, 1):
+        if not isinstance(password, str):
+            raise InvalidInput(
+                f"passwords: entry {number} of {len(values)} is not text. "
+                "Give a string, in quotes, or a list of strings."
+            )
+    return tuple(values)
 
 
 def main() -> None:

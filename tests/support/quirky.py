@@ -159,8 +159,10 @@ class QuirkyService:
         return self._wrapped(self._shown(self.principals[name]))
 
     def _list(self, query: str) -> Reply:
-        rows = [p for name, p in sorted(self.principals.items()) if name != self.quirks.hidden]
-        total = len(self.principals)
+        (kind,) = parse_qs(query).get("type", [""])
+        rows = [p for _name, p in sorted(self.principals.items()) if kind in ("", p["type"])]
+        total = len(rows)
+        rows = [row for row in rows if row["name"] != self.quirks.hidden]
         size = self.quirks.page_rows or len(rows) or 1
         page = int(parse_qs(query).get("page", ["1"])[0])
         shown: list[Any] = [self._shown(row) for row in rows[(page - 1) * size : page * size]]
@@ -168,7 +170,7 @@ class QuirkyService:
             shown = [row["name"] for row in shown]
         reply = self._wrapped({"items": shown, "total": total} if self._has_items() else shown)
         if self.quirks.pages == "link" and page * size < len(rows):
-            target = f"/api/principal?page={page + 1}"
+            target = f"/api/principal?page={page + 1}{kind and f'&type={kind}'}"
             reply = reply.having(Link=f'<{target}>; rel="next", </>; rel="first"')
         return reply
 

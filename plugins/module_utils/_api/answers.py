@@ -28,7 +28,8 @@ _MOST_SEARCHED = 4096
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 #: What servers of this family call their errors. Other words are some framework's.
 _WORDS = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "assertFailed", "other")
-_DETAIL_KEYS = ("detail", "details", "reason", "title", "message", "error")
+_LOOKS_LIKE_JSON = re.compile(r'["{}\[\]]')
+_DETAIL_KEYS = ("detail", "details", "reason", "message", "title", "error")
 
 
 class Answer(NamedTuple):
@@ -53,6 +54,9 @@ def read_answer(call: Call[T], answer: Answer, secrets: Sequence[str] = ()) -> T
         except Unreadable as unreadable:
             error = (errors.BadAnswer, f"{_OTHER_SERVER} {unreadable}")
     kind, advice = error
+    wait = _retry_after(answer.headers)
+    if wait is not None:
+        advice = f"It asks to wait {wait:.0f} s. {advice}"
     hidden = [*call.secrets, *secrets, *_secrets_in(_unwrap(body))]
     detail = errors.redact(_detail(body, text), hidden)
     raise kind(
@@ -60,10 +64,14 @@ def read_answer(call: Call[T], answer: Answer, secrets: Sequence[str] = ()) -> T
         errors.Failure(
             kind.__name__, answer.status, call.method, errors.hide(call.path, hidden), detail
         ),
-        retry_after=_retry_after(answer.headers),
+        retry_after=wait,
     )
 
 
+_IN_USE = (
+    "It is in use: by another tenant, or since a moment ago. Choose another name or address, "
+    "or ask the service's operator."
+)
 _OTHER_SERVER = "The answer is not one of this API; check api_url and any proxy before it:"
 
 
@@ -110,9 +118,11 @@ def _classify(
 
 def _by_word(call: Call[Any], body: Any, word: Any) -> tuple[type[errors.ServiceError], str]:
     if word == "fieldAlreadyExists":
-        return errors.AlreadyExists, "The name or one of its addresses is in use."
+        return errors.AlreadyExists, _IN_USE
     if word == "notFound" and _speaks_of_subject(call, body):
         return errors.NotFound, "Check the spelling and the token's tenant."
+    if word == "notFound" and call.subject is None:
+        return errors.BadAnswer, f"{_OTHER_SERVER} it has no list of principals."
     return errors.Rejected, "The service will not do this."
 
 
@@ -133,7 +143,7 @@ def _by_status(answer: Answer) -> tuple[type[errors.ServiceError], str]:
     if status == 403:
         return errors.Forbidden, "Use an api_token that may do this."
     if status == 409:
-        return errors.AlreadyExists, "The name or one of its addresses is in use."
+        return errors.AlreadyExists, _IN_USE
     if status >= 500:
         return errors.ServerFailed, "Try again; if it stays, ask the service's operator."
     return errors.Rejected, "The service will not do this."
@@ -147,10 +157,13 @@ def _detail(body: Any, text: str | None) -> str:
     """Return what the server says of the failure; of an HTML page only its title."""
     if text is not None:
         title = _TITLE.search(text)
-        return title.group(1).strip() if title else text if len(text) < 80 else ""
+        if title:
+            return title.group(1).strip()
+        # What looks like a broken answer may hold what no error may show.
+        return text if len(text) < 80 and not _LOOKS_LIKE_JSON.search(text) else ""
     if isinstance(body, dict):
-        parts = [body[key] for key in _DETAIL_KEYS if isinstance(body.get(key), str)]
-        return ": ".join(dict.fromkeys(part.strip().rstrip(".") for part in parts[:2]))
+        said = (body[key] for key in _DETAIL_KEYS if isinstance(body.get(key), str))
+        return next(said, "").strip().rstrip(".")
     return ""
 
 
@@ -182,7 +195,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=timezone.utc)

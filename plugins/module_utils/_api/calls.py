@@ -23,6 +23,7 @@ from .names import Name, read_name
 T = TypeVar("T")
 
 PRINCIPALS = "/api/principal"
+WIRE_TYPES = ("domain", "individual")
 
 
 class Unreadable(ValueError):
@@ -72,7 +73,7 @@ def get(name: Name) -> Call[Principal]:
 
 
 def list_page(path: str = PRINCIPALS) -> Call[Page]:
-    """List principals, from the start or from a following page's address."""
+    """List principals, from the start or from a following page's path."""
     return Call("GET", path, None, _read_page)
 
 
@@ -134,11 +135,13 @@ def read_principal(body: Any) -> Principal:
         raise Unreadable("it is not a principal with a name")
     name = read_name(body["name"])
     kind = body.get("type", "individual")
+    if not isinstance(kind, str):
+        raise Unreadable("its type is not a word")
     if kind == "domain":
         return Domain(name)
     addresses = _read_names(body, "emails")
     if kind != "individual":
-        return Foreign(name, str(kind), addresses)
+        return Foreign(name, kind, addresses)
     aliases = addresses - {name}
     members = _read_names(body, "members")
     return Forwarder(name, aliases, members) if members else Mailbox(name, aliases)

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from copy import copy
 from typing import Any, TypeVar
 
 from . import calls, errors
@@ -31,7 +33,7 @@ _LONGEST_BACKOFF = 8.0
 #: An edit is confirmed after this many times the span between its reading and its writing, which
 #: is the span in which another writer may hold an older copy.
 _SETTLE_FACTOR = 4
-_SHORTEST_SETTLE, _LONGEST_SETTLE = 0.1, 2.0
+_LONGEST_SETTLE = 2.0
 _MOST_REPAIRS = 12
 _MOST_READINGS = 3
 #: A day; sockets take no time without end.
@@ -49,6 +51,8 @@ class Client:
     :param sender: the connection pool
     :param timeout: seconds for everything that this client does, counted from now
     :param retries: how often one call may be repeated
+    :param settle: seconds after which an edit is confirmed at the earliest; a writer beside this
+        one that takes longer from reading to writing can undo it unnoticed
     :raises InvalidInput: one of the two is out of range
     """
 
@@ -58,25 +62,35 @@ class Client:
         *,
         timeout: float = 30.0,
         retries: int = 4,
+        settle: float = 0.25,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         rng: Callable[[], float] = random.random,
     ) -> None:
-        if not 0 < timeout <= _LONGEST_TIMEOUT or retries < 0:
+        if not 0 < timeout <= _LONGEST_TIMEOUT:
             raise errors.InvalidInput(
-                f"timeout: {timeout:g} and retries: {retries} can't be used. "
-                f"Give a timeout above 0 and up to {_LONGEST_TIMEOUT} seconds, and retries of 0 "
-                "or more."
+                f"timeout: {timeout:g} can't be used. "
+                f"Give seconds above 0 and up to {_LONGEST_TIMEOUT}."
             )
+        if retries < 0:
+            raise errors.InvalidInput(f"retries: {retries} can't be used. Give 0 or more.")
         self._sender = sender
         self._timeout = timeout
         self._retries = retries
+        self._shortest_settle = settle
         self._clock = clock
         self._sleep = sleep
         self._rng = rng
         self._end = clock() + timeout
         #: The token, and passwords as they come: a server may show them in any later answer.
         self._secrets = list(sender.secrets)
+
+    def with_time(self, seconds: float) -> Client:
+        """Return a client over the same connections that has time of its own."""
+        other = copy(self)
+        other._timeout = seconds  # noqa: SLF001 - it is a copy of this one
+        other._end = self._clock() + seconds  # noqa: SLF001
+        return other
 
     def find(self, name: Name) -> Principal | None:
         """Return a principal, or None where the service positively says there is none."""
@@ -85,27 +99,48 @@ class Client:
         except errors.NotFound:
             return None
 
-    def list_principals(self) -> list[Principal]:
-        """Return everything that the tenant holds.
+    def list_principals(self, wire_type: str | None = None) -> list[Principal]:
+        """Return everything that the tenant holds, or everything of one ``type``.
 
         :raises BadAnswer: the list has holes; what would be returned is not the whole
         """
+        path = calls.PRINCIPALS + (f"?type={wire_type}" if wire_type else "")
         for _reading in range(_MOST_READINGS):
-            found, totals = self._read_list()
+            found, totals = self._read_list(path)
             # A list that changes while it is paged moves rows from one page into one read before.
             if len(totals) <= 1:
                 return found
-        said = "gave another total on each page"
-        raise _incomplete(calls.list_page(), len(found), said)
+        raise _incomplete(calls.list_page(path), len(found), "gave another total on each page")
 
-    def _read_list(self) -> tuple[list[Principal], set[int]]:
-        """Read the list once, page by page. Return it and the totals that the pages gave."""
+    def check_list(self, names: Collection[Name]) -> None:
+        """See that a list that was read is not cut short where nothing in it says so.
+
+        The lists by type are shorter, so that a cap on rows cuts less of them.
+
+        :param names: those in the list of everything
+        :raises BadAnswer: a list by type has one more
+        """
+        for wire_type in calls.WIRE_TYPES:
+            for principal in self.list_principals(wire_type):
+                if principal.name not in names:
+                    said = f"has {principal.name} too when asked for type {wire_type}"
+                    raise _incomplete(calls.list_page(), len(names), said)
+
+    def check_api(self) -> None:
+        """See that the service is behind the address at all, where the rest is a not-found.
+
+        :raises BadAnswer: there is something else
+        """
+        self.list_principals("domain")
+
+    def _read_list(self, path: str) -> tuple[list[Principal], set[int]]:
+        """Read a list once, page by page. Return it and the totals that the pages gave."""
         found: dict[Name, Principal] = {}
         totals: set[int] = set()
-        path: str | None = calls.PRINCIPALS
+        following: str | None = path
         number = 1
-        while path is not None:
-            call = calls.list_page(path)
+        while following is not None:
+            call = calls.list_page(following)
             page, linked = self._ask_page(call)
             before = len(found)
             found.update((row.name, row) for row in self._whole_rows(page))
@@ -113,8 +148,9 @@ class Client:
             if len(totals) > 1:
                 break
             number += 1
-            path = linked or _next_by_total(page, max(totals, default=0), len(found), number)
-            if path is not None and len(found) == before:
+            is_short = len(found) < max(totals, default=0)
+            following = linked or (_page_path(path, number, page.size) if is_short else None)
+            if following is not None and len(found) == before:
                 said = f"says {max(totals)}" if totals else "goes on without end"
                 raise _incomplete(call, len(found), said)
         return list(found.values()), totals
@@ -138,7 +174,10 @@ class Client:
             )
 
         reply = self._carry_out(call, settle)
-        return reply if reply == principal else self._existing(principal.name)
+        if reply == principal:
+            return reply
+        with _verifying(principal.name):
+            return self._existing(principal.name)
 
     def delete(self, name: Name) -> None:
         """Delete a principal. One that is gone already is a success."""
@@ -148,43 +187,51 @@ class Client:
         except errors.NotFound:
             return
 
-    def set_secrets(self, name: Name, secrets: tuple[str, ...]) -> None:
-        """Replace a mailbox's passwords. Repeating this is safe, and nothing can read them back."""
-        self._secrets.extend(secrets)
-        self._carry_out(calls.update(name, secrets=secrets), lambda: False)
+    def edit(self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()) -> Individual:
+        """Work an edit into a principal's lists and replace its passwords, in one request.
 
-    def edit(self, name: Name, edit: Edit) -> Individual:
-        """Work an edit into a principal's lists and return the principal when the edit stands.
+        Return the principal when the edit has stood for a while: a writer that had read the lists
+        before may write its older copy, and is noticed if it does so within that while.
 
+        :param secrets: new passwords; none leaves them alone
         :raises LostUpdate: other writers keep undoing it
         """
-        for attempt in range(_MOST_REPAIRS):
-            started = self._clock()
-            current, wrote = self._write_edit(name, edit)
-            if not wrote:
-                return current
-            self._settle(started, attempt)
-        raise errors.LostUpdate(
-            f"{name}: what was written was replaced {_MOST_REPAIRS} times by another writer. "
-            "Find out what else changes it, stop that, and run again.",
-            errors.Failure("LostUpdate", None, "PATCH", calls.update(name).path, ""),
-        )
+        self._secrets.extend(secrets)
+        started = self._clock()
+        current, wrote = self._write_edit(name, edit, secrets)
+        if not wrote or edit == Edit():
+            return current
+        with _verifying(name):
+            for attempt in range(_MOST_REPAIRS):
+                self._settle(started, attempt)
+                started = self._clock()
+                current, wrote = self._write_edit(name, edit)
+                if not wrote:
+                    return current
+            raise errors.LostUpdate(
+                f"{name}: what was written was replaced {_MOST_REPAIRS} times by another writer. "
+                "Find out what else changes it, stop that, and run again.",
+                errors.Failure("LostUpdate", None, "PATCH", calls.get(name).path, ""),
+            )
 
-    def _write_edit(self, name: Name, edit: Edit) -> tuple[Individual, bool]:
+    def _write_edit(
+        self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()
+    ) -> tuple[Individual, bool]:
         """Read, work the edit in, write. Return the principal and whether a write was needed."""
 
         def stands() -> bool:
             current = self._editable(name)
-            return edit.applied_to(current) == current
+            # Passwords can't be read back. Writing them again is safe.
+            return not secrets and edit.applied_to(current) == current
 
         attempt = 0
         while True:
             current = self._editable(name)
             target = edit.applied_to(current)
-            if target == current:
+            if target == current and not secrets:
                 return current, attempt > 0
             try:
-                reply = self._once(_patch(current, target))
+                reply = self._once(_patch(current, target, secrets))
                 return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
             except errors.ServiceError as error:
                 if isinstance(error, _UNSURE) and self._took_effect(error, stands):
@@ -203,7 +250,7 @@ class Client:
 
     def _settle(self, started: float, attempt: int) -> None:
         span = _SETTLE_FACTOR * (self._clock() - started)
-        pause = min(max(span, _SHORTEST_SETTLE), _LONGEST_SETTLE)
+        pause = max(min(span, _LONGEST_SETTLE), self._shortest_settle)
         # Writers that keep undoing each other must fall out of step.
         self._sleep(min(pause * (1 + attempt * self._rng()), max(self._left(), 0)))
 
@@ -276,7 +323,7 @@ class Client:
         return self._end - self._clock()
 
     def _attempt_timeout(self, call: Call[Any]) -> float:
-        """Return half of what is left, so that a write that hangs can still be asked about."""
+        """Return what is left; for a write half of it, so that it can still be asked about."""
         left = self._left()
         if left <= 0:
             raise errors.DeadlineExceeded(
@@ -284,7 +331,7 @@ class Client:
                 "Raise timeout, or find out why the service is slow.",
                 errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
             )
-        return max(left / 2, min(left, 1.0))
+        return left if call.method == "GET" else max(left / 2, min(left, 1.0))
 
     def _pause_or_raise(self, error: errors.ServiceError, attempt: int) -> None:
         """Wait before the next attempt; raise ``error`` where there is to be none."""
@@ -297,19 +344,30 @@ class Client:
         self._sleep(pause)
 
 
-def _patch(current: Mailbox | Forwarder, target: Mailbox | Forwarder) -> Call[Principal | None]:
+@contextmanager
+def _verifying(name: Name) -> Iterator[None]:
+    """Have an error tell that the write before it was answered."""
+    try:
+        yield
+    except errors.PostroomError as error:
+        error.wrote = True
+        error.add(f"{name} was written, but how it stands now is not known.")
+        raise
+
+
+def _patch(
+    current: Individual, target: Individual, secrets: tuple[str, ...]
+) -> Call[Principal | None]:
     """Return the call that turns ``current`` into ``target``, with what differs and no more."""
     addresses = target.addresses if target.aliases != current.aliases else None
     members = None
     if isinstance(target, Forwarder) and isinstance(current, Forwarder):
         members = target.members if target.members != current.members else None
-    return calls.update(current.name, addresses=addresses, members=members)
+    return calls.update(current.name, addresses=addresses, members=members, secrets=secrets)
 
 
-def _next_by_total(page: calls.Page, total: int, have: int, number: int) -> str | None:
-    if have >= total:
-        return None
-    return f"{calls.PRINCIPALS}?page={number}&limit={max(page.size, 1)}"
+def _page_path(path: str, number: int, size: int) -> str:
+    return f"{path}{'&' if '?' in path else '?'}page={number}&limit={max(size, 1)}"
 
 
 def _incomplete(call: Call[Any], have: int, said: str) -> errors.BadAnswer:

@@ -12,9 +12,12 @@ from typing import NamedTuple
 from . import errors
 from .changes import Change, Plan
 from .client import Client
-from .models import Domain, Principal
+from .models import Domain, Principal, spelled
 from .names import Name
 from .tenant import Glimpse, NeedsWhole, Tenant
+
+#: Seconds for taking back half a move, besides the time that the task was given.
+_TIME_TO_TAKE_BACK = 10.0
 
 
 class Converged(NamedTuple):
@@ -42,10 +45,15 @@ def converge(
     :raises Refused: the plan has problems; nothing was written
     """
     plan, found = look(client, name, make_plan)
+    if found is None and not plan.changes:
+        client.check_api()
     refusals = [p.text for p in plan.problems if not (dry_run and p.prerequisite)]
     if refusals:
         raise errors.Refused(" ".join(refusals))
-    warnings = tuple(problem.text for problem in plan.problems)
+    warnings = tuple(
+        f"{problem.text} Unless an earlier step does so, the real run fails."
+        for problem in plan.problems
+    )
     after = {name: found}
     if dry_run:
         after |= {change.subject.name: change.after for change in plan.changes}
@@ -72,7 +80,11 @@ def look(
             "Nothing is decided on such a list. Run again; if it stays, ask the operator.",
             errors.Failure("BadAnswer", 200, "GET", "/api/principal", f"{name} is missing"),
         )
-    return make_plan(tenant), found
+    plan = make_plan(tenant)
+    deleted = (change.before for change in plan.changes if change.action == "delete")
+    if any(isinstance(principal, Domain) for principal in deleted):
+        client.check_list(tenant.names)
+    return plan, found
 
 
 def apply(client: Client, plan: Plan) -> dict[Name, Principal | None]:
@@ -87,8 +99,11 @@ def apply(client: Client, plan: Plan) -> dict[Name, Principal | None]:
             after[change.subject.name] = _carry_out(client, change)
             done.append(change)
     except errors.PostroomError as error:
-        standing = _taken_back(client, done) if plan.all_or_nothing else done
-        error.done = [change.as_dict() for change in standing]
+        if error.wrote:
+            done.append(plan.changes[len(done)])
+        if plan.all_or_nothing and len(done) < len(plan.changes):
+            done = _taken_back(client.with_time(_TIME_TO_TAKE_BACK), done, error)
+        error.done = [change.as_dict() for change in done]
         raise
     return after
 
@@ -100,12 +115,7 @@ def _carry_out(client: Client, change: Change) -> Principal | None:
     if change.action == "delete":
         _delete(client, change)
         return None
-    after = change.after
-    if change.before != change.after:
-        after = client.edit(name, change.edit)
-    if change.secrets:
-        client.set_secrets(name, change.secrets)
-    return after
+    return client.edit(name, change.edit, change.secrets)
 
 
 def _delete(client: Client, change: Change) -> None:
@@ -134,9 +144,18 @@ def _refuse_newcomers(client: Client, domain: Name) -> None:
         )
 
 
-def _taken_back(client: Client, done: list[Change]) -> list[Change]:
-    """Take updates back, the last first. Return those that could not be."""
-    return [change for change in reversed(done) if not _take_back(client, change)]
+def _taken_back(client: Client, done: list[Change], error: errors.PostroomError) -> list[Change]:
+    """Take updates back, the last first, and tell so. Return those that could not be."""
+    standing = [change for change in reversed(done) if not _take_back(client, change)]
+    for change in standing:
+        lost = ", ".join(spelled(change.edit.remove_aliases))
+        error.add(
+            f"{lost} could not be given back to {change.subject.name} and may deliver nowhere "
+            "now. Run again."
+        )
+    if done and not standing:
+        error.add("What had been changed before was taken back.")
+    return standing
 
 
 def _take_back(client: Client, change: Change) -> bool:

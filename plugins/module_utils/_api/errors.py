@@ -55,6 +55,12 @@ class PostroomError(Exception):
 
     #: What had already been carried out when the error stopped the work, one dict a change.
     done: Sequence[dict[str, str]] = ()
+    #: Whether the very change that failed had been written all the same.
+    wrote = False
+
+    def add(self, sentence: str) -> None:
+        """Say one thing more."""
+        self.args = (f"{self} {sentence}", *self.args[1:])
 
 
 class InvalidInput(PostroomError):

@@ -54,7 +54,8 @@ def parse_domain(text: str, option: str = "name") -> Name:
         hint = " It looks like an email address." if "@" in text else ""
         raise InvalidInput(
             f"{option}: {text!r} is not a domain name.{hint} "
-            "Write it in full, such as example.com, without scheme or path."
+            "Write it in full, such as example.com, in letters, digits and inner hyphens, "
+            "without scheme or path."
         )
     return Name(key, spelled.removesuffix("."))
 
@@ -72,7 +73,8 @@ def parse_address(text: str, option: str = "name") -> Name:
             "Write it in full, such as alice@example.com."
         )
     key_local = local.lower()
-    if not _LOCAL.fullmatch(key_local) or len(key_local) > _LONGEST_LOCAL:
+    # Before folding: a few characters beyond ASCII have a lower case within.
+    if not local.isascii() or not _LOCAL.fullmatch(key_local) or len(key_local) > _LONGEST_LOCAL:
         raise InvalidInput(
             f"{option}: {text!r} is not an email address that the service can hold. Before the @ "
             f"use 1 to {_LONGEST_LOCAL} ASCII letters, digits, or signs such as . _ + and -."

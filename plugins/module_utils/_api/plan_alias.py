@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 from .changes import Plan, Problem
-from .models import Edit, Forwarder, Mailbox
+from .models import Edit, Forwarder, Individual, Mailbox
 from .names import Name
 from .planning import claims, missing_domains, update, updates, wrong_kind
 from .tenant import Tenant
+
+_NO_MAILBOX = "Name a mailbox; the aliases of a forwarder are set with the forwarder."
 
 
 def plan_alias(tenant: Tenant, address: Name, mailbox: Name, *, move: bool) -> Plan:
@@ -20,18 +22,31 @@ def plan_alias(tenant: Tenant, address: Name, mailbox: Name, *, move: bool) -> P
         text = f"The mailbox {mailbox} does not exist. Create it first."
         absent = Mailbox(mailbox)
         problem = Problem(text, prerequisite=True)
-        change = update(absent, Edit(add_aliases=frozenset({address})), "it lacks the alias")
+        change = update(
+            absent, Edit(add_aliases=frozenset({address})), f"it lacks the alias {address}"
+        )
         return Plan((change,), (problem, *missing_domains(tenant, [address])))
     if not isinstance(found, Mailbox):
-        return Plan(problems=tuple(wrong_kind(found, Mailbox)))
+        return Plan(problems=tuple(wrong_kind(found, Mailbox, _NO_MAILBOX)))
     if address in found.addresses:
         return Plan()
     add = updates(found, Edit(add_aliases=frozenset({address})))
     owner = tenant.owner_of(address)
-    if not (move and isinstance(owner, (Mailbox, Forwarder)) and address in owner.aliases):
+    if not isinstance(owner, (Mailbox, Forwarder)):
         return Plan(add, tuple(claims(tenant, found, {address})))
-    leave = update(owner, Edit(remove_aliases=frozenset({address})), f"moves to {mailbox}")
-    return Plan((leave, *add), all_or_nothing=True)
+    if not move or address == owner.name:
+        return Plan(add, (_taken(address, owner),))
+    leave = Edit(remove_aliases=frozenset({address}))
+    reason = f"its alias {address} moves to {mailbox}"
+    return Plan((update(owner, leave, reason), *add), all_or_nothing=True)
+
+
+def _taken(address: Name, owner: Individual) -> Problem:
+    if address == owner.name:
+        text = f"it is the primary address of the {owner.kind} {owner.name}, which is never moved. "
+        return Problem(f"{address} is taken: {text}Choose another address.")
+    text = f"it is an alias of the {owner.kind} {owner.name}. "
+    return Problem(f"{address} is taken: {text}Set move to true to move it here.")
 
 
 def plan_alias_removal(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
@@ -40,7 +55,7 @@ def plan_alias_removal(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
     if found is None:
         return Plan()
     if not isinstance(found, Mailbox):
-        return Plan(problems=tuple(wrong_kind(found, Mailbox)))
+        return Plan(problems=tuple(wrong_kind(found, Mailbox, _NO_MAILBOX)))
     if address == mailbox:
         text = f"{address} is the mailbox's primary address and stays while the mailbox does."
         return Plan(problems=(Problem(f"{text} Delete the mailbox instead."),))

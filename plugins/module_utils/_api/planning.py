@@ -25,7 +25,7 @@ _MOST_LISTED = 10
 def plan_removal(tenant: Tenant, name: Name, kind: type[Individual]) -> Plan:
     """Plan that a mailbox or a forwarder is gone."""
     found = tenant.find(name)
-    problems = tuple(wrong_kind(found, kind))
+    problems = tuple(wrong_kind(found, kind, "It is left alone. Check the name and the kind."))
     if found is None or problems:
         return Plan(problems=problems)
     return Plan((Change("delete", found, None, "it is to be absent"),))
@@ -78,14 +78,20 @@ def missing_domains(tenant: Tenant, addresses: Iterable[Name]) -> Iterator[Probl
             )
 
 
-def wrong_kind(found: Principal | None, kind: type[Domain | Individual]) -> Iterator[Problem]:
-    """Yield that a name is held by something of another kind, if it is."""
+def wrong_kind(
+    found: Principal | None, kind: type[Domain | Individual], remedy: str = ""
+) -> Iterator[Problem]:
+    """Yield that a name is held by something of another kind, if it is.
+
+    :param remedy: what to do, where it is not to make room
+    """
     if found is None or isinstance(found, kind):
         return
     loss = " and the mail stored in it" if isinstance(found, Mailbox) else ""
+    make_room = f"Choose another name, or delete the {found.kind}{loss} first."
     yield Problem(
         f"{found.name} is a {found.kind}, not a {kind.kind}, and is never converted. "
-        f"Choose another name, or delete the {found.kind}{loss} first."
+        f"{remedy or make_room}"
     )
 
 
@@ -97,11 +103,11 @@ def listed(things: list[str]) -> str:
 
 
 def _differences_in_words(edit: Edit) -> Iterator[str]:
-    for names, words in (
-        (edit.add_aliases, "it lacks the alias"),
-        (edit.remove_aliases, "it has the undeclared alias"),
-        (edit.add_members, "it lacks the member"),
-        (edit.remove_members, "it has the undeclared member"),
+    for names, words, one, several in (
+        (edit.add_aliases, "it lacks the", "alias", "aliases"),
+        (edit.remove_aliases, "it is not to have the", "alias", "aliases"),
+        (edit.add_members, "it lacks the", "member", "members"),
+        (edit.remove_members, "it is not to have the", "member", "members"),
     ):
         if names:
-            yield f"{words} {listed(spelled(names))}"
+            yield f"{words} {one if len(names) == 1 else several} {listed(spelled(names))}"

@@ -90,7 +90,8 @@ class _Line:
         self.http = http
         self._end = 0.0
         # httpx takes no network backend, so it is put under it.
-        for transport in (http._transport, *http._mounts.values()):  # noqa: SLF001
+        mounts = getattr(http, "_mounts", {})
+        for transport in (getattr(http, "_transport", None), *mounts.values()):
             pool: Any = getattr(transport, "_pool", None)
             if hasattr(pool, "_network_backend"):
                 backend = pool._network_backend  # noqa: SLF001
@@ -160,7 +161,7 @@ class Sender:
         try:
             return self._send_over(line, call, timeout)
         except _OutOfTime:
-            raise self._broken(call, f"no whole answer came within {timeout:.3g} s") from None
+            raise self._late(call, timeout) from None
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
             raise self._translated(error, call, timeout) from None
         finally:
@@ -249,7 +250,7 @@ class Sender:
         if isinstance(error, (httpx.ProxyError, httpx.UnsupportedProtocol)):
             return self._unreachable(error, call)
         if isinstance(error, httpx.TimeoutException):
-            return self._broken(call, f"no answer came within {timeout:.3g} s")
+            return self._late(call, timeout)
         return self._broken(call, self._shown(call, error))
 
     def _unreachable(self, error: Exception, call: Call[Any]) -> errors.Unreachable:
@@ -267,10 +268,18 @@ class Sender:
         message = f"{self._base_url} can't be reached for {describe(call)} ({detail}). {advice}"
         return kind(message, self._failure(kind.__name__, call, detail))
 
+    def _late(self, call: Call[Any], timeout: float) -> errors.ConnectionBroken:
+        detail = f"no whole answer within {timeout:.3g} s"
+        message = (
+            f"{self._base_url} gave {detail} while {describe(call)}. "
+            "Raise timeout, or find out why the service is slow."
+        )
+        return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
+
     def _broken(self, call: Call[Any], detail: str) -> errors.ConnectionBroken:
         message = (
             f"The connection to {self._base_url} broke while {describe(call)} ({detail}). "
-            "Try again, or raise timeout."
+            "Try again, and see that api_url begins with https if the service expects it."
         )
         return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
 
@@ -291,22 +300,26 @@ def _checked_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = usable and text.isprintable() and " " not in text
     except ValueError:
         usable = False
     if not usable:
-        raise errors.InvalidInput(f"api_url: {text!r} is not a web address. {_URL_ADVICE}")
+        # What stands before an @ may be a password.
+        shown = "the value" if "@" in text else repr(text)
+        raise errors.InvalidInput(f"api_url: {shown} is not a web address. {_URL_ADVICE}")
     if parts.username is not None or parts.query or parts.fragment:
         raise errors.InvalidInput(
             f"api_url: the address of {parts.hostname} holds a user, a query or a fragment. "
             f"Leave that out. {_URL_ADVICE}"
         )
-    return text.rstrip("/")
+    # With the scheme in lower case: what is sent in the clear is decided by it.
+    return parts.geturl().rstrip("/")
 
 
 def _check_host(httpx: Any, url: str) -> None:
     """Have the library look at an address that it will be given, with the same sentence."""
     try:
-        is_usable = url.isprintable() and " " not in url and bool(httpx.URL(url).host)
+        is_usable = bool(httpx.URL(url).host)
     except (httpx.InvalidURL, ValueError):
         is_usable = False
     if not is_usable:

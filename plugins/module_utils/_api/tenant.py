@@ -10,7 +10,7 @@ a question that a glimpse can't answer raises NeedsWhole, and planning starts ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from .models import Domain, Forwarder, Principal
 from .names import Name
@@ -26,6 +26,11 @@ class Tenant:
     def __init__(self, principals: Iterable[Principal]) -> None:
         self._by_name = {principal.name: principal for principal in principals}
         self._owners: dict[Name, Principal] | None = None
+
+    @property
+    def names(self) -> Collection[Name]:
+        """The names of all principals."""
+        return self._by_name.keys()
 
     def find(self, name: Name) -> Principal | None:
         """Return the principal of that name."""

@@ -70,8 +70,8 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
     (UPDATE, 200, {"error": "notFound", "item": "elsewhere.example"}, errors.Rejected),
     (CREATE, 200, {"error": "notFound", "item": "example.com"}, errors.Rejected),
     (CREATE, 404, PROBLEM, errors.Rejected),
-    (LIST, 404, PROBLEM, errors.Rejected),
-    (LIST, 200, {"error": "notFound", "item": "x"}, errors.Rejected),
+    (LIST, 404, PROBLEM, errors.BadAnswer),
+    (LIST, 200, {"error": "notFound", "item": "x"}, errors.BadAnswer),
     # Words in place of a status, and beside one.
     (CREATE, 200, {"error": "fieldAlreadyExists", "field": "name"}, errors.AlreadyExists),
     (CREATE, 400, {"error": "fieldAlreadyExists", "field": "name"}, errors.AlreadyExists),
@@ -137,6 +137,25 @@ def answer(status: int, body: Any, **headers: str) -> Answer:
         body = b""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     return Answer(status, {name.replace("_", "-"): text for name, text in headers.items()}, content)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"name":"a@example.com","secrets":["stored-Zq8-hunter2"],"ema', b'["stored-Zq8-hunter2'],
+)
+def test_a_broken_answer_is_not_quoted(body: bytes) -> None:
+    """It may hold a secret that only the server knows."""
+    with pytest.raises(errors.BadAnswer) as caught:
+        read_answer(LIST, answer(200, body))
+    assert "hunter2" not in f"{caught.value}{caught.value.failure}"
+
+
+def test_a_date_beyond_the_calendar_is_no_retry_after() -> None:
+    """It is passed over, as other words are."""
+    late = "Fri, 31 Dec 9999 23:59:59 -2359"
+    with pytest.raises(errors.Throttled) as caught:
+        read_answer(LIST, answer(429, {}, Retry_After=late))
+    assert caught.value.retry_after is None
 
 
 @pytest.mark.parametrize("row", range(len(FAILURES)))

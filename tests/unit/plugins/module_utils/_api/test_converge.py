@@ -33,7 +33,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning impor
     plan_removal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.quirky import (
+    Quirks,
     QuirkyService,
     domain,
     forwarder,
@@ -129,6 +131,35 @@ def test_a_move_is_taken_back_when_its_second_half_fails(serve: Serve, connect: 
         converge(connect(serve(service)), ALICE, moved, dry_run=False)
     assert list(caught.value.done) == []
     assert service.principals[BOB.key]["emails"] == [BOB.key, SALES.key]
+
+
+def test_a_move_is_taken_back_though_the_time_is_used_up(serve: Serve, connect: Connect) -> None:
+    """Taking back has time of its own, and the error tells that it was done."""
+    service = service_with_alias()
+    clock = Clock()
+    service.meddle("PATCH", lambda: clock.sleep(4.9))
+    with pytest.raises(errors.DeadlineExceeded, match="changed before was taken back") as caught:
+        converge(connect(serve(service), clock, timeout=5.0), ALICE, moved, dry_run=False)
+    assert list(caught.value.done) == []
+    assert service.principals[BOB.key]["emails"] == [BOB.key, SALES.key]
+
+
+def test_a_list_cut_short_empties_no_domain(serve: Serve, connect: Connect) -> None:
+    """No total and no link tells of the cut; the lists by type do, before anything is deleted."""
+    boxes = [mailbox(f"m{number}@zz.example") for number in range(6)]
+    others = [domain(f"a{number}.example") for number in range(3)]
+    service = QuirkyService(Quirks(page_rows=4, pages="silent"), domain("zz.example"), *others)
+    service.principals.update({box["name"]: box for box in boxes})
+    server = serve(service)
+    zone = parse_domain("zz.example")
+    for force in (False, True):
+        with pytest.raises(errors.BadAnswer, match=r"incomplete|lacks zz\.example"):
+            converge(
+                connect(server), zone,
+                lambda tenant: plan_domain_removal(tenant, zone, force=force),  # noqa: B023
+                dry_run=False,
+            )  # fmt: skip
+    assert server.writes == []
 
 
 def test_what_cannot_be_taken_back_is_told(serve: Serve, connect: Connect) -> None:

@@ -185,8 +185,9 @@ def test_new_passwords_are_sent_again(fault: str, serve: Serve, connect: Connect
     service = service_with(mailbox(ALICE.key))
     service.disturb("PATCH", UNKNOWN[fault][0], effect=True)
     server = serve(service)
-    connect(server).set_secrets(ALICE, PASSWORDS)
-    assert [request.json for request in server.requests] == [{"secrets": list(PASSWORDS)}] * 2
+    connect(server).edit(ALICE, Edit(), PASSWORDS)
+    bodies = [request.json for request in server.requests if request.method == "PATCH"]
+    assert bodies == [{"secrets": list(PASSWORDS)}] * 2
 
 
 def test_an_outcome_that_stays_unknown_is_said_to_be(serve: Serve, connect: Connect) -> None:

@@ -14,7 +14,11 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain, Mailbox
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Domain,
+    Edit,
+    Mailbox,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
@@ -111,7 +115,7 @@ def test_a_throttled_write_is_repeated(
     if method == "POST":
         client.create(BOX, PASSWORDS)
     elif method == "PATCH":
-        client.set_secrets(ALICE, PASSWORDS)
+        client.edit(ALICE, Edit(), PASSWORDS)
     else:
         client.delete(ALICE)
     assert [line.split()[0] for line in server.writes] == [method] * 3

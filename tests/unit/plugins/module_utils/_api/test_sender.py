@@ -193,6 +193,7 @@ def test_a_proxy_that_cannot_be_used_is_named(proxy: str, monkeypatch: pytest.Mo
 BAD_URLS = [
     "", "mail.example.com", "ftp://mail.example.com", "https://", "https://:443", "http://[::1",
     "http://mail.example.com:99999", "http://mail.example.com:0", "http://u:Zq8pw@mail.example.com",
+    "https://u:Zq8pw@mail.example.com:99999",
     "https://mail.example.com/?key=1", "https://mail.example.com/#top", "https://mail example.com",
     "https://mail.example.com/\x00", "https://mail\n.example.com", "https://xn--zzzzzz-.example",
 ]  # fmt: skip

@@ -77,6 +77,14 @@ def test_an_untrusted_certificate_ends_the_task(server: ScriptedServer) -> None:
     assert TOKEN not in str(caught.value)
 
 
+@pytest.mark.parametrize("scheme", ["HTTPS", "Https"])
+def test_the_case_of_the_scheme_makes_no_difference(server: ScriptedServer, scheme: str) -> None:
+    """The certificate is verified however the address is written."""
+    with pytest.raises(errors.UntrustedCertificate):
+        list_over(server.url.replace("https", scheme, 1))
+    assert server.requests == []
+
+
 def test_the_authority_of_ca_path_is_trusted(server: ScriptedServer, authority: Authority) -> None:
     """With the file of the authority the same server is fine."""
     list_over(server.url, ca_path=str(authority.path))
