@@ -17,6 +17,8 @@ MAX_DOMAIN = 253
 MAX_LOCAL = 64
 MAX_ADDRESS = 254
 
+_KELVIN = "\u212a"  # the one character beyond ASCII whose lower case is within
+
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
@@ -48,16 +50,16 @@ def address(text: str) -> str:
     local, at, host = text.rpartition("@")
     if not at:
         raise InvalidName("An address has the form local@domain.")
-    local = local.lower()
     if len(local) > MAX_LOCAL:
         raise InvalidName(
             f"The part of an address before the @ has at most {MAX_LOCAL} characters."
         )
-    if not _LOCAL.fullmatch(local):
+    # Before folding: the Kelvin sign's lower case is an ASCII k.
+    if not local.isascii() or not _LOCAL.fullmatch(local.lower()):
         raise InvalidName(
             "The part of an address before the @ is ASCII letters, digits, signs and inner dots."
         )
-    name = f"{local}@{domain(host)}"
+    name = f"{local.lower()}@{domain(host)}"
     if len(name) > MAX_ADDRESS:
         raise InvalidName(f"An address has at most {MAX_ADDRESS} characters.")
     return name
@@ -79,6 +81,8 @@ def domain_of(address: str) -> str:
 def _lower(text: str) -> str:
     if text.isascii():
         return text.lower()
+    if _KELVIN in text:
+        raise InvalidName("A domain name has no Kelvin sign, which is not the letter K.")
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
 
 
