@@ -7,12 +7,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from postroom_service.faults import READERS
 from postroom_service.problems import KINDS
 
-README = (Path(__file__).parents[2] / "service" / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "service" / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_code_is_in_the_table_with_its_status() -> None:
@@ -45,3 +47,12 @@ def test_every_fault_is_in_the_table() -> None:
     """The keys of a fault specification are all explained."""
     section = README.split("## Faults")[1].split("## Storage")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(READERS)
+
+
+def test_the_requirements_are_those_of_the_wheel() -> None:
+    """The table of packages and the Python it names are what the wheel's metadata says."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    section = README.split("## Requirements")[1]
+    rows = re.findall(r"^\| ([\w\[\]-]+) \| ([\d.]+) \|", section, re.MULTILINE)
+    assert [">=".join(row) for row in rows] == project["optional-dependencies"]["service"]
+    assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in section
