@@ -114,18 +114,12 @@ async def list_principals(service: Service, request: Request) -> Response:
 
 async def create_principal(service: Service, request: Request) -> Response:
     """POST /api/principal."""
-    raw = await bodies.read(request)
 
-    def prepare(
-        caller: tokens.Caller, directory: Directory
-    ) -> tuple[tokens.Caller, schemas.NewPrincipal]:
-        _no_parameters(request)
-        new = schemas.new_principal(bodies.parse(request.headers.get("content-type"), raw))
+    def check(directory: Directory, new: schemas.NewPrincipal) -> None:
         if isinstance(new, schemas.NewDomain):
             directory.check_new_domain(new)  # a key is long in the making; creating checks again
-        return caller, new
 
-    caller, new = await service.read(request, prepare, quick=len(raw) <= QUICK_BODY)
+    caller, new = await _body(service, request, schemas.new_principal, check)
     create = await _creation(service, new)
     shape = await service.write(caller, create)
     return _answer(
@@ -145,20 +139,12 @@ async def get_principal(service: Service, request: Request) -> Response:
 
 async def update_principal(service: Service, request: Request) -> Response:
     """PATCH /api/principal/{name}."""
-    raw = await bodies.read(request)
 
-    def prepare(
-        caller: tokens.Caller, directory: Directory
-    ) -> tuple[tokens.Caller, schemas.Changes]:
-        _no_parameters(request)
-        changes = schemas.changes(bodies.parse(request.headers.get("content-type"), raw))
-        if changes.secrets is not None:
-            directory.check_changes(
-                _name(request), changes
-            )  # before hashing; updating checks again
-        return caller, changes
+    def check(directory: Directory, changes: schemas.Changes) -> None:
+        if changes.secrets is not None:  # before hashing; updating checks again
+            directory.check_changes(_name(request), changes)
 
-    caller, changes = await service.read(request, prepare, quick=len(raw) <= QUICK_BODY)
+    caller, changes = await _body(service, request, schemas.changes, check)
     hashes = await _hashes(service, changes.secrets or [])
     shape = await service.write(
         caller, lambda directory: directory.update(_name(request), changes, hashes)
@@ -245,6 +231,24 @@ class _Endpoint:
             raise Problem("method_not_allowed", detail, headers={"Allow": self._allow})
         response = await handler(self._service, Request(scope, receive))
         await response(scope, receive, send)
+
+
+async def _body(
+    service: Service,
+    request: Request,
+    read: Callable[[Any], T],
+    check: Callable[[Directory, T], None],
+) -> tuple[tokens.Caller, T]:
+    """Find out who calls and what they send, and check what slow work would be done in vain for."""
+    raw = await bodies.read(request)
+
+    def prepare(caller: tokens.Caller, directory: Directory) -> tuple[tokens.Caller, T]:
+        _no_parameters(request)
+        body = read(bodies.parse(request.headers.get("content-type"), raw))
+        check(directory, body)
+        return caller, body
+
+    return await service.read(request, prepare, quick=len(raw) <= QUICK_BODY)
 
 
 async def _creation(
