@@ -7,34 +7,37 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from . import logs, passwords, tokens
+from sqlalchemy.exc import SQLAlchemyError
+
+from . import logs, tokens
+from . import options as read
 from .app import create_app
-from .database import MEMORY, Database, DatabaseError, has_password
-from .faults import FaultError, Faults, parse_plan
+from .database import Database, DatabaseError, has_password, is_memory, reason
+from .faults import Faults, parse_plan
+from .options import PREFIX, VariableError, checked, variable
 from .server import Listening, ServeError, serve, write_private
 from .settings import Settings
 
 log = logging.getLogger("postroom_service")
 
-ENVIRONMENT = "POSTROOM_SERVICE_"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give the exit status."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         return int(options.run(options))
-    except (DatabaseError, FaultError, ServeError, ValueError) as error:
-        _say(f"postroom-service: {error}", sys.stderr)
-        return 2
+    except (DatabaseError, ServeError, VariableError, ValueError) as error:
+        message = str(error)
+    except SQLAlchemyError as error:
+        message = f"the database failed ({reason(error)})"
+    _say(f"postroom-service: {message}", sys.stderr)
+    return 2
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -47,7 +50,6 @@ def _serve(options: argparse.Namespace) -> int:
     if (options.bootstrap is None) != (options.token_file is None):
         raise ServeError("--bootstrap and --token-file go together")
     plan = parse_plan(options.faults) if options.faults else None
-    passwords.hasher(settings.secret_cost)
     logs.configure(style=options.log_format, level=options.log_level)
     with _database(options) as database:
         if options.bootstrap is not None:
@@ -69,7 +71,7 @@ def _token_create(options: argparse.Namespace) -> int:
             lambda connection: tokens.create(
                 connection,
                 options.tenant,
-                label=options.label,
+                label=options.label or "",
                 expires_days=options.expires_days,
             )
         )
@@ -105,16 +107,15 @@ def _token_revoke(options: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _database(options: argparse.Namespace) -> Iterator[Database]:
-    if options.database is None:
-        where = os.environ.get(ENVIRONMENT + "DATABASE", "postroom.sqlite3")
-    else:
-        where = options.database
-        if has_password(where):
-            raise DatabaseError(
-                "a command line is no place for a password: "
-                f"give the URL in {ENVIRONMENT}DATABASE or use ~/.pgpass"
-            )
-    if options.run is not _serve and where == MEMORY:
+    where = options.database
+    if where is None:
+        where = variable("DATABASE") or "postroom.sqlite3"
+    elif has_password(where):
+        raise DatabaseError(
+            "a command line is no place for a password: "
+            f"give the URL in {PREFIX}DATABASE or use ~/.pgpass"
+        )
+    if options.run is not _serve and is_memory(where):
         raise DatabaseError(
             "a memory database lives in its serving process only: use serve --bootstrap"
         )
@@ -147,12 +148,12 @@ def _parser() -> argparse.ArgumentParser:
     create.add_argument(
         "--tenant",
         required=True,
-        type=_text,
+        type=checked(read.line),
         help="the account that the token opens; made if missing",
     )
-    create.add_argument("--label", default="", help="a note on what the token is for")
+    create.add_argument("--label", type=checked(read.line), help="a note on what the token is for")
     create.add_argument(
-        "--expires-days", type=_positive, help="let the token end after so many days"
+        "--expires-days", type=checked(read.days), help="let the token end after so many days"
     )
     create.set_defaults(run=_token_create)
     listing = token.add_parser("list", help="list tokens; their text can't be shown again")
@@ -168,36 +169,36 @@ def _parser() -> argparse.ArgumentParser:
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     _add_database(parser)
     parser.add_argument(
-        "--host", default=_default("HOST", "127.0.0.1"), help="address to listen on (%(default)s)"
+        "--host", default=variable("HOST", "127.0.0.1"), help="address to listen on (%(default)s)"
     )
     parser.add_argument(
         "--port",
-        type=_port,
-        default=_default("PORT", "8025"),
+        type=checked(read.port),
+        default=variable("PORT", "8025"),
         help="0 takes a free one (%(default)s)",
     )
     parser.add_argument(
         "--mail-host",
-        default=_default("MAIL_HOST", Settings.mail_host),
+        default=variable("MAIL_HOST", Settings.mail_host),
         help="host name in MX records (%(default)s)",
     )
     parser.add_argument(
         "--service-domain",
-        default=_default("SERVICE_DOMAIN", Settings.service_domain),
+        default=variable("SERVICE_DOMAIN", Settings.service_domain),
         help="domain that SPF records include (%(default)s)",
     )
     parser.add_argument(
-        "--tls-cert", type=Path, default=_default("TLS_CERT"), help="PEM certificate chain; HTTPS"
+        "--tls-cert", type=Path, default=variable("TLS_CERT"), help="PEM certificate chain; HTTPS"
     )
     parser.add_argument(
-        "--tls-key", type=Path, default=_default("TLS_KEY"), help="PEM key of the certificate"
+        "--tls-key", type=Path, default=variable("TLS_KEY"), help="PEM key of the certificate"
     )
     parser.add_argument(
         "--ready-file", type=Path, help="written with url and pid once the service listens"
     )
     parser.add_argument(
         "--bootstrap",
-        type=_text,
+        type=checked(read.line),
         metavar="TENANT",
         help="make a fresh token for this tenant at start",
     )
@@ -205,22 +206,34 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         "--token-file", type=Path, help="where --bootstrap writes the token, for its owner only"
     )
     parser.add_argument(
-        "--faults", default=_default("FAULTS"), metavar="SPEC", help="inject faults, see the README"
+        "--faults",
+        type=checked(read.faults),
+        default=variable("FAULTS"),
+        metavar="SPEC",
+        help="inject faults, see the README",
     )
-    parser.add_argument(
-        "--log-format", choices=("json", "text"), default=_default("LOG_FORMAT", "json")
-    )
-    parser.add_argument(
-        "--log-level",
-        choices=("debug", "info", "warning", "error"),
-        default=_default("LOG_LEVEL", "info"),
-    )
+    _add_choice(parser, "--log-format", ("json", "text"), variable("LOG_FORMAT", "json"))
+    levels = ("debug", "info", "warning", "error")
+    _add_choice(parser, "--log-level", levels, variable("LOG_LEVEL", "info"))
     parser.add_argument(
         "--secret-cost",
-        default=_default("SECRET_COST", Settings.secret_cost),
+        type=checked(read.cost),
+        default=variable("SECRET_COST", Settings.secret_cost),
         help="argon2id cost (%(default)s)",
     )
     parser.set_defaults(run=_serve)
+
+
+def _add_choice(
+    parser: argparse.ArgumentParser, option: str, values: Sequence[str], default: str | None
+) -> None:
+    # Not argparse's `choices`, which lets any default pass.
+    parser.add_argument(
+        option,
+        type=checked(read.choice(*values)),
+        default=default,
+        metavar="{" + ",".join(values) + "}",
+    )
 
 
 def _add_database(parser: argparse.ArgumentParser) -> None:
@@ -229,30 +242,6 @@ def _add_database(parser: argparse.ArgumentParser) -> None:
         metavar="DATABASE",
         help="a file, postgresql://host/name or memory (DATABASE, else postroom.sqlite3)",
     )
-
-
-def _default(name: str, otherwise: str | None = None) -> str | None:
-    return os.environ.get(ENVIRONMENT + name) or otherwise
-
-
-def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
-    return number
-
-
-def _positive(text: str) -> float:
-    number = float(text)
-    if not 0 < number < 1e6:
-        raise argparse.ArgumentTypeError("give a number of days above 0")
-    return number
-
-
-def _text(text: str) -> str:
-    if not 0 < len(text.strip()) <= 100 or not text.isprintable():
-        raise argparse.ArgumentTypeError("give a name of 1 to 100 printable characters")
-    return text.strip()
 
 
 if __name__ == "__main__":

@@ -30,12 +30,13 @@ from sqlalchemy.pool import StaticPool
 
 from . import tables
 
-MEMORY = "memory"
+MEMORY = ("memory", ":memory:")
 POOL_SIZE = 16
 BUSY_TIMEOUT_MS = 10_000
 ATTEMPTS = 6
 
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization_failure, deadlock_detected
+_SQLITE_BY_PATH = "a SQLite database is named by its path or memory, with no options or file: URI"
 _SCHEMA_LOCK = 0x706F7374  # any number of our own, for pg_advisory_xact_lock
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ class Database:
     def __init__(self, where: str) -> None:
         url = _url(where)
         self.is_sqlite = url.get_backend_name() == "sqlite"
-        memory = self.is_sqlite and not url.database
+        memory = _is_memory(url)
         # A memory database is one connection, which one thread at a time may use.
         self._turn = threading.Lock() if memory else contextlib.nullcontext()
         # In a file in WAL mode no reader ever waits for a writer.
@@ -102,7 +103,7 @@ class Database:
         try:
             self.write(self._prepare)
         except (SQLAlchemyError, OSError) as error:
-            raise DatabaseError(f"the database can't be used ({_reason(error)})") from None
+            raise DatabaseError(f"the database can't be used ({reason(error)})") from None
 
     def close(self) -> None:
         """Close all connections."""
@@ -138,12 +139,30 @@ def _attempt(connection: Connection, work: Callable[[Connection], Any]) -> Any:
 
 def has_password(where: str) -> bool:
     """Tell whether a database URL carries a password (which doesn't belong on a command line)."""
-    return "://" in where and bool(_url(where).password)
+    url = _url(where)
+    return bool(url.password) or any("password" in name.lower() for name in url.query)
+
+
+def is_memory(where: str) -> bool:
+    """Tell whether a database lives in its process only."""
+    return _is_memory(_url(where))
+
+
+def reason(error: Exception) -> str:
+    """Give what the database said, in one line without statement and parameters."""
+    original = getattr(error, "orig", None) or error
+    return " ".join(str(original).split()).rstrip(".") or type(original).__name__
+
+
+def _is_memory(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite" and not url.database
 
 
 def _url(where: str) -> URL:
-    if where == MEMORY:
-        return make_url("sqlite://")
+    if where in MEMORY:
+        return URL.create("sqlite")
+    if where.startswith("file:"):
+        raise DatabaseError(_SQLITE_BY_PATH)
     if "://" not in where:
         return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
     try:
@@ -152,11 +171,18 @@ def _url(where: str) -> URL:
         raise DatabaseError(
             "the database is a file, a URL such as postgresql://host/name, or memory"
         ) from None
-    if url.drivername in ("postgres", "postgresql"):
+    if url.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() in ("sqlite", "postgresql"):
-        return url
+    if url.drivername in ("sqlite", "sqlite+pysqlite"):
+        return _sqlite_url(url)
     raise DatabaseError(f"databases are SQLite and PostgreSQL, not {url.drivername}")
+
+
+def _sqlite_url(url: URL) -> URL:
+    path = url.database or ""
+    if url.host or url.username or url.password or url.query or path.startswith("file:"):
+        raise DatabaseError(_SQLITE_BY_PATH)
+    return URL.create("sqlite", database=None if path in ("", ":memory:") else path)
 
 
 def _sqlite_engine(url: URL, *, memory: bool) -> Engine:
@@ -205,8 +231,3 @@ def _begin_sqlite(connection: Connection) -> None:
     # A write takes its lock first: a snapshot that turns into a write fails after another.
     immediate = connection.get_execution_options().get("immediate")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
-
-
-def _reason(error: Exception) -> str:
-    original = getattr(error, "orig", None) or error
-    return " ".join(str(original).split()).rstrip(".") or type(original).__name__

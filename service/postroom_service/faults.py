@@ -54,12 +54,10 @@ def parse_plan(spec: str) -> Plan:
     for item in filter(None, (part.strip() for part in spec.split(","))):
         key, equals, text = item.partition("=")
         if not equals or key not in READERS:
-            raise FaultError(
-                f"--faults: {item!r} is not one of {', '.join(sorted(READERS))} with =VALUE"
-            )
+            raise FaultError(f"{item!r} is not one of {', '.join(sorted(READERS))} with =VALUE")
         (chances if key in KINDS else options)[_FIELDS.get(key, key)] = _read(key, text)
     if sum(chances.values()) > 1 + 1e-9:
-        raise FaultError("--faults: the chances add up to more than 1")
+        raise FaultError("the chances add up to more than 1")
     return Plan(chances=chances, **options)
 
 
@@ -214,7 +212,7 @@ def _read(key: str, text: str) -> Any:
     try:
         return reader(text)
     except (ValueError, KeyError):
-        raise FaultError(f"--faults: {key} is {wanted}, not {text!r}") from None
+        raise FaultError(f"{key} is {wanted}, not {text!r}") from None
 
 
 def _chance(text: str) -> float:

@@ -7,9 +7,11 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, Table, bindparam, insert, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from . import tables
 from .problems import Problem
@@ -18,6 +20,11 @@ PREFIX = "postroom_"
 DAY = 86400
 
 _token, _tenant = tables.token.c, tables.tenant.c
+
+_INSERT: Mapping[str, Callable[[Table], postgresql.Insert | sqlite.Insert]] = {
+    "postgresql": postgresql.insert,
+    "sqlite": sqlite.insert,
+}
 
 # Asked with every request, so built once.
 _OPENS = (
@@ -54,13 +61,14 @@ class TokenRow(NamedTuple):
 
 def ensure_tenant(connection: Connection, name: str) -> int:
     """Give the number of the tenant of that name, made if missing."""
-    found: int | None = connection.scalar(
-        select(tables.tenant.c.id).where(tables.tenant.c.name == name)
-    )
+    number = select(_tenant.id).where(_tenant.name == name)
+    found: int | None = connection.scalar(number)
     if found is not None:
         return found
-    made = insert(tables.tenant).values(name=name).returning(tables.tenant.c.id)
-    return int(connection.execute(made).scalar_one())
+    # Another may make it in this moment; then this waits for them and makes nothing.
+    made = _INSERT[connection.dialect.name](tables.tenant).values(name=name)
+    connection.execute(made.on_conflict_do_nothing(index_elements=[_tenant.name]))
+    return int(connection.execute(number).scalar_one())
 
 
 def create(

