@@ -11,5 +11,8 @@ help: $(NOX)
 	@$(NOX) --list
 
 $(NOX):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo 'Python 3.11 or newer is needed: name one, as in `PYTHON=python3.12 make test`.' >&2; \
+	    exit 1; }
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check nox
