@@ -148,6 +148,12 @@ def pytest(session: nox.Session, *default: str) -> None:
     session.run("pytest", junit, *(session.posargs or default), env=ANSIBLE)
 
 
+def target_env() -> Path | None:
+    """Return the oldest Python, with what modules need, or None where it is not installed."""
+    found = pythons.find(OLDEST_PYTHON)
+    return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE)
+
+
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
     """Run every command, also after one has failed, and fail if one did."""
     failed = []
@@ -249,6 +255,9 @@ def service(session: nox.Session) -> None:
 def e2e(session: nox.Session, core: str) -> None:
     """Run playbooks against the reference service: all tests on one core, some on the others."""
     session.install(*groups("test-service"), ansible_core(core), *BASE, *SERVICE)
+    # On the latest core modules run on the oldest Python, where that is installed.
+    if core == LATEST_CORE and (target := target_env()):
+        session.env["POSTROOM_TEST_MODULE_PYTHON"] = str(target)
     pytest(session, "tests/e2e", *(() if core == MAIN_CORE else ("-m", "matrix")))
 
 
@@ -344,10 +353,9 @@ def integrate(session: nox.Session, core: str, *arguments: str) -> None:
     # ansible-test lets no variable of the environment through; a file is how targets learn.
     config = f"---\npostroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
     collection.joinpath("tests/integration/integration_config.yml").write_text(config, "utf-8")
+    command = ("ansible-test", "integration", *arguments, "--color", "no", *session.posargs)
     with session.chdir(collection):
-        session.run(
-            "ansible-test", "integration", *arguments, "--color", "no", *session.posargs, env=env
-        )
+        session.run(*command, env=env)
     if not report.count_targets(collection / "tests" / "output" / "junit", RESULTS / session.name):
         session.error("ansible-test ran no target")
 
@@ -361,11 +369,9 @@ def integration(session: nox.Session, core: str) -> None:
 @leaf(PROGRAM_CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py{OLDEST_PYTHON}")
 def integration_old_target(session: nox.Session) -> None:
     """Run the integration targets with modules that run on the oldest supported Python."""
-    interpreter = pythons.find(OLDEST_PYTHON)
-    if interpreter is None:
+    python = target_env()
+    if python is None:
         session.skip(f"needs Python {OLDEST_PYTHON}, which is not installed")
-    python = pythons.environment(interpreter, STATE / f"target-{OLDEST_PYTHON}")
-    session.run(str(python), "-m", "pip", "install", "--quiet", *BASE, external=True)
     controller = f"origin:python={version_of(session)}"
     target = f"controller:python={OLDEST_PYTHON}@{python}"
     integrate(session, LATEST_CORE, "--controller", controller, "--target", target)

@@ -46,11 +46,13 @@ def bin_dirs() -> list[str]:
     return list(dict.fromkeys(str(path.parent) for path in found if path is not None))
 
 
-def environment(interpreter: Path, folder: Path) -> Path:
-    """Make a virtual environment, unless it is there, and return its Python."""
+def environment(interpreter: Path, folder: Path, *requirements: str) -> Path:
+    """Make a virtual environment, unless it is there, fill it, and return its Python."""
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
+    if requirements:
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
     return python
 
 
