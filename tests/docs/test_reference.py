@@ -19,6 +19,20 @@ MODULES = "ansible_collections.postroom.email.plugins.modules"
 SHARED: dict[str, Any] = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
 
 
+def writes(module: str) -> bool:
+    """Return whether a module changes anything, which its fragments tell."""
+    fragments = documentation.texts(module)["DOCUMENTATION"]["extends_documentation_fragment"]
+    return "postroom.email.api.read_only" not in fragments
+
+
+# Fragments can't hold return values, so every module spells these out.
+SHARED_VALUES = {
+    "failure": repository.modules(),
+    "changes": [module for module in repository.modules() if writes(module)],
+    "mailbox": ["email_alias", "email_mailbox"],
+}
+
+
 def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
     """Fail unless both have the same options, with the same types, defaults and choices."""
     assert spec.keys() == documented.keys()
@@ -40,6 +54,16 @@ def test_every_shared_option_is_documented() -> None:
     """The fragment documents what every module takes, and the README lists it."""
     compare(API_OPTIONS, SHARED)
     assert sorted(readme.listed_options()) == sorted(API_OPTIONS)
+
+
+@pytest.mark.parametrize(("value", "modules"), SHARED_VALUES.items())
+def test_a_shared_return_value_is_documented_once(value: str, modules: list[str]) -> None:
+    """A return value that modules share has the same documentation in each of them."""
+    first, *others = (documentation.texts(module)["RETURN"][value] for module in modules)
+    assert others
+    for other in others:
+        # As text, because the order of the fields is shown too.
+        assert yaml.safe_dump(other, sort_keys=False) == yaml.safe_dump(first, sort_keys=False)
 
 
 def test_the_readme_lists_every_module() -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 
+from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
 from ansible_collections.postroom.email.tests.support import repository
 
 GALAXY = repository.read_yaml("galaxy.yml")
@@ -34,6 +36,14 @@ def test_an_execution_environment_installs_what_the_wheel_does() -> None:
     """Ansible's execution environments get the requirements of the client core."""
     file = repository.read_yaml("meta/execution-environment.yml")["dependencies"]["python"]
     assert requirements(file) == PROJECT["dependencies"]
+
+
+def test_the_modules_document_what_they_need() -> None:
+    """The requirements that every module documents are those of the client core."""
+    documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["requirements"]
+    # What follows in parentheses says what a package is for.
+    stated = [one.partition(" (")[0].replace(" ", "") for one in documented]
+    assert stated == PROJECT["dependencies"]
 
 
 def test_unit_tests_get_what_the_client_core_needs() -> None:
