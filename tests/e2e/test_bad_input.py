@@ -43,7 +43,10 @@ class Bad:
 
 
 WRITE_ADDRESS = "Write it in full, such as alice@example.com."
-WRITE_DOMAIN = "Write it in full, such as example.com, without scheme or path."
+WRITE_DOMAIN = (
+    "Write it in full, such as example.com, in letters, digits and inner hyphens, "
+    "without scheme or path."
+)
 WRITE_URL = "Write it with its scheme and host, such as https://mail.example.com."
 ASCII_ONLY = (
     "is not an email address that the service can hold. "
@@ -52,13 +55,15 @@ ASCII_ONLY = (
 REGISTER = "is not registered in this tenant. Register it first, or check its spelling."
 CHOOSE = "Choose another address, or free it there first."
 NO_FORWARDER = (
-    "is a forwarder, not a mailbox, and is never converted. "
-    "Choose another name, or delete the forwarder first."
+    "is a forwarder, not a mailbox. "
+    "It is never converted: choose another name, or delete the forwarder first."
 )
 NO_MAILBOX = (
-    "is a mailbox, not a forwarder, and is never converted. "
-    "Choose another name, or delete the mailbox and the mail stored in it first."
+    "is a mailbox, not a forwarder. It is never converted: choose another name, "
+    "or delete the mailbox and the mail stored in it first."
 )
+LEFT_ALONE = "It is left alone: check the name and the kind."
+NAME_A_MAILBOX = "Name a mailbox; the aliases of a forwarder are set with the forwarder."
 NAME_ONE = "Name at least one destination in members, or set state to absent."
 TAKE_OUT = "Take one of these out of members."
 DELETE_FIRST = (
@@ -183,9 +188,8 @@ UNREGISTERED = [
     Bad(
         DNS,
         {"domain": "no.example"},
-        "Reading the DNS records of no.example was answered with status 404 (This account has no "
-        "domain of that name registered: There is no such domain). "
-        "Check the spelling and the token's tenant.",
+        "no.example is not registered in this tenant. Register it first.",
+        True,
     ),
 ]
 
@@ -195,6 +199,12 @@ def taken(address: str, owner: str) -> str:
     return f"{address} is taken: it delivers to the {owner}. {CHOOSE}"
 
 
+def primary(address: str, owner: str) -> str:
+    """Return what is said of an alias that is a primary address."""
+    told = f"it is the primary address of the {owner}, which is never moved."
+    return f"{address} is taken: {told} Choose another address."
+
+
 ANN, ALL, BOB = "mailbox ann@one.example", "forwarder all@one.example", "mailbox bob@one.example"
 INFO_ADDRESS = "info@one.example"
 
@@ -202,34 +212,46 @@ TAKEN = [
     Bad(MAILBOX, new(INFO_ADDRESS), taken(INFO_ADDRESS, ANN)),
     Bad(MAILBOX, {"name": "bob@one.example", "aliases": [INFO_ADDRESS]}, taken(INFO_ADDRESS, ANN)),
     Bad(FORWARDER, {"name": INFO_ADDRESS, "members": FAR}, taken(INFO_ADDRESS, ANN)),
-    Bad(ALIAS, {"address": INFO_ADDRESS, "mailbox": "bob@one.example"}, taken(INFO_ADDRESS, ANN)),
+    Bad(
+        ALIAS,
+        {"address": INFO_ADDRESS, "mailbox": "bob@one.example"},
+        f"{INFO_ADDRESS} is taken: it is an alias of the {ANN}. Set move to true to move it here.",
+    ),
     Bad(
         ALIAS,
         {"address": "all@one.example", "mailbox": "ann@one.example"},
-        taken("all@one.example", ALL),
+        primary("all@one.example", ALL),
     ),
     # A primary address is never moved.
     Bad(
         ALIAS,
         {"address": "all@one.example", "mailbox": "ann@one.example", "move": True},
-        taken("all@one.example", ALL),
+        primary("all@one.example", ALL),
     ),
     Bad(
         ALIAS,
         {"address": "bob@one.example", "mailbox": "ann@one.example", "move": True},
-        taken("bob@one.example", BOB),
+        primary("bob@one.example", BOB),
     ),
 ]
 
 WRONG_KIND = [
     Bad(MAILBOX, new("all@one.example"), f"all@one.example {NO_FORWARDER}"),
-    Bad(MAILBOX, {"name": "all@one.example", "state": "absent"}, f"all@one.example {NO_FORWARDER}"),
+    Bad(
+        MAILBOX,
+        {"name": "all@one.example", "state": "absent"},
+        f"all@one.example is a forwarder, not a mailbox. {LEFT_ALONE}",
+    ),
     Bad(FORWARDER, {"name": "bob@one.example", "members": FAR}, f"bob@one.example {NO_MAILBOX}"),
-    Bad(FORWARDER, {"name": "bob@one.example", "state": "absent"}, f"bob@one.example {NO_MAILBOX}"),
+    Bad(
+        FORWARDER,
+        {"name": "bob@one.example", "state": "absent"},
+        f"bob@one.example is a mailbox, not a forwarder. {LEFT_ALONE}",
+    ),
     Bad(
         ALIAS,
         {"address": "hi@one.example", "mailbox": "all@one.example"},
-        f"all@one.example {NO_FORWARDER}",
+        f"all@one.example is a forwarder, not a mailbox. {NAME_A_MAILBOX}",
     ),
     Bad(
         ALIAS,
@@ -289,7 +311,7 @@ UNFIT = [
     Bad(
         DOMAIN,
         {"name": "two.example", "state": "absent"},
-        "The domain two.example still holds 2: mailbox cat@two.example, "
+        "The domain two.example still holds 2 objects: mailbox cat@two.example, "
         f"alias ann@two.example of the mailbox ann@one.example. {DELETE_FIRST}",
     ),
 ]
@@ -299,7 +321,7 @@ ACCESS = [
         MAILBOX,
         new("new@one.example", api_token="a-token-that-nobody-issued"),
         "Reading new@one.example was answered with status 401 (The token is unknown, expired or "
-        "revoked: The bearer token is not valid). "
+        "revoked). "
         "Check api_token: it is wrong, expired or revoked.",
     ),
     *(
@@ -335,10 +357,14 @@ ACCESS = [
         Bad(
             MAILBOX,
             new("new@one.example", **numbers),
-            f"timeout: {numbers.get('timeout', 30)} and retries: {numbers.get('retries', 4)} can't "
-            "be used. Give a timeout above 0 and up to 86400 seconds, and retries of 0 or more.",
+            f"timeout: {numbers['timeout']} can't be used. Give seconds above 0 and up to 86400.",
         )
-        for numbers in ({"timeout": 0}, {"timeout": "nan"}, {"timeout": "inf"}, {"retries": -1})
+        for numbers in ({"timeout": 0}, {"timeout": "nan"}, {"timeout": "inf"})
+    ),
+    Bad(
+        MAILBOX,
+        new("new@one.example", retries=-1),
+        "retries: -1 can't be used. Give 0 or more.",
     ),
 ]
 

@@ -25,7 +25,7 @@ _MOST_LISTED = 10
 def plan_removal(tenant: Tenant, name: Name, kind: type[Individual]) -> Plan:
     """Plan that a mailbox or a forwarder is gone."""
     found = tenant.find(name)
-    problems = tuple(wrong_kind(found, kind, "It is left alone. Check the name and the kind."))
+    problems = tuple(wrong_kind(found, kind, "It is left alone: check the name and the kind."))
     if found is None or problems:
         return Plan(problems=problems)
     return Plan((Change("delete", found, None, "it is to be absent"),))
@@ -88,11 +88,11 @@ def wrong_kind(
     if found is None or isinstance(found, kind):
         return
     loss = " and the mail stored in it" if isinstance(found, Mailbox) else ""
-    make_room = f"Choose another name, or delete the {found.kind}{loss} first."
-    yield Problem(
-        f"{found.name} is a {found.kind}, not a {kind.kind}, and is never converted. "
-        f"{remedy or make_room}"
+    make_room = (
+        f"It is never converted: choose another name, or delete the {found.kind}{loss} first."
     )
+    what = f"{found.name} is a {found.kind}, not a {kind.kind}."
+    yield Problem(f"{what} {remedy or make_room}")
 
 
 def listed(things: list[str]) -> str:

@@ -277,9 +277,11 @@ class Sender:
         return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
 
     def _broken(self, call: Call[Any], detail: str) -> errors.ConnectionBroken:
+        is_plain = self._base_url.startswith("http:")
+        hint = " If it expects https, let api_url begin with it." if is_plain else ""
         message = (
             f"The connection to {self._base_url} broke while {describe(call)} ({detail}). "
-            "Try again, and see that api_url begins with https if the service expects it."
+            f"Try again.{hint}"
         )
         return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
 
