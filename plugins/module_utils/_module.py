@@ -21,7 +21,7 @@ from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_requ
 from ._api.changes import as_diff
 from ._api.client import Client
 from ._api.converge import Converged
-from ._api.errors import PostroomError, ServiceError
+from ._api.errors import InvalidInput, PostroomError, ServiceError
 from ._api.models import respelled
 from ._api.names import Name, parse_address
 from ._api.sender import Sender
@@ -157,3 +157,19 @@ def addresses(params: Params, option: str) -> frozenset[Name] | None:
     """Return an option's list of addresses, or None where the list is not given."""
     values = params[option]
     return None if values is None else frozenset(parse_address(value, option) for value in values)
+
+
+def texts(params: Params, option: str) -> tuple[str, ...]:
+    """Return a raw option that is a text, a list of texts, or not given, as texts.
+
+    :raises InvalidInput: there is anything else in it
+    """
+    value = params[option]
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    for number, text in enumerate(values, 1):
+        if not isinstance(text, str):
+            raise InvalidInput(
+                f"{option}: entry {number} of {len(values)} is not text. "
+                "Give a string, in quotes, or a list of strings."
+            )
+    return tuple(values)

@@ -178,7 +178,6 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
 from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
@@ -194,6 +193,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     addresses,
     outcome_of,
     run_module,
+    texts,
 )
 
 ALWAYS = "always"
@@ -225,7 +225,7 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
         return outcome_of("mailbox", converged, [name])
     wanted = WantedMailbox(
         name,
-        passwords=_passwords(params["passwords"]),
+        passwords=texts(params, "passwords"),
         replace_passwords=params["update_password"] == ALWAYS,
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
@@ -234,17 +234,6 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
         client, name, lambda tenant: plan_mailbox(tenant, wanted), dry_run=check_mode
     )
     return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
-
-
-def _passwords(value: Any) -> tuple[str, ...]:
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    for number, password in enumerate(values, 1):
-        if not isinstance(password, str):
-            raise InvalidInput(
-                f"passwords: entry {number} of {len(values)} is not text. "
-                "Give a string, in quotes, or a list of strings."
-            )
-    return tuple(values)
 
 
 def main() -> None:

@@ -20,7 +20,6 @@ from ansible_collections.postroom.email.plugins.modules import (
 from ansible_collections.postroom.email.tests.support.clients import TOKEN
 from ansible_collections.postroom.email.tests.support.modules import Main, run_module
 from ansible_collections.postroom.email.tests.support.quirky import (
-    Quirks,
     QuirkyService,
     domain,
     forwarder,
@@ -363,72 +362,6 @@ def test_what_was_done_before_a_failure_is_told(serve: Serve) -> None:
     assert result["failed"]
     assert result["changed"]
     assert [change["name"] for change in result["changes"]] == ["alice@example.com"]
-
-
-def test_a_single_password_is_one_whatever_is_in_it(serve: Serve) -> None:
-    """A string is not cut at its commas, nor read as a list."""
-    for text in ("correct,horse battery-Zq8", '["x-Zq8","y-Zq8"]'):
-        server = serve(service_of(domain("example.com")))
-        assert run(server, "mailbox", {"name": "a@example.com", "passwords": text})["changed"]
-        assert [r.json["secrets"] for r in server.requests if r.method == "POST"] == [[text]]
-
-
-@pytest.mark.parametrize("value", [[["first-Zq8", "second-Zq8"]], {"pw": "Zq8"}, True, [7], [None]])
-def test_what_is_no_password_is_refused(value: Any, serve: Serve) -> None:
-    """A list in a list, a map, a number or a truth value is a slip in the variables."""
-    server = serve(service_of(domain("example.com")))
-    result = run(server, "mailbox", {"name": "a@example.com", "passwords": value})
-    assert result["msg"].startswith("passwords: entry 1 of 1 is not text. Give a string")
-    assert "Zq8" not in result["msg"]
-    assert server.requests == []
-
-
-def test_lists_and_passwords_go_in_one_request(serve: Serve) -> None:
-    """So that the service refuses or takes both."""
-    service = service_of(domain("example.com"), mailbox("alice@example.com"))
-    service.disturb("PATCH", problem(422, "too long"))
-    arguments = {
-        "name": "alice@example.com", "aliases": ["new@example.com"],
-        "passwords": [PASSWORD], "update_password": "always",
-    }  # fmt: skip
-    server = serve(service)
-    result = run(server, "mailbox", arguments)
-    assert (result["failed"], result["changed"], len(server.writes)) == (True, False, 1)
-    assert run(server, "mailbox", arguments)["changed"]
-    assert set(server.requests[-2].json or ()) == {"emails", "secrets"}
-
-
-def test_a_failure_after_the_write_says_that_it_was_written(serve: Serve) -> None:
-    """The POST was answered with its id only, and then nothing was."""
-    service = QuirkyService(Quirks(create_answers_id=True, envelope=True), domain("example.com"))
-    service.disturb("GET", problem(500), skip=2, times=9)
-    result = run(serve(service), "mailbox", {"name": "a@example.com", "passwords": [PASSWORD]})
-    assert (result["failed"], result["changed"]) == (True, True)
-    assert "a@example.com was written, but how it stands now is not known." in result["msg"]
-    assert [change["name"] for change in result["changes"]] == ["a@example.com"]
-
-
-def test_check_mode_foretells_records_of_a_domain_to_come(serve: Serve) -> None:
-    """With a warning and no records, where a real run says what to do first."""
-    server = serve(service_of(domain("other.example")))
-    foretold = run(server, "dns_records", {"domain": "example.com"}, check=True)
-    assert (foretold["failed"], foretold["records"], foretold["zone"]) == (False, [], "")
-    result = run(server, "dns_records", {"domain": "example.com"})
-    assert result["msg"] == "example.com is not registered in this tenant. Register it first."
-
-
-def test_a_wrong_path_is_not_an_absent_object(serve: Serve) -> None:
-    """Where everything is a not-found, nothing is known of the tenant."""
-    server = serve(lambda request: problem(404, "There is nothing at this path."))
-    for module, arguments in {
-        "mailbox": {"name": "a@example.com", "state": "absent"},
-        "domain": {"name": "example.com", "state": "absent"},
-        "info": {"name": "example.com"},
-        "dns_records": {"domain": "example.com"},
-    }.items():
-        result = run(server, module, arguments)
-        assert result["failed"], module
-        assert "check api_url" in result["msg"]
 
 
 def test_passwords_are_replaced_only_when_asked(serve: Serve) -> None:
