@@ -185,7 +185,10 @@ def definition() -> dict[str, Any]:
 def ansible_environment(folder: Path) -> dict[str, str]:
     """Return an environment in which only the demo's own settings reach Ansible."""
     colour = "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR"
-    return playbooks.environment(folder, **{colour: "1"})
+    temporary = folder / "tmp"
+    temporary.mkdir(exist_ok=True)
+    # A module that is ended in its midst leaves a folder there.
+    return playbooks.environment(folder, TMPDIR=str(temporary), **{colour: "1"})
 
 
 def run_playbook(command: list[str], environment: dict[str, str]) -> int:
@@ -209,7 +212,7 @@ def run_playbook(command: list[str], environment: dict[str, str]) -> int:
 def playbook_process(
     command: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run Ansible; if the demo is interrupted, let it end its own workers before going on."""
+    """Run Ansible; if the demo is interrupted, end it and its workers before going on."""
     with subprocess.Popen(
         command,
         cwd=CHECKOUT,
@@ -218,7 +221,7 @@ def playbook_process(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # Ctrl-C reaches the demo alone, which passes it on; twice would cut the clean-up short.
+        # Ctrl-C reaches the demo alone, which ends the whole group; twice would cut that short.
         start_new_session=True,
     ) as process:
         try:
@@ -229,12 +232,17 @@ def playbook_process(
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process as Ctrl-C would, or by force where that takes too long."""
-    process.send_signal(signal.SIGINT)
+    """End a process and its group, by force where that takes too long.
+
+    Not with SIGINT, which a program may have been started to ignore, and Ansible's modules with it.
+    """
+    # On macOS a group that has just ended may not be signalled.
+    with contextlib.suppress(PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.communicate(timeout=STOP_SECONDS)
     if process.poll() is None:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -273,6 +281,8 @@ def main() -> int:
     conftest.collections_root(CHECKOUT)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, stop)
+    # A script's shell has what it runs in the background ignore this one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="postroom-demo-") as name:
             folder = Path(name)
