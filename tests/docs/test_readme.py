@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -72,9 +74,32 @@ def test_the_collection_installs_as_told(tmp_path: Path) -> None:
     assert pip.split()[2:] == [requirement.partition(">")[0] for requirement in needed]
 
 
+def test_what_the_readme_makes_is_kept_out_of_the_collection(tmp_path: Path) -> None:
+    """Files of the service and of the playbook, made in a checkout, are neither built nor added."""
+    checkout = ansible_tree.copy_collection(readme.CHECKOUT, tmp_path / "tree")
+    shutil.copy(readme.CHECKOUT / ".gitignore", checkout)
+    database = [f"postroom.sqlite3{suffix}" for suffix in ("", "-journal", "-shm", "-wal")]
+    saved = [str(block.file_name) for block in readme.blocks("yaml")]
+    made = {"token", "account.yml", *database, *saved}
+    for name in made:
+        (checkout / name).write_text("secret", "utf-8")
+    build = commands("Install")[0]
+    told = shell([build], checkout, playbooks.environment(tmp_path))
+    assert told.status == 0, told.output
+    with tarfile.open(next(checkout.glob("*.tar.gz"))) as archive:
+        names = set(archive.getnames())
+    assert "README.md" in names
+    assert not names & made
+    new = shell(["git ls-files --others --exclude-standard"], checkout, dict(os.environ))
+    assert not set(new.output.splitlines()) & made
+
+
 @pytest.fixture
 def folder(tmp_path: Path, service: RunningService) -> Path:
     """Return a folder with the README's files, which name the running service."""
+    enter = commands("A playbook to copy")[0]
+    told = shell([enter, "pwd"], tmp_path, {**os.environ, "HOME": str(tmp_path)})
+    tmp_path = Path(told.output.strip())
     for block in readme.blocks("yaml"):
         text = block.text.replace(ADDRESS, service.url).replace(TOKEN, service.token)
         (tmp_path / str(block.file_name)).write_text(text, "utf-8")
@@ -88,7 +113,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
     encrypt, check, run = (
         # It is typed at a prompt, which only a terminal has.
         command.replace(" --ask-vault-pass", "")
-        for command in commands("A playbook to copy")
+        for command in commands("A playbook to copy")[1:]
     )
     assert shell([encrypt], folder, env).status == 0
     assert "alice" not in (folder / "account.yml").read_text("utf-8")
@@ -115,7 +140,8 @@ def test_the_environment_is_enough(folder: Path, service: RunningService, tenant
 
 def test_the_service_starts_as_told(tmp_path: Path) -> None:
     """The command of the wheel, over the checkout's own code; the token file is its owner's."""
-    _pip, serve = commands("The reference service")
+    _pip, enter, serve = commands("The reference service")
+    assert enter == commands("A playbook to copy")[0]
     arguments = serve.removeprefix("postroom-service ").split()
     env = {
         **os.environ,

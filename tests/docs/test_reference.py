@@ -81,9 +81,10 @@ def test_the_readme_states_the_supported_versions() -> None:
     text = repository.read("README.md")
     core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removeprefix(">=")
     project = repository.read_toml("pyproject.toml")["project"]
-    httpx = next(r for r in project["dependencies"] if r.startswith("httpx"))
+    httpx, idna = (requirement.partition(">=")[2] for requirement in project["dependencies"])
     assert f"| ansible-core | {core.removesuffix('.0')} and newer |" in text
     assert f"reference service | {project['requires-python'].removeprefix('>=')} and" in text
-    assert f"| httpx | {httpx.removeprefix('httpx>=')} and newer |" in text
+    assert f"| httpx | {httpx} and newer |" in text
+    assert f"| idna, for names that are not ASCII | {idna} and newer |" in text
     config = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
     assert f"modules run | {config.removeprefix('>=')} and newer |" in text
