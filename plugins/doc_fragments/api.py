@@ -60,6 +60,9 @@ attributes:
     details:
       - In check mode something that an earlier task of the play may be about to make, such as
         the domain of a new mailbox, is reported as a warning where a real run fails.
+      - What an earlier task would have freed still counts as there, such as an alias that it would
+        have removed, a mailbox that it would have deleted or a domain that it would have emptied.
+        A task that needs it gone fails in check mode, though it succeeds in a real run.
   diff_mode:
     support: full
     description: Returns what has changed, or would change, when in diff mode.

@@ -19,7 +19,9 @@ extends_documentation_fragment:
   - postroom.email.api.read_only
 options:
   name:
-    description: Return only the object of this name, a domain or an address. It may be absent.
+    description:
+      - Return only the object of this name, a domain or an address. It may be absent.
+      - An alias is not a name. The examples show how to find out whose it is.
     type: str
   domains:
     description: Return only these domains and what is named on them.
@@ -48,6 +50,17 @@ EXAMPLES = r"""
   postroom.email.email_info:
     name: alice@example.com
   register: alice
+
+- name: List the mailboxes
+  postroom.email.email_info:
+    kinds: [mailbox]
+  register: tenant
+
+- name: Which mailbox has this alias? None, if the list is empty
+  ansible.builtin.debug:
+    msg: >-
+      {{ tenant.mailboxes | selectattr('aliases', 'contains', 'sales@example.com')
+      | map(attribute='name') | list }}
 """
 
 RETURN = r"""

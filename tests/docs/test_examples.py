@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ DEFAULT_TENANT = ("example.com", "alice@example.com", "bob@example.com")
 SECRETS = {
     "vault_alice_password": "Quokka-examples-0/alice",
     "vault_passwords": {
-        "bob@example.com": ["Quokka-examples-1/bob"],
-        "carol@example.com": ["Quokka-examples-2/carol", "Quokka-examples-3/carol"],
+        "bob@example.com": "Quokka-examples-1/bob",
+        "carol@example.com": "Quokka-examples-2/carol",
     },
 }
 # What Ansible adds to every result.
@@ -94,3 +95,15 @@ def test_the_examples_of_a_module_run(
     assert results
     for result in results:
         compare(result, documentation.texts(module)["RETURN"], ignored=ANSIBLES_OWN)
+
+
+def test_the_examples_find_whose_an_alias_is(
+    tmp_path: Path, service: RunningService, tenant: Api
+) -> None:
+    """The expression over the list of mailboxes gives the one that has the alias, and no other."""
+    for name in ("example.com", "bob@example.com"):
+        tenant.create(name)
+    tenant.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
+    run = run_examples("email_info", tmp_path, service)
+    assert run.status == 0, run.output
+    assert re.search(r'"msg": \[\s+"alice@example.com"\s+\]', run.output), run.output
