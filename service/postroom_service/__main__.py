@@ -169,30 +169,27 @@ def _parser() -> argparse.ArgumentParser:
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     _add_database(parser)
     parser.add_argument(
-        "--host", default=variable("HOST", "127.0.0.1"), help="address to listen on (%(default)s)"
+        "--host",
+        default=variable("HOST", "127.0.0.1"),
+        help=f"address to listen on (%(default)s; {PREFIX}HOST)",
     )
     parser.add_argument(
         "--port",
         type=checked(read.port),
         default=variable("PORT", "8025"),
-        help="0 takes a free one (%(default)s)",
+        help=f"0 takes a free one (%(default)s; {PREFIX}PORT)",
     )
     parser.add_argument(
         "--mail-host",
         default=variable("MAIL_HOST", Settings.mail_host),
-        help="host name in MX records (%(default)s)",
+        help=f"host name in MX records (%(default)s; {PREFIX}MAIL_HOST)",
     )
     parser.add_argument(
         "--service-domain",
         default=variable("SERVICE_DOMAIN", Settings.service_domain),
-        help="domain that SPF records include (%(default)s)",
+        help=f"domain that SPF records include (%(default)s; {PREFIX}SERVICE_DOMAIN)",
     )
-    parser.add_argument(
-        "--tls-cert", type=Path, default=variable("TLS_CERT"), help="PEM certificate chain; HTTPS"
-    )
-    parser.add_argument(
-        "--tls-key", type=Path, default=variable("TLS_KEY"), help="PEM key of the certificate"
-    )
+    _add_tls(parser)
     parser.add_argument(
         "--ready-file", type=Path, help="written with url and pid once the service listens"
     )
@@ -210,29 +207,45 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         type=checked(read.faults),
         default=variable("FAULTS"),
         metavar="SPEC",
-        help="inject faults, see the README",
+        help=f"inject faults, see the README ({PREFIX}FAULTS)",
     )
-    _add_choice(parser, "--log-format", ("json", "text"), variable("LOG_FORMAT", "json"))
+    _add_choice(parser, "--log-format", ("json", "text"), "LOG_FORMAT", "json")
     levels = ("debug", "info", "warning", "error")
-    _add_choice(parser, "--log-level", levels, variable("LOG_LEVEL", "info"))
+    _add_choice(parser, "--log-level", levels, "LOG_LEVEL", "info")
     parser.add_argument(
         "--secret-cost",
         type=checked(read.cost),
         default=variable("SECRET_COST", Settings.secret_cost),
-        help="argon2id cost (%(default)s)",
+        help=f"argon2id cost (%(default)s; {PREFIX}SECRET_COST)",
     )
     parser.set_defaults(run=_serve)
 
 
+def _add_tls(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tls-cert",
+        type=Path,
+        default=variable("TLS_CERT"),
+        help=f"PEM certificate chain; HTTPS ({PREFIX}TLS_CERT)",
+    )
+    parser.add_argument(
+        "--tls-key",
+        type=Path,
+        default=variable("TLS_KEY"),
+        help=f"PEM key of the certificate ({PREFIX}TLS_KEY)",
+    )
+
+
 def _add_choice(
-    parser: argparse.ArgumentParser, option: str, values: Sequence[str], default: str | None
+    parser: argparse.ArgumentParser, option: str, values: Sequence[str], name: str, otherwise: str
 ) -> None:
     # Not argparse's `choices`, which lets any default pass.
     parser.add_argument(
         option,
         type=checked(read.choice(*values)),
-        default=default,
+        default=variable(name, otherwise),
         metavar="{" + ",".join(values) + "}",
+        help=f"%(default)s unless given ({PREFIX}{name})",
     )
 
 
@@ -240,7 +253,7 @@ def _add_database(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--database",
         metavar="DATABASE",
-        help="a file, postgresql://host/name or memory (DATABASE, else postroom.sqlite3)",
+        help=f"a file, postgresql://host/name or memory (postroom.sqlite3; {PREFIX}DATABASE)",
     )
 
 
