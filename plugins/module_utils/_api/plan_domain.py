@@ -69,4 +69,5 @@ def _holds(
     things = [f"{p.kind} {p.name}" for p in sorted(residents, key=lambda p: p.name)]
     for principal, addresses in borrowers:
         things += [f"alias {a} of the {principal.kind} {principal.name}" for a in sorted(addresses)]
-    return f"The domain {domain} still holds {len(things)} objects: {listed(things)}."
+    count = f"{len(things)} object{'s' if len(things) > 1 else ''}"
+    return f"The domain {domain} still holds {count}: {listed(things)}."
