@@ -234,8 +234,11 @@ class Client:
                 reply = self._once(_patch(current, target, secrets))
                 return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
             except errors.ServiceError as error:
-                if isinstance(error, _UNSURE) and self._took_effect(error, stands):
-                    return target, True
+                if isinstance(error, _UNSURE):
+                    if self._took_effect(error, stands):
+                        return target, True
+                    if secrets:
+                        error.add("Whether the passwords were replaced is not known. Run again.")
                 self._pause_or_raise(error, attempt)
             attempt += 1
 

@@ -190,6 +190,14 @@ def test_new_passwords_are_sent_again(fault: str, serve: Serve, connect: Connect
     assert bodies == [{"secrets": list(PASSWORDS)}] * 2
 
 
+def test_passwords_that_may_have_been_replaced_are_told(serve: Serve, connect: Connect) -> None:
+    """A plain 500 is not repeated, and nothing can tell what became of them."""
+    service = service_with(mailbox(ALICE.key))
+    service.disturb("PATCH", problem(500), effect=True)
+    with pytest.raises(errors.ServerFailed, match="passwords were replaced is not known"):
+        connect(serve(service)).edit(ALICE, Edit(), PASSWORDS)
+
+
 def test_an_outcome_that_stays_unknown_is_said_to_be(serve: Serve, connect: Connect) -> None:
     """Where the look fails too, the first error is raised and says that the effect is unknown."""
     service = service_with()
