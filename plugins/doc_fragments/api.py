@@ -38,6 +38,8 @@ options:
   timeout:
     description:
       - Seconds that the whole task may take on the service, with all of its requests and retries.
+      - A single write may take half of what is left, so that there is time to ask what became of
+        it; a read may take all of it.
     type: float
     default: 30.0
   retries:

@@ -147,6 +147,7 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import dns
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Problem
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NotFound, Refused
 from ansible_collections.postroom.email.plugins.module_utils._api.models import DnsRecordSet
@@ -184,11 +185,10 @@ def _look(client: Client, domain: Name, *, check_mode: bool) -> tuple[DnsRecordS
         return client.dns_records(domain), []
     except NotFound:
         client.check_api()
-        missing = f"{domain} is not registered in this tenant. Register it first."
+        missing = Problem(f"{domain} is not registered in this tenant. Register it first.")
         if not check_mode:
-            raise Refused(missing) from None
-        warning = f"{missing} Unless an earlier step does so, the real run fails."
-        return DnsRecordSet(domain, ()), [warning]
+            raise Refused(missing.text) from None
+        return DnsRecordSet(domain, ()), [missing.warning]
 
 
 def main() -> None:

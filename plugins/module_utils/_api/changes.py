@@ -23,6 +23,11 @@ class Problem(NamedTuple):
     text: str
     prerequisite: bool = False
 
+    @property
+    def warning(self) -> str:
+        """What is said where the problem is let pass because nothing is to be written."""
+        return f"{self.text} Unless an earlier step does so, the real run fails."
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -50,10 +50,7 @@ def converge(
     refusals = [p.text for p in plan.problems if not (dry_run and p.prerequisite)]
     if refusals:
         raise errors.Refused(" ".join(refusals))
-    warnings = tuple(
-        f"{problem.text} Unless an earlier step does so, the real run fails."
-        for problem in plan.problems
-    )
+    warnings = tuple(problem.warning for problem in plan.problems)
     after = {name: found}
     if dry_run:
         after |= {change.subject.name: change.after for change in plan.changes}
