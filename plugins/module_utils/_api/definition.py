@@ -1,0 +1,158 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A definition: what a whole tenant is declared to be, and where each part of it is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Union
+
+from .models import Domain, Forwarder, Mailbox
+from .names import Name
+
+#: The way to a part of a definition, such as ``("mailboxes", 3, "aliases", 0)``.
+Path = tuple[Union[str, int], ...]  # noqa: UP007
+
+_MOST_SHOWN = 20
+
+
+class Source(NamedTuple):
+    """One definition as it was given.
+
+    :param file: the file's path; None for the options of the task
+    :param data: the decoded content
+    :param lines: tells the line, from 1, of a part, or None where it does not know
+    """
+
+    file: str | None
+    data: Any
+    lines: Callable[[Path], int | None] | None = None
+
+
+class Place(NamedTuple):
+    """Where something is declared."""
+
+    source: Source
+    path: Path
+
+    def __str__(self) -> str:
+        if self.source.file is None:
+            return self.where
+        start = self.source.file if self.line is None else f"{self.source.file}:{self.line}"
+        return f"{start}: {self.where}" if self.path else start
+
+    @property
+    def line(self) -> int | None:
+        """The line in the file, where it is known."""
+        return self.source.lines(self.path) if self.source.lines else None
+
+    @property
+    def where(self) -> str:
+        """The way to it in words, such as ``mailboxes[3].aliases[0]``."""
+        parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path]
+        return "".join(parts).removeprefix(".")
+
+    def __truediv__(self, part: str | int) -> Place:
+        return Place(self.source, (*self.path, part))
+
+
+class Finding(NamedTuple):
+    """Something that is wrong with a definition: what, where, and what to do about it.
+
+    :param place: None where no part of the definition is to blame
+    :param prerequisite: it is missing what may be there by the time of the real run
+    """
+
+    text: str
+    place: Place | None = None
+    prerequisite: bool = False
+
+    def __str__(self) -> str:
+        return self.text if self.place is None else f"{self.place}: {self.text}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a module shows it."""
+        place = self.place
+        return {
+            "file": place.source.file if place else None,
+            "line": place.line if place else None,
+            "where": place.where if place else "",
+            "text": self.text,
+        }
+
+
+def in_words(findings: Sequence[Finding]) -> str:
+    """Return all findings as one message, a line each where there are several."""
+    if len(findings) == 1:
+        return str(findings[0])
+    lines = [f"{number}. {finding}" for number, finding in enumerate(findings[:_MOST_SHOWN], 1)]
+    more = len(findings) - _MOST_SHOWN
+    lines += [f"And {more} more."] if more > 0 else []
+    return "\n".join([f"There are {len(findings)} problems; nothing was changed.", *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredDomain:
+    """A domain as declared.
+
+    :param force: where it is to be absent: with all that it still holds
+    """
+
+    name: Name
+    place: Place = field(compare=False)
+    absent: bool = False
+    force: bool = False
+    kind: ClassVar[str] = Domain.kind
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredMailbox:
+    """A mailbox as declared.
+
+    :param aliases: those that it is to have; None leaves all of its aliases alone
+    :param absent_aliases: those that it is not to have, each with the reason in words, such as
+        ``expired on 2026-12-31``
+    :param places: where each of its aliases is declared
+    """
+
+    name: Name
+    place: Place = field(compare=False)
+    absent: bool = False
+    reason: str = "it is to be absent"
+    aliases: frozenset[Name] | None = None
+    absent_aliases: Mapping[Name, str] = field(default_factory=dict)
+    places: Mapping[Name, Place] = field(default_factory=dict, compare=False)
+    kind: ClassVar[str] = Mailbox.kind
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredForwarder:
+    """A forwarder as declared, its members in full.
+
+    :param reason: why it is to be absent, where it is
+    """
+
+    name: Name
+    place: Place = field(compare=False)
+    absent: bool = False
+    reason: str = "it is to be absent"
+    aliases: frozenset[Name] | None = None
+    absent_aliases: Mapping[Name, str] = field(default_factory=dict)
+    places: Mapping[Name, Place] = field(default_factory=dict, compare=False)
+    members: frozenset[Name] = frozenset()
+    kind: ClassVar[str] = Forwarder.kind
+
+
+# Union, for pylint takes the bar between classes to be arithmetic.
+DeclaredIndividual = Union[DeclaredMailbox, DeclaredForwarder]  # noqa: UP007
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """All that is declared, by name. No name and no address is in it twice."""
+
+    domains: Mapping[Name, DeclaredDomain]
+    individuals: Mapping[Name, DeclaredIndividual]
