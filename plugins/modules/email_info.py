@@ -10,8 +10,8 @@ module: email_info
 short_description: Show what a tenant holds
 version_added: 0.1.0
 description:
-  - Lists the domains, mailboxes and forwarders of the tenant. Nothing is changed, and passwords
-    are not among what the service tells.
+  - Lists the domains, mailboxes and forwarders of the tenant, as facts or as a definition. Nothing
+    is changed, and passwords are not among what the service tells.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -33,6 +33,14 @@ options:
     elements: str
     choices: [domain, mailbox, forwarder]
     default: [domain, mailbox, forwarder]
+  as:
+    description:
+      - How to return what was found. With V(facts) it comes as one list for each kind.
+      - With V(definition) it comes as RV(definition), which declares just what there is. What no
+        definition can hold is left out and named in a warning.
+    type: str
+    choices: [facts, definition]
+    default: facts
 """
 
 EXAMPLES = r"""
@@ -61,12 +69,21 @@ EXAMPLES = r"""
     msg: >-
       {{ tenant.mailboxes | selectattr('aliases', 'contains', 'sales@example.com')
       | map(attribute='name') | list }}
+
+- name: Read the tenant as a definition
+  postroom.email.email_info:
+    as: definition
+  register: tenant
+
+- name: Show it as a file would hold it
+  ansible.builtin.debug:
+    msg: "{{ tenant.definition | to_nice_yaml }}"
 """
 
 RETURN = r"""
 domains:
   description: The domains, by name.
-  returned: success
+  returned: when O(as=facts)
   type: list
   elements: dict
   contains:
@@ -77,7 +94,7 @@ domains:
       sample: example.com
 mailboxes:
   description: The mailboxes, by name.
-  returned: success
+  returned: when O(as=facts)
   type: list
   elements: dict
   contains:
@@ -94,7 +111,7 @@ mailboxes:
       sample: [sales@example.com]
 forwarders:
   description: The forwarders, by name.
-  returned: success
+  returned: when O(as=facts)
   type: list
   elements: dict
   contains:
@@ -115,6 +132,58 @@ forwarders:
       elements: str
       returned: always
       sample: [alice@example.com, partner@example.net]
+definition:
+  description: What was found, in the shape of a definition file. A kind that was not asked for has
+    no list.
+  returned: when O(as=definition)
+  type: dict
+  contains:
+    domains:
+      description: Names of domains.
+      type: list
+      elements: str
+      returned: when O(kinds) has V(domain)
+      sample: [example.com]
+    mailboxes:
+      description: Mailboxes, each with all of its aliases.
+      type: list
+      elements: dict
+      returned: when O(kinds) has V(mailbox)
+      contains:
+        name:
+          description: Primary address.
+          type: str
+          returned: always
+          sample: alice@example.com
+        aliases:
+          description: Further addresses that deliver to the mailbox.
+          type: list
+          elements: str
+          returned: always
+          sample: [sales@example.com]
+    forwarders:
+      description: Forwarders, each with all of its members and aliases.
+      type: list
+      elements: dict
+      returned: when O(kinds) has V(forwarder)
+      contains:
+        name:
+          description: Address that is forwarded.
+          type: str
+          returned: always
+          sample: team@example.com
+        members:
+          description: Addresses that the mail goes to.
+          type: list
+          elements: str
+          returned: always
+          sample: [alice@example.com, partner@example.net]
+        aliases:
+          description: Further addresses that are forwarded to the same members.
+          type: list
+          elements: str
+          returned: always
+          sample: []
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -150,6 +219,7 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.export import export
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
@@ -168,6 +238,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str"},
     "domains": {"type": "list", "elements": "str"},
     "kinds": {"type": "list", "elements": "str", "choices": list(KINDS), "default": list(KINDS)},
+    "as": {"type": "str", "choices": ["facts", "definition"], "default": "facts"},
 }
 
 
@@ -183,6 +254,9 @@ def gather_info(
     found = _look(client, name)
     if params["domains"] is not None:
         found = [principal for principal in found if principal.name.domain in domains]
+    if params["as"] == "definition":
+        definition, warnings = export(found, params["kinds"])
+        return Outcome(values={"definition": definition}, warnings=warnings)
     values: dict[str, list[dict[str, Any]]] = {key: [] for key in KINDS.values()}
     for principal in sorted(found, key=lambda principal: principal.name):
         if principal.kind in params["kinds"]:
