@@ -100,6 +100,14 @@ def read_name(text: str) -> Name:
     return Name(local.lower() + at + (domain.lower() if key is None else key), text)
 
 
+def glob_key(pattern: str) -> str:
+    """Return a shell-style pattern as it is to be matched with keys."""
+    local, at, domain = pattern.strip().rpartition("@")
+    # Label by label, for the labels that are patterns have no A-label.
+    labels = (_ascii_domain(label) or label.lower() for label in domain.split("."))
+    return local.lower() + at + ".".join(labels)
+
+
 def _domain_key(text: str) -> str | None:
     """Return what a domain is compared by, or None where it is not fully qualified."""
     key = _ascii_domain(text.removesuffix("."))

@@ -33,7 +33,7 @@ def plan_removal(tenant: Tenant, name: Name, kind: type[Individual]) -> Plan:
 
 def updates(found: Individual, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Change, ...]:
     """Return the update that an edit and new passwords call for, or nothing."""
-    reasons = list(_differences_in_words(edit))
+    reasons = list(differences_in_words(edit))
     if secrets:
         reasons.append("its passwords are to be replaced")
     return (update(found, edit, ", ".join(reasons), secrets),) if reasons else ()
@@ -102,7 +102,8 @@ def listed(things: list[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _differences_in_words(edit: Edit) -> Iterator[str]:
+def differences_in_words(edit: Edit) -> Iterator[str]:
+    """Yield what an edit changes, as reasons for it."""
     for names, words, one, several in (
         (edit.add_aliases, "it lacks the", "alias", "aliases"),
         (edit.remove_aliases, "it is not to have the", "alias", "aliases"),

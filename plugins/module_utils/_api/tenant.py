@@ -10,7 +10,7 @@ a question that a glimpse can't answer raises NeedsWhole, and planning starts ag
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from .models import Domain, Forwarder, Principal
 from .names import Name
@@ -31,6 +31,11 @@ class Tenant:
     def names(self) -> Collection[Name]:
         """The names of all principals."""
         return self._by_name.keys()
+
+    @property
+    def principals(self) -> Collection[Principal]:
+        """All principals."""
+        return self._by_name.values()
 
     def find(self, name: Name) -> Principal | None:
         """Return the principal of that name."""
@@ -95,6 +100,42 @@ class Glimpse(Tenant):
 
     def _all(self) -> Iterable[Principal]:
         raise NeedsWhole
+
+
+def circles(forwarders: Iterable[Forwarder]) -> Iterator[list[Forwarder]]:
+    """Yield circles that mail would run in, each as the forwarders along it.
+
+    At least one is found among forwarders that feed each other. It takes time in proportion to the
+    number of members, and depth costs no recursion.
+    """
+    forwarders = list(forwarders)
+    owners: dict[Name, Forwarder] = {a: f for f in forwarders for a in f.addresses}
+    done: set[Name] = set()
+    for start in forwarders:
+        if start.name not in done:
+            yield from _circles_from(start, owners, done)
+
+
+def _circles_from(
+    start: Forwarder, owners: Mapping[Name, Forwarder], done: set[Name]
+) -> Iterator[list[Forwarder]]:
+    # The way from the start to where the search stands, with what is left to try at each point.
+    way = {start.name: iter(sorted(start.members))}
+    while way:
+        here = next(reversed(way))
+        member = next(way[here], None)
+        if member is None:
+            del way[here]
+            done.add(here)
+            continue
+        onward = owners.get(member)
+        if onward is None or onward.name in done:
+            continue
+        if onward.name in way:
+            names = list(way)
+            yield [owners[name] for name in names[names.index(onward.name) :]]
+        else:
+            way[onward.name] = iter(sorted(onward.members))
 
 
 def _owners(principals: Iterable[Principal]) -> Iterator[tuple[Name, Principal]]:

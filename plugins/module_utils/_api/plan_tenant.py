@@ -1,0 +1,293 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Planning a whole tenant: from what it holds and what is declared to steps.
+
+A draft decides, object by object, what goes, what stays and what changes its lists; addresses that
+someone claims are taken from those who hold them. The outcome is checked as a whole, and put in
+order by ``ordering``. All of it is pure and takes time in proportion to the tenant's size.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from .definition import (
+    DeclaredDomain,
+    DeclaredForwarder,
+    DeclaredIndividual,
+    Definition,
+    Finding,
+)
+from .drafts import Draft, Drafts, Passwords
+from .models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
+from .names import Name
+from .ordering import steps_of
+from .planning import difference, listed, wrong_kind
+from .purging import ALIAS, Purge
+from .steps import TenantPlan
+from .tenant import Tenant, circles
+
+
+def plan_tenant(
+    tenant: Tenant, definition: Definition, purge: Purge, passwords: Passwords
+) -> TenantPlan:
+    """Plan that a tenant is what a definition says."""
+    drafts = Drafts()
+    findings = [
+        *_drop_domains(drafts, tenant, definition),
+        *_drop_individuals(drafts, tenant, definition),
+        *_purge(drafts, tenant, definition, purge),
+        *_keep(drafts, tenant, definition, purge, passwords),
+        *_empty_domains(drafts, tenant, definition),
+        *_settle_claims(drafts, tenant, definition),
+        *_missing_domains(drafts, tenant, definition),
+        *_circles(drafts, tenant),
+        *purge.findings(drafts.unnamed, _held(tenant)),
+    ]
+    drafts.register = [
+        declared.name
+        for declared in definition.domains.values()
+        if not declared.absent and tenant.find(declared.name) is None
+    ]
+    steps = steps_of(drafts, tenant)
+    return TenantPlan(
+        steps,
+        tuple(findings),
+        tuple(_unchanged(definition, {step.change.subject.name for step in steps})),
+        tuple(p for p in tenant.principals if not _is_named(definition, p)),
+        tuple(_undeclared_aliases(drafts)),
+    )
+
+
+def _drop_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+    for declared in definition.domains.values():
+        found = tenant.find(declared.name)
+        if isinstance(found, Domain):
+            if declared.absent:
+                drafts.gone[found.name] = "it is to be absent"
+        else:
+            yield from _wrong_kind(declared, found, Domain)
+
+
+def _drop_individuals(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+    for declared in definition.individuals.values():
+        found = tenant.find(declared.name) if declared.absent else None
+        if found is None:
+            continue
+        if found.kind == declared.kind:
+            drafts.gone[found.name] = declared.reason
+        else:
+            yield from _wrong_kind(declared, found, _model(declared))
+
+
+def _purge(
+    drafts: Drafts, tenant: Tenant, definition: Definition, purge: Purge
+) -> Iterator[Finding]:
+    chosen = [p for p in tenant.principals if not _is_named(definition, p) and purge.takes(p)]
+    domains = {p.name for p in chosen if isinstance(p, Domain)}
+    held = _holders(tenant.principals, domains) if domains else {}
+    for principal in chosen:
+        if held.get(principal.name):
+            yield Finding(
+                f"The domain {principal.name} is not declared and would be purged, but it holds "
+                f"{_in_words(held[principal.name])}. A domain that holds anything is only deleted "
+                "by name: declare it with state absent, or add it to ignore."
+            )
+        else:
+            drafts.drop_unnamed(principal, "it is not declared")
+
+
+def _keep(
+    drafts: Drafts, tenant: Tenant, definition: Definition, purge: Purge, passwords: Passwords
+) -> Iterator[Finding]:
+    """Draft each mailbox and forwarder that is declared to be there."""
+    for declared in definition.individuals.values():
+        if declared.absent:
+            continue
+        found = tenant.find(declared.name)
+        if found is not None and found.kind != declared.kind:
+            yield from _wrong_kind(declared, found, _model(declared))
+            continue
+        draft = _draft(declared, found, purge)
+        for alias in draft.purged:
+            drafts.unnamed[ALIAS].add(alias)
+        if isinstance(draft.current, Mailbox) and (found is None or passwords.replace):
+            draft.secrets = passwords.by_name.get(declared.name, ())
+            if found is None and not draft.secrets:
+                yield Finding(
+                    f"The mailbox {declared.name} does not exist yet and can't be created without "
+                    "a password. Give it one in passwords.",
+                    declared.place,
+                    prerequisite=True,
+                )
+        drafts.kept[declared.name] = draft
+
+
+def _draft(declared: DeclaredIndividual, found: Principal | None, purge: Purge) -> Draft:
+    current = found if isinstance(found, (Mailbox, Forwarder)) else _model(declared)(declared.name)
+    draft = Draft(declared, current, is_new=found is None)
+    held = current.aliases
+    if declared.aliases is not None:
+        draft.add = declared.aliases - held
+        draft.undeclared = held - declared.aliases - declared.absent_aliases.keys()
+    draft.purged = purge.of_aliases(draft.undeclared)
+    draft.remove = {a: why for a, why in declared.absent_aliases.items() if a in held}
+    draft.remove |= dict.fromkeys(draft.purged, "is not declared")
+    if isinstance(current, Forwarder) and isinstance(declared, DeclaredForwarder):
+        draft.join, draft.leave = difference(current.members, declared.members, purge=True)
+    return draft
+
+
+def _empty_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+    """Drop what is left on domains that go, where that is allowed."""
+    going = drafts.gone.keys() & definition.domains.keys()
+    staying = (drafts.after(p) for p in tenant.principals if p.name not in drafts.gone)
+    for domain, holders in (_holders(staying, going) if going else {}).items():
+        foreign = [p for p, _addresses in holders if isinstance(p, Foreign)]
+        declared = definition.domains[domain]
+        if foreign or not declared.force:
+            remedy = (
+                "Delete them first by hand."
+                if foreign
+                else "Declare these absent too, or set force to true on the domain to delete all "
+                "of them with it, stored mail included."
+            )
+            yield Finding(
+                f"The domain {domain} is to be absent but holds {_in_words(holders)}. {remedy}",
+                declared.place,
+            )
+            continue
+        for holder, addresses in holders:
+            drafts.leave_domain(holder, domain, addresses)
+
+
+def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+    """Take the addresses that are claimed from those who hold them, if that is theirs to give."""
+    for draft in list(drafts.kept.values()):
+        for address in sorted(draft.claims):
+            owner = tenant.owner_of(address)
+            if owner is None or owner.name == draft.name or owner.name in drafts.gone:
+                continue
+            holder = drafts.kept.get(owner.name)
+            if holder is not None and address != owner.name:
+                holder.remove.setdefault(address, f"moves to {draft.name}")
+            elif owner.name not in definition.individuals:
+                yield Finding(
+                    f"{address} is taken: it delivers to the {owner.kind} {owner.name}, which is "
+                    "not declared. Declare that too, so that the address can move, or free it "
+                    "there first.",
+                    draft.place_of(address),
+                )
+
+
+def _missing_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+    there = {p.name.key for p in tenant.principals if isinstance(p, Domain)}
+    there -= {name.key for name in drafts.gone}
+    there |= {domain.name.key for domain in definition.domains.values() if not domain.absent}
+    missing: dict[str, list[tuple[Name, Draft]]] = {}
+    for draft in drafts.kept.values():
+        for address in draft.claims:
+            domain = address.key.rpartition("@")[2]
+            if domain not in there:
+                missing.setdefault(domain, []).append((address, draft))
+    for users in missing.values():
+        address, draft = min(users, key=lambda user: user[0].key)
+        others = f" and {len(users) - 1} more" if len(users) > 1 else ""
+        yield Finding(
+            f"{address}{others}: the domain {address.domain} is not registered in this tenant. "
+            "Add it to domains, or check its spelling.",
+            draft.place_of(address),
+            prerequisite=True,
+        )
+
+
+def _circles(drafts: Drafts, tenant: Tenant) -> Iterator[Finding]:
+    """Yield the circles that mail would run in, as far as they come from what is changed."""
+    changed = {d.name for d in drafts.kept.values() if d.claims or d.join}
+    if not any(isinstance(drafts.kept[name].current, Forwarder) for name in changed):
+        return
+    staying = [drafts.after(p) for p in tenant.principals if p.name not in drafts.gone]
+    staying += [draft.after for draft in drafts.kept.values() if draft.is_new]
+    for circle in circles(p for p in staying if isinstance(p, Forwarder)):
+        for forwarder in circle:
+            if forwarder.name in changed:
+                names = [*(f.name for f in circle), circle[0].name]
+                yield Finding(
+                    f"Mail to {circle[0].name} would run in a circle: "
+                    f"{' -> '.join(map(str, names))}. Take one of these out of members.",
+                    drafts.kept[forwarder.name].place,
+                )
+                break
+
+
+def _holders(
+    principals: Iterable[Principal], domains: Iterable[Name]
+) -> dict[Name, list[tuple[Principal, frozenset[Name]]]]:
+    """Return, for each domain, who is named on it or has addresses there, and which."""
+    by_key = {domain.key: domain for domain in domains}
+    held: dict[Name, list[tuple[Principal, frozenset[Name]]]] = {}
+    for principal in principals:
+        used: dict[Name, set[Name]] = {}
+        for address in {principal.name, *principal.addresses}:
+            domain = by_key.get(address.key.rpartition("@")[2])
+            if domain is not None and "@" in address.key:
+                used.setdefault(domain, set()).add(address)
+        for domain, addresses in used.items():
+            held.setdefault(domain, []).append((principal, frozenset(addresses)))
+    return held
+
+
+def _in_words(holders: Iterable[tuple[Principal, frozenset[Name]]]) -> str:
+    things = []
+    for principal, addresses in holders:
+        if principal.name in addresses:
+            things.append(f"{principal.kind} {principal.name}")
+        else:
+            owner = f"of the {principal.kind} {principal.name}"
+            things += [f"alias {address} {owner}" for address in sorted(addresses)]
+    return f"{len(things)} object{'s' if len(things) > 1 else ''}: {listed(sorted(things))}"
+
+
+def _wrong_kind(
+    declared: DeclaredDomain | DeclaredIndividual,
+    found: Principal | None,
+    kind: type[Domain | Individual],
+) -> Iterator[Finding]:
+    for problem in wrong_kind(found, kind):
+        yield Finding(problem.text, declared.place)
+
+
+def _model(declared: DeclaredIndividual) -> type[Individual]:
+    return Mailbox if declared.kind == Mailbox.kind else Forwarder
+
+
+def _is_named(definition: Definition, principal: Principal) -> bool:
+    name = principal.name
+    return (
+        name in definition.individuals
+        or name in definition.domains
+        or isinstance(principal, Foreign)
+    )
+
+
+def _undeclared_aliases(drafts: Drafts) -> Iterator[tuple[Name, Individual]]:
+    for draft in drafts.kept.values():
+        for alias in draft.undeclared:
+            yield alias, draft.current
+
+
+def _unchanged(definition: Definition, changed: set[Name]) -> Iterator[tuple[str, Name]]:
+    for declared in (*definition.domains.values(), *definition.individuals.values()):
+        if declared.name not in changed:
+            yield declared.kind, declared.name
+
+
+def _held(tenant: Tenant) -> Counter[str]:
+    held = Counter(principal.kind for principal in tenant.principals)
+    held[ALIAS] = sum(
+        len(p.aliases) for p in tenant.principals if isinstance(p, (Mailbox, Forwarder))
+    )
+    return held

@@ -1,0 +1,86 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A plan for a whole tenant: changes in stages, and which of them stand on which others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .changes import Change
+from .definition import Finding
+from .models import Forwarder, Individual, Mailbox, Principal
+from .names import Name
+
+#: Domains first; what frees an address before what claims it; deletions last, domains at the end.
+STAGES = 5
+REGISTER, FREE, KEEP, DELETE, DEREGISTER = range(STAGES)
+
+
+class Step(NamedTuple):
+    """One change of a plan.
+
+    :param needs: the steps, as positions in the plan, that must have been carried out before
+    """
+
+    change: Change
+    stage: int
+    needs: tuple[int, ...] = ()
+
+
+class TenantPlan(NamedTuple):
+    """What is to be done, in order, and what was found on the way.
+
+    :param steps: in the order of their stages
+    :param findings: what stands against the plan
+    :param unchanged: the kind and name of each declared object that is as it should be
+    :param undeclared: what the tenant holds and the definition does not name
+    """
+
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+    unchanged: tuple[tuple[str, Name], ...]
+    undeclared: tuple[Principal, ...]
+    undeclared_aliases: tuple[tuple[Name, Individual], ...]
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes, in order."""
+        return [step.change for step in self.steps]
+
+    def stages(self) -> Iterator[list[int]]:
+        """Yield the positions of the steps of each stage that has any."""
+        for stage in range(STAGES):
+            positions = [at for at, step in enumerate(self.steps) if step.stage == stage]
+            if positions:
+                yield positions
+
+
+def digest(changes: Sequence[Change]) -> str:
+    """Return what tells a plan from every other: equal plans from equal states have equal ones.
+
+    Passwords count only as being set: a digest of them could be tried out.
+    """
+    rows = [
+        [
+            change.action,
+            change.subject.kind,
+            change.subject.name.key,
+            _content(change.before),
+            _content(change.after),
+            bool(change.secrets),
+        ]
+        for change in changes
+    ]
+    return f"sha256:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()}"
+
+
+def _content(principal: Principal | None) -> Any:
+    if not isinstance(principal, (Mailbox, Forwarder)):
+        return principal is not None
+    members = principal.members if isinstance(principal, Forwarder) else ()
+    return [sorted(name.key for name in names) for names in (principal.addresses, members)]
