@@ -6,13 +6,15 @@
 
 A module is documentation, a function ``ensure(client, params, *, check_mode) -> Outcome`` and
 ``main``, which hands that function to ``run_module``. ``execute`` is the whole task as a function
-of validated parameters; nothing but ``run_module`` reads the process's arguments or exits.
+of validated parameters; nothing but ``run_module`` reads the process's arguments, and nothing but
+``perform``, which it shares with the action plugins, exits.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -134,16 +136,29 @@ def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
 
     :param argument_spec: the module's own options; the shared ones are added
     """
-    spec = {**API_OPTIONS, **argument_spec}
-    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    module = AnsibleModule(argument_spec=whole_spec(argument_spec), supports_check_mode=True)
+    with ExitStack() as ending:
+        perform(module, ensure, lambda params: ending.enter_context(closing(connect(params))))
+
+
+def whole_spec(argument_spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a module's options with the shared ones."""
+    return {**API_OPTIONS, **argument_spec}
+
+
+def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender]) -> None:
+    """Run a task with the options that a module has read, and exit as that module does.
+
+    :param module: an AnsibleModule
+    :param connecting: gives the connection to use; who made it closes it
+    """
     try:
-        connection = connect(module.params)
+        sender = connecting(module.params)
     except PostroomError as error:
         module.fail_json(**failure_of(error))
     except ImportError:
         module.fail_json(msg=missing_required_lib("httpx"), exception=traceback.format_exc())
-    result = execute(ensure, module.params, check_mode=module.check_mode, sender=connection)
-    connection.close()
+    result = execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):

@@ -1,0 +1,13 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from ansible_collections.postroom.email.plugins.modules import email_dns_records
+from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
+
+
+class ActionModule(InProcessAction):
+    argument_spec = email_dns_records.ARGUMENT_SPEC
+    module_logic = email_dns_records.retrieve_records

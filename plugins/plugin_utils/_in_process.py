@@ -1,0 +1,193 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The action that runs a module's own logic inside Ansible's worker.
+
+The items of a loop are all run by one worker process, and a module costs each of them a new
+process. So a task runs here where that can't be told apart from a module on this machine, and
+as a module everywhere else. What differs between modules is in ``plugins/action``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ansible import constants as C  # noqa: N812 - its own name everywhere
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.plugins.action.normal import ActionModule as NormalAction
+from ansible.utils.display import Display
+
+from ansible_collections.postroom.email.plugins.module_utils._api.sender import _import_httpx
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Ensure,
+    perform,
+    whole_spec,
+)
+
+from ._conditions import against_environment, against_interpreter
+from ._connections import Connections
+from ._secrets import without
+from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, run_in_process
+
+try:
+    # Here, so that Ansible imports it once, before it forks its workers.
+    _import_httpx()
+    HAS_HTTPX = True
+except ImportError:
+    HAS_HTTPX = False
+
+SWITCH = "postroom_in_process"
+
+_connections = Connections()
+_display = Display()
+
+
+class InProcessAction(NormalAction):  # type: ignore[misc]
+    """An action that runs a module's logic here, if it can, and the module if it can't."""
+
+    #: The options of the module and its logic.
+    argument_spec: Mapping[str, Any]
+    module_logic: Ensure
+
+    def ensure(self) -> Ensure:
+        """Return the logic to run. An action may give it more than a module process could."""
+        return type(self).module_logic
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Run the task in one of the two ways."""
+        variables = task_vars or {}
+        environment: dict[str, Any] = {}
+        self._compute_environment_string(environment)
+        environment = {name: str(value) for name, value in environment.items()}
+        reason = self._reason_for_module(variables, environment)
+        if reason is not None:
+            self._tell(f"runs as a module: {reason}")
+            result: dict[str, Any] = super().run(tmp, task_vars)
+            return result
+        self._tell(f"runs in process {os.getpid()}: a local module would do the same")
+        result = super(NormalAction, self).run(tmp, task_vars)
+        return {**result, **self._run_here(variables, environment)}
+
+    def _tell(self, text: str) -> None:
+        _display.vvv(f"{self._task.action} {text}", host=self._play_context.remote_addr)
+
+    def _reason_for_module(
+        self, variables: Mapping[str, Any], environment: Mapping[str, str]
+    ) -> str | None:
+        """Return why this task needs a module process, or None where it does not."""
+        return (
+            self._reason_to_stay_out(variables)
+            or self._reason_of_place()
+            or against_interpreter(self._interpreter(variables))
+            or against_environment(environment)
+        )
+
+    def _reason_to_stay_out(self, variables: Mapping[str, Any]) -> str | None:
+        if not boolean(os.environ.get("POSTROOM_IN_PROCESS", "true"), strict=False):
+            return "the environment variable POSTROOM_IN_PROCESS is off"
+        if not boolean(self._templar.template(variables.get(SWITCH, True)), strict=False):
+            return f"the variable {SWITCH} is off"
+        if not HAS_HTTPX:
+            return f"httpx can't be imported by {sys.executable}"
+        if not IS_SUPPORTED:
+            return "this ansible-core does not support it"
+        return None
+
+    def _reason_of_place(self) -> str | None:
+        if self._connection.transport != "local":
+            return f"its connection is {self._connection.transport}"
+        if self._connection.become is not None:
+            return "it becomes another user"
+        if self._task.async_val:
+            return "it is asynchronous"
+        if getattr(self._connection._shell, "_IS_WINDOWS", False):
+            return "its shell is PowerShell"
+        if C.DEFAULT_KEEP_REMOTE_FILES:
+            return "the files of modules are to be kept"
+        return None
+
+    def _interpreter(self, variables: Mapping[str, Any]) -> str:
+        """Return the Python that ansible-core would run the module on."""
+        if self._task.delegate_to:
+            variables = variables["ansible_delegated_vars"][self._task.delegate_to]
+        value = C.config.get_config_value("INTERPRETER_PYTHON", variables=variables)
+        return str(self._templar.template(value) or "").strip()
+
+    def _run_here(
+        self, variables: dict[str, Any], environment: Mapping[str, str]
+    ) -> dict[str, Any]:
+        arguments = self._task.args
+        self._update_module_args(self._task.action, arguments, variables)
+        spec = whole_spec(self.argument_spec)
+
+        def run() -> None:
+            module = WorkerModule(argument_spec=spec, supports_check_mode=True)
+            secrets.update(module.no_log_values)
+            perform(module, self.ensure(), _connections.get)
+
+        secrets: set[str] = set()
+        try:
+            with _surroundings(self._loader.get_basedir(), environment):
+                return self._read(stdout=run_in_process(arguments, run))
+        except Exception as error:  # noqa: BLE001 - a module that crashes has a result, too
+            _connections.drop()
+            told = without(_told(error), secrets)
+        except BaseException:
+            # The task's time is up, or someone pressed Ctrl-C.
+            _connections.drop()
+            raise
+        return self._read(**_crash(told, arguments))
+
+    def _read(self, stdout: str = "", stderr: str = "", rc: int = 0) -> dict[str, Any]:
+        """Return what ansible-core makes of that which a module has printed."""
+        printed = {"stdout": stdout, "stderr": stderr, "rc": rc}
+        if HAS_PROFILES:
+            result: Any = self._parse_returned_data(printed, "legacy")
+        else:
+            from ansible.utils.unsafe_proxy import wrap_var  # noqa: PLC0415 - later deprecated
+
+            result = wrap_var(self._parse_returned_data(printed))
+        # From ansible-core 2.21 on it is an object.
+        return dict(result if isinstance(result, dict) else result.as_result_dict(for_round_trip=True))
+
+
+@contextmanager
+def _surroundings(folder: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """Be where a module would be, with its variables, and come back."""
+    variables = dict(os.environ)
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.environ.update(environment)
+        os.chdir(folder)
+        yield
+    finally:
+        for name in os.environ.keys() - variables.keys():
+            del os.environ[name]
+        os.environ.update(variables)
+        os.fchdir(here)
+        os.close(here)
+
+
+def _told(error: Exception) -> list[str]:
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    return [f"{error}" or type(error).__name__, "".join(lines)]
+
+
+def _crash(told: list[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a module process leaves behind that ends with an exception."""
+    message, trace = told
+    if not HAS_PROFILES:
+        return {"stderr": trace, "rc": 1}
+    result = {"failed": True, "msg": message}
+    if "error" in arguments["_ansible_tracebacks_for"]:
+        result["exception"] = trace
+    return {"stdout": json.dumps(result), "rc": 1}
