@@ -2,100 +2,64 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The client: calls that are carried through, or fail with one true sentence.
+"""The client: what can be asked of a tenant, carried through or failing with one true sentence.
 
-It retries what passes, within one deadline for the whole task. After a write whose outcome is not
-known a fresh GET decides what became of it; a create is never repeated blindly. Lists are replaced
+After a write whose outcome is not known a fresh GET decides what became of it. Lists are replaced
 whole by this interface and it has no ETag, so an edit is worked into a fresh copy, and looked at
 again when writers that read before it have had time to write.
 """
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any
 
 from . import calls, errors
-from .answers import describe, read_answer
+from .caller import UNSURE, Caller
 from .calls import Call
 from .models import DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
 from .names import Name
 from .sender import Sender
 
-T = TypeVar("T")
-
-_FIRST_BACKOFF = 0.25
-_LONGEST_BACKOFF = 8.0
 #: An edit is confirmed after this many times the span between its reading and its writing, which
 #: is the span in which another writer may hold an older copy.
 _SETTLE_FACTOR = 4
 _LONGEST_SETTLE = 2.0
 _MOST_REPAIRS = 12
 _MOST_READINGS = 3
-#: A day; sockets take no time without end.
-_LONGEST_TIMEOUT = 86400
-
-#: After one of these a write may or may not have taken effect.
-_UNSURE = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
-#: What the look after such a write may find: an answer too, and a better one.
-_ANSWERED = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 
 
 class Client:
     """One task's view of one tenant. Threads may share it.
 
-    :param sender: the connection pool
-    :param timeout: seconds for everything that this client does, counted from now
-    :param retries: how often one call may be repeated
+    :param sender: the connections
     :param settle: seconds after which an edit is confirmed at the earliest; a writer beside this
         one that takes longer from reading to writing can undo it unnoticed
-    :raises InvalidInput: one of the two is out of range
+    :param options: the time and the retries that a Caller takes
+    :raises InvalidInput: one of the options is out of range
     """
 
-    def __init__(
-        self,
-        sender: Sender,
-        *,
-        timeout: float = 30.0,
-        retries: int = 4,
-        settle: float = 0.25,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        rng: Callable[[], float] = random.random,
-    ) -> None:
-        if not 0 < timeout <= _LONGEST_TIMEOUT:
-            raise errors.InvalidInput(
-                f"timeout: {timeout:g} can't be used. "
-                f"Give seconds above 0 and up to {_LONGEST_TIMEOUT}."
-            )
-        if retries < 0:
-            raise errors.InvalidInput(f"retries: {retries} can't be used. Give 0 or more.")
-        self._sender = sender
-        self._timeout = timeout
-        self._retries = retries
+    def __init__(self, sender: Sender, *, settle: float = 0.25, **options: Any) -> None:
+        self._caller = Caller(sender, **options)
         self._shortest_settle = settle
-        self._clock = clock
-        self._sleep = sleep
-        self._rng = rng
-        self._end = clock() + timeout
-        #: The token, and passwords as they come: a server may show them in any later answer.
-        self._secrets = list(sender.secrets)
+
+    @property
+    def timeout(self) -> float:
+        """The seconds that it was given."""
+        return self._caller.timeout
 
     def with_time(self, seconds: float) -> Client:
         """Return a client over the same connections that has time of its own."""
         other = copy(self)
-        other._timeout = seconds  # noqa: SLF001 - it is a copy of this one
-        other._end = self._clock() + seconds  # noqa: SLF001
+        other._caller = self._caller.with_time(seconds)  # noqa: SLF001 - it is a copy of this one
         return other
 
     def find(self, name: Name) -> Principal | None:
         """Return a principal, or None where the service positively says there is none."""
         try:
-            return self._ask(calls.get(name))
+            return self._caller.ask(calls.get(name))
         except errors.NotFound:
             return None
 
@@ -118,13 +82,20 @@ class Client:
         The lists by type are shorter, so that a cap on rows cuts less of them.
 
         :param names: those in the list of everything
-        :raises BadAnswer: a list by type has one more
+        :raises BadAnswer: a list by type has one more, and it is in no list of everything
         """
-        for wire_type in calls.WIRE_TYPES:
-            for principal in self.list_principals(wire_type):
-                if principal.name not in names:
-                    said = f"has {principal.name} too when asked for type {wire_type}"
-                    raise _incomplete(calls.list_page(), len(names), said)
+        by_type = [
+            (wire_type, principal.name)
+            for wire_type in calls.WIRE_TYPES
+            for principal in self.list_principals(wire_type)
+            if principal.name not in names
+        ]
+        # Some may only have come meanwhile.
+        now = {principal.name for principal in self.list_principals()} if by_type else set()
+        for wire_type, name in by_type:
+            if name not in now and self.find(name) is not None:
+                said = f"has {name} too when asked for type {wire_type}"
+                raise _incomplete(calls.list_page(), len(names), said)
 
     def check_api(self) -> None:
         """See that the service is behind the address at all, where the rest is a not-found.
@@ -141,7 +112,7 @@ class Client:
         number = 1
         while following is not None:
             call = calls.list_page(following)
-            page, linked = self._ask_page(call)
+            page, linked = self._caller.ask_page(call)
             before = len(found)
             found.update((row.name, row) for row in self._whole_rows(page))
             totals |= set() if page.total is None else {page.total}
@@ -157,12 +128,12 @@ class Client:
 
     def dns_records(self, domain: Name) -> DnsRecordSet:
         """Return the DNS records to publish for a registered domain."""
-        return self._ask(calls.dns_records(domain))
+        return self._caller.ask(calls.dns_records(domain))
 
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
         """Create a domain, a mailbox or a forwarder, and return it as it is now."""
         call = calls.create(principal, secrets)
-        self._secrets.extend(secrets)
+        self._caller.hide(secrets)
 
         def settle() -> bool:
             found = self.find(principal.name)
@@ -173,7 +144,7 @@ class Client:
                 errors.Failure("AlreadyExists", None, call.method, call.path, ""),
             )
 
-        reply = self._carry_out(call, settle)
+        reply = self._caller.carry_out(call, settle)
         if reply == principal:
             return reply
         with _verifying(principal.name):
@@ -183,7 +154,7 @@ class Client:
         """Delete a principal. One that is gone already is a success."""
         call = calls.delete(name)
         try:
-            self._carry_out(call, lambda: self.find(name) is None)
+            self._caller.carry_out(call, lambda: self.find(name) is None)
         except errors.NotFound:
             return
 
@@ -196,16 +167,16 @@ class Client:
         :param secrets: new passwords; none leaves them alone
         :raises LostUpdate: other writers keep undoing it
         """
-        self._secrets.extend(secrets)
-        started = self._clock()
-        current, wrote = self._write_edit(name, edit, secrets)
+        self._caller.hide(secrets)
+        started = self._caller.clock()
+        current, wrote = self.write_edit(name, edit, secrets)
         if not wrote or edit == Edit():
             return current
         with _verifying(name):
             for attempt in range(_MOST_REPAIRS):
-                self._settle(started, attempt)
-                started = self._clock()
-                current, wrote = self._write_edit(name, edit)
+                self.settle(self._caller.clock() - started, attempt)
+                started = self._caller.clock()
+                current, wrote = self.write_edit(name, edit)
                 if not wrote:
                     return current
             raise errors.LostUpdate(
@@ -214,10 +185,13 @@ class Client:
                 errors.Failure("LostUpdate", None, "PATCH", calls.get(name).path, ""),
             )
 
-    def _write_edit(
+    def write_edit(
         self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()
     ) -> tuple[Individual, bool]:
-        """Read, work the edit in, write. Return the principal and whether a write was needed."""
+        """Read, work the edit in, write. Return the principal and whether a write was needed.
+
+        Whether it stands when other writers have written is for the caller to look after.
+        """
 
         def stands() -> bool:
             current = self._editable(name)
@@ -231,16 +205,15 @@ class Client:
             if target == current and not secrets:
                 return current, attempt > 0
             try:
-                reply = self._once(_patch(current, target, secrets))
+                reply = self._caller.once(_patch(current, target, secrets))
                 return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
             except errors.ServiceError as error:
-                if isinstance(error, _UNSURE):
-                    if self._took_effect(error, stands):
+                if isinstance(error, UNSURE):
+                    if self._caller.took_effect(error, stands):
                         return target, True
                     if secrets:
                         error.add("Whether the passwords were replaced is not known. Run again.")
-                self._pause_or_raise(error, attempt)
-            attempt += 1
+                attempt = self._caller.pause_or_raise(error, attempt)
 
     def _editable(self, name: Name) -> Individual:
         current = self._existing(name)
@@ -251,100 +224,22 @@ class Client:
             errors.Failure("Rejected", None, "GET", calls.get(name).path, ""),
         )
 
-    def _settle(self, started: float, attempt: int) -> None:
-        span = _SETTLE_FACTOR * (self._clock() - started)
-        pause = max(min(span, _LONGEST_SETTLE), self._shortest_settle)
+    def settle(self, span: float, attempt: int = 0) -> None:
+        """Wait until writers that read before an edit have had time to write.
+
+        :param span: the seconds between its reading and its writing
+        """
+        pause = max(min(_SETTLE_FACTOR * span, _LONGEST_SETTLE), self._shortest_settle)
         # Writers that keep undoing each other must fall out of step.
-        self._sleep(min(pause * (1 + attempt * self._rng()), max(self._left(), 0)))
+        self._caller.sleep(pause * (1 + attempt * self._caller.rng()))
 
     def _existing(self, name: Name) -> Principal:
-        return self._ask(calls.get(name))
-
-    def _ask_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
-        return self._persist(lambda: self._once_page(call))
-
-    def _once_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
-        answer = self._sender.send(call, self._attempt_timeout(call))
-        page = read_answer(call, answer, self._secrets)
-        return page, self._sender.next_page(call, answer)
+        return self._caller.ask(calls.get(name))
 
     def _whole_rows(self, page: calls.Page) -> list[Principal]:
         """Return a page's principals; those that came as bare names are fetched."""
         fetched = (self.find(name) for name in page.bare_names)
         return [*page.principals, *(row for row in fetched if row is not None)]
-
-    def _ask(self, call: Call[T]) -> T:
-        """Send a call that changes nothing, until it is answered."""
-        return self._persist(lambda: self._once(call))
-
-    def _persist(self, attempt_once: Callable[[], T]) -> T:
-        attempt = 0
-        while True:
-            try:
-                return attempt_once()
-            except errors.ServiceError as error:
-                self._pause_or_raise(error, attempt)
-            attempt += 1
-
-    def _carry_out(self, call: Call[T], settle: Callable[[], bool]) -> T | None:
-        """Send a write until it is answered, or until ``settle`` sees that it took effect.
-
-        :param settle: asks whether a write whose outcome is not known took effect; where it did
-            not, the write may be repeated
-        :return: the answer, None where the service's own was lost
-        """
-        unsure = False
-        attempt = 0
-        while True:
-            try:
-                return self._once(call)
-            except errors.ServiceError as error:
-                unsure = unsure or isinstance(error, _UNSURE)
-                is_open = unsure and isinstance(error, (*_UNSURE, errors.AlreadyExists))
-                if is_open and self._took_effect(error, settle):
-                    return None
-                self._pause_or_raise(error, attempt)
-            attempt += 1
-
-    def _took_effect(self, error: errors.ServiceError, settle: Callable[[], bool]) -> bool:
-        try:
-            return settle()
-        except _ANSWERED:
-            raise
-        except errors.ServiceError:
-            raise type(error)(
-                f"{error} Whether it took effect is not known, for the service does not answer. "
-                "Run again when it does.",
-                error.failure,
-            ) from None
-
-    def _once(self, call: Call[T]) -> T:
-        answer = self._sender.send(call, self._attempt_timeout(call))
-        return read_answer(call, answer, self._secrets)
-
-    def _left(self) -> float:
-        return self._end - self._clock()
-
-    def _attempt_timeout(self, call: Call[Any]) -> float:
-        """Return what is left; for a write half of it, so that it can still be asked about."""
-        left = self._left()
-        if left <= 0:
-            raise errors.DeadlineExceeded(
-                f"The task's {self._timeout:g} s were used up before {describe(call)}. "
-                "Raise timeout, or find out why the service is slow.",
-                errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
-            )
-        return left if call.method == "GET" else max(left / 2, min(left, 1.0))
-
-    def _pause_or_raise(self, error: errors.ServiceError, attempt: int) -> None:
-        """Wait before the next attempt; raise ``error`` where there is to be none."""
-        if not error.transient or attempt >= self._retries:
-            raise error
-        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**attempt) * self._rng()
-        pause = max(backoff, error.retry_after or 0.0)
-        if pause >= self._left():
-            raise error
-        self._sleep(pause)
 
 
 @contextmanager

@@ -1,0 +1,192 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Carrying a call through: again where that helps, within one deadline for the whole task.
+
+After a write whose outcome is not known, whoever sends it is asked to look; a create is never
+repeated blindly.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, TypeVar
+
+from . import calls, errors
+from .answers import Answer, describe, read_answer
+from .calls import Call
+from .pacing import Pace
+from .sender import Sender
+
+T = TypeVar("T")
+
+_FIRST_BACKOFF = 0.25
+_LONGEST_BACKOFF = 8.0
+#: A day; sockets take no time without end.
+_LONGEST_TIMEOUT = 86400
+
+#: After one of these a write may or may not have taken effect.
+UNSURE = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
+#: What the look after such a write may find: an answer too, and a better one.
+_ANSWERED = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
+
+
+class Caller:
+    """Sends calls until they are answered. Threads may share it.
+
+    :param sender: the connections
+    :param timeout: seconds for everything that is sent, counted from now
+    :param retries: how often one call may be repeated
+    :param clock: tells the seconds
+    :param rng: gives a share of one
+    :raises InvalidInput: one of the two numbers is out of range
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        *,
+        timeout: float = 30.0,
+        retries: int = 4,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        if not 0 < timeout <= _LONGEST_TIMEOUT:
+            raise errors.InvalidInput(
+                f"timeout: {timeout:g} can't be used. "
+                f"Give seconds above 0 and up to {_LONGEST_TIMEOUT}."
+            )
+        if retries < 0:
+            raise errors.InvalidInput(f"retries: {retries} can't be used. Give 0 or more.")
+        self.timeout = timeout
+        self.clock = clock
+        self.rng = rng
+        self._sleep = sleep
+        self._sender = sender
+        self._retries = retries
+        self._end = clock() + timeout
+        self._pace = Pace(clock)
+        #: The token, and passwords as they come: a server may show them in any later answer.
+        self._secrets = list(sender.secrets)
+
+    def with_time(self, seconds: float) -> Caller:
+        """Return one over the same connections, at their pace, that has time of its own."""
+        other = copy(self)
+        other.timeout = seconds
+        other._end = self.clock() + seconds  # noqa: SLF001 - it is a copy of this one
+        # What it learns is for its own answers: thousands of passwords are slow to look for.
+        other._secrets = list(self._secrets)  # noqa: SLF001
+        return other
+
+    def hide(self, secrets: Sequence[str]) -> None:
+        """Let no error show these."""
+        self._secrets.extend(secrets)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, at most until the time is used up."""
+        self._sleep(min(seconds, max(self._left(), 0)))
+
+    def ask(self, call: Call[T]) -> T:
+        """Send a call that changes nothing, until it is answered."""
+        return self._persist(lambda: self.once(call))
+
+    def _persist(self, attempt_once: Callable[[], T]) -> T:
+        attempt = 0
+        while True:
+            try:
+                return attempt_once()
+            except errors.ServiceError as error:  # noqa: PERF203 - that is what the loop is for
+                attempt = self.pause_or_raise(error, attempt)
+
+    def carry_out(self, call: Call[T], settle: Callable[[], bool]) -> T | None:
+        """Send a write until it is answered, or until ``settle`` sees that it took effect.
+
+        :param settle: asks whether a write whose outcome is not known took effect; where it did
+            not, the write may be repeated
+        :return: the answer, None where the service's own was lost
+        """
+        unsure = False
+        attempt = 0
+        while True:
+            try:
+                return self.once(call)
+            except errors.ServiceError as error:  # noqa: PERF203 - that is what the loop is for
+                unsure = unsure or isinstance(error, UNSURE)
+                is_open = unsure and isinstance(error, (*UNSURE, errors.AlreadyExists))
+                if is_open and self.took_effect(error, settle):
+                    return None
+                attempt = self.pause_or_raise(error, attempt)
+
+    def took_effect(self, error: errors.ServiceError, settle: Callable[[], bool]) -> bool:
+        """Ask whether a write that failed took effect; fail with both where that can't be told."""
+        try:
+            return settle()
+        except _ANSWERED:
+            raise
+        except errors.ServiceError:
+            raise type(error)(
+                f"{error} Whether it took effect is not known, for the service does not answer. "
+                "Run again when it does.",
+                error.failure,
+            ) from None
+
+    def once(self, call: Call[T]) -> T:
+        """Send a call once."""
+        return self._send(call)[0]
+
+    def _send(self, call: Call[T]) -> tuple[T, Answer]:
+        """Send a call once, when it is its turn, and read its answer."""
+        wait = self._pace.take()
+        if wait > 0:
+            self.sleep(wait)
+        sent = self.clock()
+        answer = self._sender.send(call, self._attempt_timeout(call))
+        try:
+            found = read_answer(call, answer, self._secrets)
+        except errors.Throttled as error:
+            self._pace.slow_down(error.retry_after or 0.0, sent)
+            raise
+        self._pace.succeed()
+        return found, answer
+
+    def _left(self) -> float:
+        return self._end - self.clock()
+
+    def _attempt_timeout(self, call: Call[Any]) -> float:
+        """Return what is left; for a write half of it, so that it can still be asked about."""
+        left = self._left()
+        if left <= 0:
+            raise errors.DeadlineExceeded(
+                f"The task's {self.timeout:g} s were used up before {describe(call)}. "
+                "Raise timeout, or find out why the service is slow.",
+                errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
+            )
+        return left if call.method == "GET" else max(left / 2, min(left, 1.0))
+
+    def pause_or_raise(self, error: errors.ServiceError, attempt: int) -> int:
+        """Wait before the next attempt and return its number, or raise the error.
+
+        Being throttled while others are served is no failed attempt: it is a matter of time.
+        """
+        if not error.transient or attempt >= self._retries:
+            raise error
+        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**attempt) * self.rng()
+        pause = max(backoff, error.retry_after or 0.0)
+        if pause >= self._left():
+            raise error
+        self._sleep(pause)
+        is_busy = isinstance(error, errors.Throttled) and self._pace.is_getting_on
+        return attempt if is_busy else attempt + 1
+
+    def ask_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
+        """Send a call for a page until it is answered. Return the next one's path too."""
+        return self._persist(lambda: self._once_page(call))
+
+    def _once_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:
+        page, answer = self._send(call)
+        return page, self._sender.next_page(call, answer)
