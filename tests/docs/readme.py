@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the README: its fenced blocks, its tables and its links.
+"""Read the README and the guides: their fenced blocks, tables and links.
 
 `python tests/docs/readme.py < output` puts a new output of the demo into it.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 README = CHECKOUT / "README.md"
+GUIDES = sorted((CHECKOUT / "docs").glob("*.md"))
 
 _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -42,16 +43,21 @@ class Block:
         return [line.removeprefix("$ ") for line in self.text.splitlines()]
 
 
+def all_blocks(file: Path = README) -> list[Block]:
+    """Return every block of a file, in order."""
+    content = file.read_text("utf-8")
+    return [_block(content, match) for match in _FENCE.finditer(content)]
+
+
 def blocks(language: str, section: str | None = None) -> list[Block]:
     """Return the blocks of a language, in order, of the whole README or of one section."""
-    content = README.read_text("utf-8")
-    found = [_block(content, match) for match in _FENCE.finditer(content)]
+    found = all_blocks()
     return [b for b in found if b.language == language and section in (None, b.section)]
 
 
-def links() -> list[str]:
-    """Return every file that the README links to."""
-    targets = _LINK.findall(README.read_text("utf-8"))
+def links(file: Path = README) -> list[str]:
+    """Return every file that the README or another file links to."""
+    targets = _LINK.findall(file.read_text("utf-8"))
     return [target for target in targets if "://" not in target]
 
 
@@ -78,7 +84,8 @@ def _block(content: str, match: re.Match[str]) -> Block:
     return Block(
         match["language"],
         match["text"],
-        _HEADING.findall(before)[-1],
+        # What looks like a heading in a block is a comment.
+        _HEADING.findall(_FENCE.sub("", before))[-1],
         saved.group(1) if saved else None,
     )
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,9 +72,10 @@ def test_the_readme_lists_every_module() -> None:
     assert readme.listed_modules() == repository.modules()
 
 
-def test_every_link_of_the_readme_leads_somewhere() -> None:
-    """Each file that the README links to exists."""
-    assert [link for link in readme.links() if not (repository.ROOT / link).exists()] == []
+@pytest.mark.parametrize("file", [readme.README, *readme.GUIDES], ids=lambda file: file.name)
+def test_every_link_leads_somewhere(file: Path) -> None:
+    """Each file that the README and the guides link to exists."""
+    assert [link for link in readme.links(file) if not (file.parent / link).exists()] == []
 
 
 def test_the_readme_states_the_supported_versions() -> None:

@@ -1,0 +1,123 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write the reference of the definition from its schema: `definition_reference.py > FILE`.
+
+The file is `docs/definition.md`; a test compares it with what this prints.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = ROOT / "schemas" / "definition.schema.json"
+
+Schema = dict[str, Any]
+
+HEAD = """\
+# The definition of a tenant
+
+<!-- Written by tools/definition_reference.py from schemas/definition.schema.json. -->
+
+{description}
+
+It is a file in YAML or JSON, or the options of `email_tenant` that have the same names. A small
+one, `tenant.yml`:
+
+```yaml
+# yaml-language-server: $schema={address}
+{example}```
+
+The first line lets an editor that knows JSON Schema complete and check the file while you type. In
+JSON, write the key `$schema` in its place.
+
+`email_tenant` refuses a key that is not listed here, and says in which file and line it stands.
+
+## Several files
+
+`definition_files` takes any number of files, and the options add to them. They are read as one
+definition:
+
+- An object that is in two of them is one object, with the aliases and the members of both.
+- Where two of them contradict each other, in `state` or `expires`, nothing is changed. The message
+  names both places.
+- The same name twice in one file is a mistake, and refused.
+"""
+
+
+class _Indenting(yaml.SafeDumper):
+    """Writes YAML with the items of lists set in, as yamllint wants them."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        super().increase_indent(flow, indentless=False)
+
+
+def reference(schema: Schema) -> str:
+    """Return the whole page."""
+    head = HEAD.format(
+        description=textwrap.fill(schema["description"], 100),
+        address=schema["$id"],
+        example=yaml.dump(schema["examples"][0], Dumper=_Indenting, sort_keys=False),
+    )
+    parts = [head, *_section(schema, schema, "The file")]
+    for definition in schema["$defs"].values():
+        if definition.get("type") == "object":
+            parts += _section(schema, definition, definition["title"])
+    return "\n".join(parts)
+
+
+def _section(root: Schema, schema: Schema, title: str) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield f"{schema['description']}\n" if schema is not root else "All keys may be missing.\n"
+    yield "| Key | Type | Example | Meaning |"
+    yield "|---|---|---|---|"
+    needed = schema.get("required", [])
+    for key, part in schema["properties"].items():
+        about = _resolved(root, part)
+        notes = [about["description"]]
+        notes += ["Needed."] if key in needed else []
+        notes += [f"Default: `{_flow(about['default'])}`."] if "default" in about else []
+        yield f"| `{key}` | {_kind(root, part)} | {_example(about)} | {' '.join(notes)} |"
+    yield ""
+
+
+def _resolved(root: Schema, part: Schema) -> Schema:
+    """Return what a reference leads to."""
+    target = part.get("$ref", "").rpartition("/")[2]
+    found: Schema = root["$defs"][target] if target else part
+    return found
+
+
+def _kind(root: Schema, part: Schema) -> str:
+    """Return the type of a value in words."""
+    about = _resolved(root, part)
+    if "anyOf" in about:
+        return " or ".join(_kind(root, one) for one in about["anyOf"])
+    if "enum" in about:
+        return " or ".join(f"`{value}`" for value in about["enum"])
+    if about["type"] == "array":
+        return f"list of: {_kind(root, about['items'])}"
+    if about["type"] == "object":
+        title = about["title"]
+        return f"[{title.lower()}](#{title.lower()})"
+    return {"boolean": "`true` or `false`"}.get(about["type"], str(about["title"]).lower())
+
+
+def _example(about: Schema) -> str:
+    return ", ".join(f"`{_flow(example)}`" for example in about["examples"])
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML writes it in one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+if __name__ == "__main__":
+    print(reference(json.loads(SCHEMA.read_text("utf-8"))), end="")
