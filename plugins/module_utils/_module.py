@@ -153,11 +153,14 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     :param connecting: gives the connection to use; who made it closes it
     """
     try:
-        sender = connecting(module.params)
+        sender: Sender | PostroomError = connecting(module.params)
     except PostroomError as error:
-        module.fail_json(**failure_of(error))
+        sender = error
     except ImportError:
         module.fail_json(msg=missing_required_lib("httpx"), exception=traceback.format_exc())
+    # Not while the exception is handled, for then ansible-core adds its traceback at -vvv.
+    if isinstance(sender, PostroomError):
+        module.fail_json(**failure_of(sender))
     result = execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
     if result.get("failed"):
         module.fail_json(**result)

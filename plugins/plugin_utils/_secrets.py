@@ -23,7 +23,9 @@ def without(value: Any, secrets: Collection[str]) -> Any:
     known = frozenset(secrets)
     text = "\n".join(str(leaf) for leaf in _leaves(value) if not _is_in(leaf, known))
     # Where one is replaced, a secret that holds asterisks may come to be.
-    return _replaced(value, known, [one for one in known if one in text or "*" in one])
+    held = [one for one in known if one in text or "*" in one]
+    # The longest first, or what is left of one would show after another within it.
+    return _replaced(value, known, sorted(held, key=len, reverse=True))
 
 
 def _leaves(value: Any) -> Iterator[Any]:

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run a playbook with tasks in Ansible's worker, and with modules, and tell what came of each."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ansible_collections.postroom.email.tests.support.playbooks import (
+    Run,
+    environment,
+    run_playbook,
+)
+from ansible_collections.postroom.email.tests.support.site import Site
+
+HERE = Path(__file__).parent
+PLAYBOOKS = HERE / "playbooks"
+OFF = {"POSTROOM_IN_PROCESS": "0"}
+
+_TOLD = re.compile(r"postroom\.email\.(?P<module>\w+) runs (?P<way>.+)$|(?P<short>email_\w+) runs (?P<w>.+)$")
+#: What -vvv tells of how a task is run: both ways do that differently, and are to.
+_OF_THE_WAY = re.compile(r"<[\w.]+> |Using module file |Pipelining is |redirecting |$")
+#: A new domain has a new key, whose last piece in a TXT record may be short.
+_UNSTABLE = re.compile(r"[A-Za-z0-9+/]{60,}={0,2}")
+
+
+@dataclass(frozen=True)
+class Way:
+    """What came of a playbook that was run in one of the ways."""
+
+    run: Run
+    results: Mapping[str, list[Any]]
+
+    @property
+    def told(self) -> list[str]:
+        """What was said at -vvv of how tasks are run, in their order."""
+        found = map(_TOLD.search, self.run.output.splitlines())
+        return [match["way"] or match["w"] for match in found if match]
+
+    @property
+    def shown(self) -> list[str]:
+        """What was printed beside."""
+        return [
+            _stable(line)
+            for line in self.run.output.splitlines()
+            if not _OF_THE_WAY.match(line)
+        ]
+
+
+class Stage:
+    """A folder and variables to run playbooks with, over a tenant that is empty each time."""
+
+    def __init__(self, folder: Path, site: Site, variables: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._site = site
+        self._variables = folder / "variables.yml"
+        given = {"service_url": site.url, "service_token": site.token, **variables}
+        self._variables.write_text(_as_yaml(given), "utf-8")
+        self._inventory = folder / "inventory.yml"
+        hosts = {"elsewhere": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}
+        self._inventory.write_text(json.dumps({"all": {"hosts": hosts}}), "utf-8")
+
+    def run(self, playbook: Path, *options: str, **settings: str) -> Way:
+        """Run a playbook from the beginning."""
+        self._site.clear()
+        events = self._folder / "events.jsonl"
+        events.unlink(missing_ok=True)
+        env = environment(
+            self._folder,
+            ANSIBLE_CALLBACK_PLUGINS=str(HERE / "callback_plugins"),
+            ANSIBLE_CALLBACKS_ENABLED="every_event",
+            ANSIBLE_INVENTORY=str(self._inventory),
+            POSTROOM_TEST_EVENTS=str(events),
+            **settings,
+        )
+        variables = ("--extra-vars", f"@{self._variables}")
+        done = run_playbook(playbook, env, "-vvv", *variables, *options)
+        return Way(done, _by_task(events))
+
+    def both(self, playbook: Path, *options: str, **settings: str) -> tuple[Way, Way]:
+        """Run a playbook with tasks in the worker, and with modules."""
+        here = self.run(playbook, *options, **settings)
+        return here, self.run(playbook, *options, **settings, **OFF)
+
+
+def tasks_of(playbook: str) -> list[str]:
+    """Return the names of a playbook's tasks that run modules of the collection."""
+    plays = yaml.safe_load((PLAYBOOKS / playbook).read_text("utf-8"))
+    return [task["name"] for play in plays for task in play["tasks"]]
+
+
+def _stable(text: str) -> str:
+    """Return a text without what no two runs have in common."""
+    return _UNSTABLE.sub("KEY", text)
+
+
+def _by_task(events: Path) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for event in _events(events):
+        for told in event:
+            if isinstance(told, dict) and "result" in told:
+                found.setdefault(told["task"], []).append(told["result"])
+    return found
+
+
+def _events(file: Path) -> Iterator[list[Any]]:
+    for line in file.read_text("utf-8").splitlines():
+        yield json.loads(_stable(line))
+
+
+def _as_yaml(values: Mapping[str, Any]) -> str:
+    """Return variables as YAML, with a vault's text tagged as Ansible wants it."""
+    lines = [
+        f"{key}: !vault {json.dumps(value)}"
+        if isinstance(value, str) and value.startswith("$ANSIBLE_VAULT")
+        else f"{key}: {json.dumps(value)}"
+        for key, value in values.items()
+    ]
+    return "\n".join(lines) + "\n"
