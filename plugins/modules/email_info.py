@@ -219,7 +219,11 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.export import export
+from ansible_collections.postroom.email.plugins.module_utils._api.export import (
+    SECTIONS,
+    export,
+    facts,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
@@ -232,36 +236,30 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     run_module,
 )
 
-KINDS = {"domain": "domains", "mailbox": "mailboxes", "forwarder": "forwarders"}
+KINDS = list(SECTIONS)
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str"},
     "domains": {"type": "list", "elements": "str"},
-    "kinds": {"type": "list", "elements": "str", "choices": list(KINDS), "default": list(KINDS)},
+    "kinds": {"type": "list", "elements": "str", "choices": KINDS, "default": KINDS},
     "as": {"type": "str", "choices": ["facts", "definition"], "default": "facts"},
 }
 
 
-def gather_info(
-    client: Client,
-    params: Params,
-    *,
-    check_mode: bool,  # noqa: ARG001 - it only reads
-) -> Outcome:
+def gather_info(client: Client, params: Params, *, check_mode: bool) -> Outcome:  # noqa: ARG001
     """Return what the tenant holds, as far as it was asked for."""
     domains = {parse_domain(text, "domains") for text in params["domains"] or ()}
     name = None if params["name"] is None else _parse_name(params["name"])
     found = _look(client, name)
+    if params["as"] == "definition" and name is None:
+        # What is missing here would look as if nobody had it, to whoever purges by the definition.
+        client.check_list({principal.name for principal in found})
     if params["domains"] is not None:
         found = [principal for principal in found if principal.name.domain in domains]
     if params["as"] == "definition":
         definition, warnings = export(found, params["kinds"])
         return Outcome(values={"definition": definition}, warnings=warnings)
-    values: dict[str, list[dict[str, Any]]] = {key: [] for key in KINDS.values()}
-    for principal in sorted(found, key=lambda principal: principal.name):
-        if principal.kind in params["kinds"]:
-            values[KINDS[principal.kind]].append(principal.as_dict())
-    return Outcome(values=values)
+    return Outcome(values=facts(found, params["kinds"]))
 
 
 def _parse_name(text: str) -> Name:

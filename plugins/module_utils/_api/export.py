@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""From what a tenant holds to a definition that declares just that."""
+"""What a tenant holds as plain data: as facts, or as a definition that declares just that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .errors import InvalidInput
 from .models import Domain, Foreign, Forwarder, Mailbox, Principal, spelled
 from .names import Name, parse_address, parse_domain
 
-_SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
+#: What the lists of each kind are called.
+SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
 
 
 class Export(NamedTuple):
@@ -27,16 +28,25 @@ class Export(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def export(principals: Iterable[Principal], kinds: Iterable[str] = tuple(_SECTIONS)) -> Export:
+def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return principals as lists by kind, sorted; those of other kinds are empty."""
+    values: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTIONS.values()}
+    for principal in _sorted(principals):
+        if principal.kind in kinds:
+            values[SECTIONS[principal.kind]].append(principal.as_dict())
+    return values
+
+
+def export(principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTIONS)) -> Export:
     """Return the definition of these principals, names as they are spelled there, sorted.
 
     :param kinds: what to declare; the definition has no section for any other kind
     """
-    definition: dict[str, Any] = {_SECTIONS[kind]: [] for kind in _SECTIONS if kind in kinds}
+    definition: dict[str, Any] = {SECTIONS[kind]: [] for kind in SECTIONS if kind in kinds}
     warnings: list[str] = []
-    for principal in sorted(principals, key=lambda principal: principal.name):
+    for principal in _sorted(principals):
         obstacle = _obstacle(principal)
-        section = definition.get(_SECTIONS.get(principal.kind, ""))
+        section = definition.get(SECTIONS.get(principal.kind, ""))
         if obstacle:
             if section is not None or isinstance(principal, Foreign):
                 warnings.append(f"{obstacle} It is left out, and email_tenant leaves it alone.")
@@ -44,6 +54,10 @@ def export(principals: Iterable[Principal], kinds: Iterable[str] = tuple(_SECTIO
             section.append(_entry(principal))
             warnings += _lost_aliases(principal)
     return Export(definition, tuple(warnings))
+
+
+def _sorted(principals: Iterable[Principal]) -> list[Principal]:
+    return sorted(principals, key=lambda principal: principal.name)
 
 
 def _entry(principal: Principal) -> Any:

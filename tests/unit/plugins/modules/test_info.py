@@ -13,6 +13,7 @@ from ansible_collections.postroom.email.plugins.modules import email_info
 from ansible_collections.postroom.email.tests.support.clients import TOKEN
 from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.quirky import (
+    Quirks,
     QuirkyService,
     domain,
     forwarder,
@@ -84,6 +85,16 @@ def test_what_a_definition_lacks_is_warned_of(serve: Serve) -> None:
     assert len(result["warnings"]) == 1
     assert "staff@example.com is a group" in str(result["warnings"])
     assert "warnings" not in info(serve, GROUP)
+
+
+def test_a_definition_of_a_part_of_the_tenant_is_refused(serve: Serve) -> None:
+    """Where the service's list is cut short without a word, which a list by type gives away."""
+    principals = [domain("example.com"), *(mailbox(f"m{n}@example.com") for n in range(4))]
+    service = QuirkyService(Quirks(page_rows=4, pages="silent"), *principals)
+    arguments = {"api_url": serve(service).url, "api_token": TOKEN, "as": "definition"}
+    result = run_module(email_info.main, arguments)
+    assert result["failed"]
+    assert result["failure"]["kind"] == "BadAnswer"
 
 
 def test_facts_are_lists_by_kind(serve: Serve) -> None:
