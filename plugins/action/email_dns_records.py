@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from ansible_collections.postroom.email.plugins.module_utils._module import Ensure
 from ansible_collections.postroom.email.plugins.modules import email_dns_records
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 
 
 class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
-    module_logic = email_dns_records.retrieve_records
+
+    def ensure(self) -> Ensure:
+        return email_dns_records.retrieve_records

@@ -152,16 +152,7 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     :param module: an AnsibleModule
     :param connecting: gives the connection to use; who made it closes it
     """
-    try:
-        sender: Sender | PostroomError = connecting(module.params)
-    except PostroomError as error:
-        sender = error
-    except ImportError:
-        module.fail_json(msg=missing_required_lib("httpx"), exception=traceback.format_exc())
-    # Not while the exception is handled, for then ansible-core adds its traceback at -vvv.
-    if isinstance(sender, PostroomError):
-        module.fail_json(**failure_of(sender))
-    result = execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
+    result = _connected(module, ensure, connecting)
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
@@ -169,6 +160,20 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)
+
+
+def _connected(
+    module: Any, ensure: Ensure, connecting: Callable[[Params], Sender]
+) -> dict[str, Any]:
+    """Return the result of a task whose connection may not come about."""
+    try:
+        sender = connecting(module.params)
+    except PostroomError as error:
+        return failure_of(error)
+    except ImportError:
+        message = missing_required_lib("httpx")
+        return {"failed": True, "msg": message, "exception": traceback.format_exc()}
+    return execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
 
 
 def addresses(params: Params, option: str) -> frozenset[Name] | None:

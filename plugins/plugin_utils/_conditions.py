@@ -9,10 +9,10 @@ Each function returns why a module process is needed, or None.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 #: An interpreter or a library reads these when its process starts, or once and for all later.
 _READ_AT_START = re.compile(
@@ -40,11 +40,10 @@ def against_environment(environment: Mapping[str, str]) -> str | None:
     return None
 
 
-def _identity(interpreter: str) -> tuple[str, str] | None:
+def _identity(interpreter: str) -> tuple[Path, Path] | None:
     """Return what tells two Pythons apart: the file, and the virtual environment it is called in.
 
     None equals no other: what a shell would have to look up on its PATH.
     """
-    if not os.path.isabs(interpreter):
-        return None
-    return os.path.realpath(interpreter), os.path.realpath(os.path.dirname(interpreter))
+    path = Path(interpreter)
+    return (path.resolve(), path.parent.resolve()) if path.is_absolute() else None

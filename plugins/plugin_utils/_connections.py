@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
+from pathlib import Path
 
 from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
 from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
@@ -51,8 +52,9 @@ def _file(path: str | None) -> tuple[object, ...]:
     """Return what changes when a file does."""
     if path is None:
         return ()
+    file = Path(path).absolute()
     try:
-        status = os.stat(path)
+        status = file.stat()
     except OSError:
-        return (os.path.abspath(path),)
-    return os.path.abspath(path), status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+        return (file,)
+    return file, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size

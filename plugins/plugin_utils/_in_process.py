@@ -52,13 +52,12 @@ _display = Display()
 class InProcessAction(NormalAction):  # type: ignore[misc]
     """An action that runs a module's logic here, if it can, and the module if it can't."""
 
-    #: The options of the module and its logic.
+    #: The module's own options.
     argument_spec: Mapping[str, Any]
-    module_logic: Ensure
 
     def ensure(self) -> Ensure:
-        """Return the logic to run. An action may give it more than a module process could."""
-        return type(self).module_logic
+        """Return the module's own logic, which may be given more here than in a process."""
+        raise NotImplementedError
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
@@ -97,7 +96,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         if not boolean(self._templar.template(variables.get(SWITCH, True)), strict=False):
             return f"the variable {SWITCH} is off"
         if not HAS_HTTPX:
-            return f"httpx can't be imported by {sys.executable}"
+            return f"httpx is missing in {sys.executable}"
         if not IS_SUPPORTED:
             return "this ansible-core does not support it"
         return None
@@ -109,7 +108,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             return "it becomes another user"
         if self._task.async_val:
             return "it is asynchronous"
-        if getattr(self._connection._shell, "_IS_WINDOWS", False):
+        if getattr(self._connection._shell, "_IS_WINDOWS", False):  # noqa: SLF001 - no other name
             return "its shell is PowerShell"
         if C.DEFAULT_KEEP_REMOTE_FILES:
             return "the files of modules are to be kept"
@@ -157,7 +156,9 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
 
             result = wrap_var(self._parse_returned_data(printed))
         # From ansible-core 2.21 on it is an object.
-        return dict(result if isinstance(result, dict) else result.as_result_dict(for_round_trip=True))
+        return dict(
+            result if isinstance(result, dict) else result.as_result_dict(for_round_trip=True)
+        )
 
 
 @contextmanager

@@ -50,6 +50,8 @@ class _Exit(BaseException):
 class WorkerModule(basic.AnsibleModule):  # type: ignore[misc]
     """The module of a task that runs in this process."""
 
+    no_log_values: set[str]
+
     def _log_invocation(self) -> None:
         """Log only what can be logged soon: what is looked for is each secret in each option."""
         if len(self.no_log_values) <= _MOST_LOGGED:

@@ -25,7 +25,8 @@ HERE = Path(__file__).parent
 PLAYBOOKS = HERE / "playbooks"
 OFF = {"POSTROOM_IN_PROCESS": "0"}
 
-_TOLD = re.compile(r"postroom\.email\.(?P<module>\w+) runs (?P<way>.+)$|(?P<short>email_\w+) runs (?P<w>.+)$")
+_TASK = re.compile(r"TASK \[(.*)\] \*")
+_TOLD = re.compile(r"<[\w.]+> [\w.]*email_\w+ runs (.+)$")
 #: What -vvv tells of how a task is run: both ways do that differently, and are to.
 _OF_THE_WAY = re.compile(r"<[\w.]+> |Using module file |Pipelining is |redirecting |$")
 #: A new domain has a new key, whose last piece in a TXT record may be short.
@@ -40,18 +41,22 @@ class Way:
     results: Mapping[str, list[Any]]
 
     @property
-    def told(self) -> list[str]:
-        """What was said at -vvv of how tasks are run, in their order."""
-        found = map(_TOLD.search, self.run.output.splitlines())
-        return [match["way"] or match["w"] for match in found if match]
+    def told(self) -> dict[str, list[str]]:
+        """What was said at -vvv of how each task is run, once for each time."""
+        found: dict[str, list[str]] = {}
+        task = ""
+        for line in self.run.output.splitlines():
+            if match := _TASK.match(line):
+                task = match[1]
+            elif match := _TOLD.match(line):
+                found.setdefault(task, []).append(match[1])
+        return found
 
     @property
     def shown(self) -> list[str]:
         """What was printed beside."""
         return [
-            _stable(line)
-            for line in self.run.output.splitlines()
-            if not _OF_THE_WAY.match(line)
+            _stable(line) for line in self.run.output.splitlines() if not _OF_THE_WAY.match(line)
         ]
 
 
@@ -61,11 +66,17 @@ class Stage:
     def __init__(self, folder: Path, site: Site, variables: Mapping[str, Any]) -> None:
         self._folder = folder
         self._site = site
-        self._variables = folder / "variables.yml"
+        self._variables = folder / "variables.json"
         given = {"service_url": site.url, "service_token": site.token, **variables}
-        self._variables.write_text(_as_yaml(given), "utf-8")
+        self._variables.write_text(json.dumps(given), "utf-8")
         self._inventory = folder / "inventory.yml"
-        hosts = {"elsewhere": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}
+        hosts = {
+            "elsewhere": {
+                "ansible_connection": "local",
+                "ansible_python_interpreter": sys.executable,
+            },
+            "nobody": {"ansible_host": "127.0.0.1", "ansible_port": 9},
+        }
         self._inventory.write_text(json.dumps({"all": {"hosts": hosts}}), "utf-8")
 
     def run(self, playbook: Path, *options: str, **settings: str) -> Way:
@@ -97,6 +108,13 @@ def tasks_of(playbook: str) -> list[str]:
     return [task["name"] for play in plays for task in play["tasks"]]
 
 
+def without(value: Any, *keys: str) -> Any:
+    """Return results without values that no two runs have in common."""
+    if isinstance(value, dict):
+        return {key: without(one, *keys) for key, one in value.items() if key not in keys}
+    return [without(one, *keys) for one in value] if isinstance(value, list) else value
+
+
 def _stable(text: str) -> str:
     """Return a text without what no two runs have in common."""
     return _UNSTABLE.sub("KEY", text)
@@ -114,14 +132,3 @@ def _by_task(events: Path) -> dict[str, list[Any]]:
 def _events(file: Path) -> Iterator[list[Any]]:
     for line in file.read_text("utf-8").splitlines():
         yield json.loads(_stable(line))
-
-
-def _as_yaml(values: Mapping[str, Any]) -> str:
-    """Return variables as YAML, with a vault's text tagged as Ansible wants it."""
-    lines = [
-        f"{key}: !vault {json.dumps(value)}"
-        if isinstance(value, str) and value.startswith("$ANSIBLE_VAULT")
-        else f"{key}: {json.dumps(value)}"
-        for key, value in values.items()
-    ]
-    return "\n".join(lines) + "\n"

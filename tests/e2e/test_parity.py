@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ansible_collections.postroom.email.tests.e2e.parity_runs import (
     Stage,
     Way,
     tasks_of,
+    without,
 )
 from ansible_collections.postroom.email.tests.support.recorder import Recorder
 from ansible_collections.postroom.email.tests.support.service import (
@@ -26,9 +28,13 @@ from ansible_collections.postroom.email.tests.support.site import Site
 pytestmark = pytest.mark.matrix
 
 WRONG_TOKEN = "wrong-token-DELTA-8842-qwpo"
+SWITCHED_OFF = "as a module: the environment variable POSTROOM_IN_PROCESS is off"
 PASSWORDS = {
     "ann@one.example": ["Zx9#kPq!secret-ALPHA-7731-wvut"],
-    "Bob@bücher.example": ['qT"b\\s/ü&=?+%41#<é>secret-BRAVO', "{{ braces }} {% are %} no template"],
+    "Bob@bücher.example": [
+        'qT"b\\s/ü&=?+%41#<é>secret-BRAVO',
+        "{{ braces }} {% are %} no template",
+    ],
 }
 Both = tuple[Way, Way]
 
@@ -36,6 +42,14 @@ Both = tuple[Way, Way]
 def unsafe(text: str) -> object:
     """Return a text whose braces are no template."""
     return {"__ansible_unsafe": text}
+
+
+def other_python(folder: Path) -> Path:
+    """Return another name of this Python, whose environment is another one."""
+    python = folder / "other" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    return python
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +66,19 @@ def stage(tenant: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
     folder = tmp_path_factory.mktemp("parity")
     (folder / "vault").write_text("key to the vault", "utf-8")
     vaulted = VaultLib().encrypt("vaulted-ECHO-4417", VaultSecret(b"key to the vault")).decode()
-    with running_service(folder / "broken", faults="status=503,error_before=1.0") as broken:
+    with (
+        running_service(folder / "broken", faults="status=503,error_before=1.0") as broken,
+        running_service(folder / "slow", faults="latency=1500ms") as slow,
+    ):
         variables = {
             "vault_passwords": {name: list(map(unsafe, them)) for name, them in PASSWORDS.items()},
             "wrong_token": WRONG_TOKEN,
             "braces": unsafe("{{ lookup('pipe', 'id') }}"),
             "broken_url": broken.url,
-            "vaulted_text": vaulted,
+            "slow_url": slow.url,
+            "slow_token": slow.token,
+            "other_python": str(other_python(folder)),
+            "vaulted_text": {"__ansible_vault": vaulted},
         }
         yield Stage(folder, tenant, variables)
 
@@ -87,7 +107,68 @@ def test_what_is_printed_is_the_same(both: Both) -> None:
 def test_both_ways_were_taken(both: Both) -> None:
     """Each task in its own way, or else a module would have been compared with itself."""
     here, modules = both
-    assert here.told
-    assert all(told.startswith("in process ") for told in here.told), here.told
-    off = "as a module: the environment variable POSTROOM_IN_PROCESS is off"
-    assert modules.told == [off] * len(here.told)
+    ours = [task for task in tasks_of("parity.yml") if task != "Show the braces"]
+    assert list(here.told) == list(modules.told) == ours
+    for task in ours:
+        assert len(here.told[task]) == len(modules.told[task])
+        assert all(told.startswith("in process ") for told in here.told[task])
+        assert set(modules.told[task]) == {SWITCHED_OFF}
+
+
+def test_a_loop_runs_in_one_process(both: Both) -> None:
+    """That is why the connection of one item serves the next."""
+    here = both[0]
+    assert len(set(here.told["Go by a proxy of its environment, or not"])) == 1
+
+
+@pytest.fixture(scope="module")
+def as_modules(stage: Stage) -> Both:
+    """Run a playbook with tasks that need a module process."""
+    return stage.both(PLAYBOOKS / "parity_modules.yml")
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        ("Be switched off by a variable", "the variable postroom_in_process is off"),
+        ("Run in the background", "it is asynchronous"),
+        ("Become another user", "it becomes another user"),
+        ("Run on another Python", "its Python is"),
+        ("Run on a Python that a shell would find", "its Python is python3, Ansible's own is"),
+        ("Change how Python runs", "environment sets PYTHONWARNINGS"),
+        ("Change how a library is loaded", "environment sets LD_LIBRARY_PATH"),
+        ("Set what no shell takes", "environment sets 'not-a-name'"),
+        ("Go to another machine", "its connection is ssh"),
+    ],
+)
+def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:
+    """With the reason at -vvv, and with the result of the module."""
+    here, modules = as_modules
+    assert [told.startswith(f"as a module: {reason}") for told in here.told[task]] == [True]
+    assert set(modules.told[task]) == {SWITCHED_OFF}
+    # A traceback names the temporary file that the module was run from.
+    own = ("ansible_job_id", "results_file", "exception")
+    assert without(here.results[task], *own) == without(modules.results[task], *own)
+
+
+def test_a_task_that_runs_out_of_time(stage: Stage) -> None:
+    """It is cut short as a module is, and the next one gets a connection of its own."""
+    here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
+    assert all(told.startswith("in process ") for them in here.told.values() for told in them)
+    for task in tasks_of("parity_cut_short.yml"):
+        # Where exactly it was stopped differs from run to run.
+        place = ("frame", "exception")
+        assert without(here.results[task], *place) == without(modules.results[task], *place)
+    cut, whole = here.results["Run out of time in a loop"][-1]["results"]
+    assert "domains" not in cut
+    assert "domains" in whole
+
+
+def test_without_httpx(stage: Stage, tmp_path: Path) -> None:
+    """Where Ansible's own Python lacks it, the module says so, as it always has."""
+    (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
+    access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}
+    way = stage.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)
+    assert way.told == {"Register a domain": [f"as a module: httpx is missing in {sys.executable}"]}
+    (result,) = way.results["Register a domain"]
+    assert "Failed to import the required Python library (httpx)" in result["msg"]
