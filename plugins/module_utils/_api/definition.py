@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Union
 
+from .errors import InvalidInput
 from .models import Domain, Forwarder, Mailbox
 from .names import Name
 
@@ -41,7 +42,8 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         if self.source.file is None:
             return self.where
-        start = self.source.file if self.line is None else f"{self.source.file}:{self.line}"
+        line = self.line
+        start = self.source.file if line is None else f"{self.source.file}:{line}"
         return f"{start}: {self.where}" if self.path else start
 
     @property
@@ -92,6 +94,18 @@ def in_words(findings: Sequence[Finding]) -> str:
     more = len(findings) - _MOST_SHOWN
     lines += [f"And {more} more."] if more > 0 else []
     return "\n".join([f"There are {len(findings)} problems; nothing was changed.", *lines])
+
+
+class InvalidDefinition(InvalidInput):
+    """A definition is wrong by itself, in one place or several. Nothing was sent.
+
+    :param findings: all that is wrong, at least one
+    """
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(in_words(findings))
+        self.findings = tuple(findings)
+        self.problems = [finding.as_dict() for finding in findings]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 _LONGEST_DETAIL = 300
@@ -57,6 +57,8 @@ class PostroomError(Exception):
     done: Sequence[dict[str, str]] = ()
     #: Whether the very change that failed had been written all the same.
     wrote = False
+    #: All that is wrong with what was declared, each with its file, line, place and text.
+    problems: Sequence[dict[str, Any]] = ()
 
     def add(self, sentence: str) -> None:
         """Say one thing more."""
