@@ -11,6 +11,9 @@ from typing import Any
 
 from ansible.module_utils.common.parameters import remove_values
 
+#: More than so many are first looked for by their beginnings, all in one go.
+_MANY = 50
+_BEGINNING = 6
 _HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
 
@@ -22,10 +25,20 @@ def without(value: Any, secrets: Collection[str]) -> Any:
     """
     known = frozenset(secrets)
     text = "\n".join(str(leaf) for leaf in _leaves(value) if not _is_in(leaf, known))
-    # Where one is replaced, a secret that holds asterisks may come to be.
-    held = [one for one in known if one in text or "*" in one]
     # The longest first, or what is left of one would show after another within it.
-    return _replaced(value, known, sorted(held, key=len, reverse=True))
+    return _replaced(value, known, sorted(_held(text, known), key=len, reverse=True))
+
+
+def _held(text: str, known: frozenset[str]) -> Iterator[str]:
+    """Yield the secrets that a text holds."""
+    beginnings = None
+    if len(known) > _MANY:
+        beginnings = {text[at : at + _BEGINNING] for at in range(len(text))}
+    for one in known:
+        is_likely = beginnings is None or len(one) < _BEGINNING or one[:_BEGINNING] in beginnings
+        # Where one is replaced, a secret that holds asterisks may come to be.
+        if "*" in one or (is_likely and one in text):
+            yield one
 
 
 def _leaves(value: Any) -> Iterator[Any]:

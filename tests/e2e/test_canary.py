@@ -79,7 +79,7 @@ class Stage:
         """Ansible's own log."""
         return self.run_folder / "ansible.log"
 
-    def play(self, playbook: str) -> Run:
+    def play(self, playbook: str, **more: str) -> Run:
         """Run a playbook as talkatively as can be, and keep what it prints."""
         folder = self.run_folder
         for made in ("tmp", "home", "async"):
@@ -92,6 +92,7 @@ class Stage:
             "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callback_plugins"),
             "ANSIBLE_CALLBACKS_ENABLED": "every_event",
             "POSTROOM_TEST_EVENTS": str(self.events),
+            **more,
         }
         options = ("-vvvv", "--diff", "--extra-vars", f"@{self._variables}")
         played = run_playbook(
@@ -112,10 +113,15 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 @pytest.mark.matrix
-def test_nothing_shows(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("in_process", "told"), [("1", " runs in process "), ("0", " POSTROOM_IN_PROCESS is off")]
+)
+def test_nothing_shows(in_process: str, told: str, stage: Stage) -> None:
     """A run at -vvvv with failing tasks and a service that is killed gives no secret away."""
-    played = stage.play("canary.yml")
+    played = stage.play("canary.yml", POSTROOM_IN_PROCESS=in_process)
     assert (played.status, played.recap.failed) == (0, 0), played.output
+    # Both ways of running a task are looked at.
+    assert told in played.output
     assert leaks(stage.secrets, [stage.run_folder]) == []
     for service in stage.services:
         database = Path(service.database)
