@@ -71,14 +71,19 @@ class Caller:
         self._retries = retries
         self._end = clock() + timeout
         self._pace = Pace(clock)
+        self._is_patient = False
         #: The token, and passwords as they come: a server may show them in any later answer.
         self._secrets = list(sender.secrets)
 
-    def with_time(self, seconds: float) -> Caller:
-        """Return one over the same connections, at their pace, that has time of its own."""
+    def with_time(self, seconds: float, *, is_patient: bool = False) -> Caller:
+        """Return one over the same connections, at their pace, that has time of its own.
+
+        :param is_patient: waiting for a turn among others uses up none of it
+        """
         other = copy(self)
         other.timeout = seconds
         other._end = self.clock() + seconds  # noqa: SLF001 - it is a copy of this one
+        other._is_patient = is_patient  # noqa: SLF001
         # What it learns is for its own answers: thousands of passwords are slow to look for.
         other._secrets = list(self._secrets)  # noqa: SLF001
         return other
@@ -143,6 +148,7 @@ class Caller:
         """Send a call once, when it is its turn, and read its answer."""
         wait = self._pace.take()
         if wait > 0:
+            self._end += wait if self._is_patient else 0
             self.sleep(wait)
         sent = self.clock()
         answer = self._sender.send(call, self._attempt_timeout(call))
@@ -177,10 +183,11 @@ class Caller:
             raise error
         backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**attempt) * self.rng()
         pause = max(backoff, error.retry_after or 0.0)
+        is_busy = isinstance(error, errors.Throttled) and self._pace.is_getting_on
+        self._end += pause if is_busy and self._is_patient else 0
         if pause >= self._left():
             raise error
         self._sleep(pause)
-        is_busy = isinstance(error, errors.Throttled) and self._pace.is_getting_on
         return attempt if is_busy else attempt + 1
 
     def ask_page(self, call: Call[calls.Page]) -> tuple[calls.Page, str | None]:

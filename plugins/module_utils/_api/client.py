@@ -50,10 +50,19 @@ class Client:
         """The seconds that it was given."""
         return self._caller.timeout
 
-    def with_time(self, seconds: float) -> Client:
-        """Return a client over the same connections that has time of its own."""
+    def now(self) -> float:
+        """Return its clock's seconds."""
+        return self._caller.clock()
+
+    def with_time(self, seconds: float, *, is_patient: bool = False) -> Client:
+        """Return a client over the same connections that has time of its own.
+
+        :param is_patient: waiting for a turn among others uses up none of it
+        """
         other = copy(self)
-        other._caller = self._caller.with_time(seconds)  # noqa: SLF001 - it is a copy of this one
+        other._caller = self._caller.with_time(  # noqa: SLF001 - it is a copy of this one
+            seconds, is_patient=is_patient
+        )
         return other
 
     def find(self, name: Name) -> Principal | None:

@@ -110,12 +110,12 @@ def _carry_out(client: Client, change: Change) -> Principal | None:
     if change.action == "create" and change.after is not None:
         return client.create(change.after, change.secrets)
     if change.action == "delete":
-        _delete(client, change)
+        delete_planned(client, change)
         return None
     return client.edit(name, change.edit, change.secrets)
 
 
-def _delete(client: Client, change: Change) -> None:
+def delete_planned(client: Client, change: Change) -> None:
     """Delete what the plan named, after one more look at that very name."""
     now = client.find(change.subject.name)
     if now is None:

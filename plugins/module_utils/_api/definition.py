@@ -105,7 +105,7 @@ class InvalidDefinition(InvalidInput):
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__(in_words(findings))
         self.findings = tuple(findings)
-        self.problems = [finding.as_dict() for finding in findings]
+        self.details = {"problems": [finding.as_dict() for finding in findings]}
 
 
 @dataclass(frozen=True, slots=True)

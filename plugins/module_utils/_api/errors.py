@@ -7,6 +7,7 @@
 PostroomError
   InvalidInput            a declared value is wrong by itself; nothing was sent
   Refused                 the declared state does not fit the tenant; nothing was written
+  Incomplete              some changes of several failed; carries what became of each
   ServiceError            a request failed; carries a Failure
     Unreachable           no connection was made, so nothing was sent
       UntrustedCertificate
@@ -29,7 +30,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -55,10 +57,10 @@ class PostroomError(Exception):
 
     #: What had already been carried out when the error stopped the work, one dict a change.
     done: Sequence[dict[str, str]] = ()
+    #: More of what there is to tell, as return values of a module.
+    details: Mapping[str, Any] = MappingProxyType({})
     #: Whether the very change that failed had been written all the same.
     wrote = False
-    #: All that is wrong with what was declared, each with its file, line, place and text.
-    problems: Sequence[dict[str, Any]] = ()
 
     def add(self, sentence: str) -> None:
         """Say one thing more."""
@@ -71,6 +73,10 @@ class InvalidInput(PostroomError):
 
 class Refused(PostroomError):
     """The declared state does not fit what the tenant holds. Nothing was written."""
+
+
+class Incomplete(PostroomError):
+    """Some changes of several failed, or could not be attempted. ``done`` tells which stand."""
 
 
 class ServiceError(PostroomError):

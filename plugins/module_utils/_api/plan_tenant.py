@@ -104,6 +104,7 @@ def _keep(
     drafts: Drafts, tenant: Tenant, definition: Definition, purge: Purge, passwords: Passwords
 ) -> Iterator[Finding]:
     """Draft each mailbox and forwarder that is declared to be there."""
+    claimed = _declared_addresses(definition)
     for declared in definition.individuals.values():
         if declared.absent:
             continue
@@ -111,7 +112,7 @@ def _keep(
         if found is not None and found.kind != declared.kind:
             yield from _wrong_kind(declared, found, _model(declared))
             continue
-        draft = _draft(declared, found, purge)
+        draft = _draft(declared, found, purge, claimed)
         for alias in draft.purged:
             drafts.unnamed[ALIAS].add(alias)
         if isinstance(draft.current, Mailbox) and (found is None or passwords.replace):
@@ -126,19 +127,27 @@ def _keep(
         drafts.kept[declared.name] = draft
 
 
-def _draft(declared: DeclaredIndividual, found: Principal | None, purge: Purge) -> Draft:
+def _draft(
+    declared: DeclaredIndividual, found: Principal | None, purge: Purge, claimed: set[Name]
+) -> Draft:
     current = found if isinstance(found, (Mailbox, Forwarder)) else _model(declared)(declared.name)
     draft = Draft(declared, current, is_new=found is None)
     held = current.aliases
     if declared.aliases is not None:
         draft.add = declared.aliases - held
-        draft.undeclared = held - declared.aliases - declared.absent_aliases.keys()
+        draft.undeclared = held - claimed - declared.absent_aliases.keys()
     draft.purged = purge.of_aliases(draft.undeclared)
     draft.remove = {a: why for a, why in declared.absent_aliases.items() if a in held}
     draft.remove |= dict.fromkeys(draft.purged, "is not declared")
     if isinstance(current, Forwarder) and isinstance(declared, DeclaredForwarder):
         draft.join, draft.leave = difference(current.members, declared.members, purge=True)
     return draft
+
+
+def _declared_addresses(definition: Definition) -> set[Name]:
+    present = [declared for declared in definition.individuals.values() if not declared.absent]
+    names = {declared.name for declared in present}
+    return names.union(*(declared.aliases or () for declared in present))
 
 
 def _empty_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:

@@ -1,0 +1,38 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from ansible.utils.display import Display
+
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Ensure,
+    Outcome,
+    Params,
+)
+from ansible_collections.postroom.email.plugins.modules import email_tenant
+from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
+from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
+
+
+class ActionModule(InProcessAction):
+    argument_spec = email_tenant.ARGUMENT_SPEC
+
+    def ensure(self) -> Ensure:
+        display = Display()
+
+        def show(text: str, newline: bool) -> None:  # noqa: FBT001 - a screen knows no keywords
+            display.display(text, newline=newline, screen_only=not newline)
+
+        def ensure_with_progress(client: Client, params: Params, *, check_mode: bool) -> Outcome:
+            progress = Progress(show)
+            try:
+                return email_tenant.ensure_tenant(
+                    client, params, check_mode=check_mode, report=progress
+                )
+            finally:
+                progress.end()
+
+        return ensure_with_progress

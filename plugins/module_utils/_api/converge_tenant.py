@@ -1,0 +1,206 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Converging a whole tenant: read it, plan, refuse what does not fit, and carry the plan out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from . import errors
+from .bulk import CHANGED, FAILED, NOT_ATTEMPTED, Report, Result, carry_out
+from .changes import Change
+from .client import Client
+from .definition import Definition, Finding, in_words
+from .drafts import Passwords
+from .models import Domain, Forwarder, Mailbox
+from .plan_tenant import plan_tenant
+from .purging import Purge, PurgeRules
+from .steps import TenantPlan, digest
+from .tenant import Tenant
+
+UNCHANGED = "unchanged"
+_MOST_TOLD = 10
+_MOST_AT_A_TIME = 64
+
+
+class Wanted(NamedTuple):
+    """What is wanted of a tenant.
+
+    :param expected: the digest of the only plan that may be carried out; None for any
+    :param concurrency: how many changes may be under way at a time, 1 to 64
+    """
+
+    definition: Definition
+    passwords: Passwords = Passwords()
+    rules: PurgeRules = PurgeRules()
+    expected: str | None = None
+    concurrency: int = 8
+
+
+class TenantReport(NamedTuple):
+    """What came of it.
+
+    :param results: what became of each step, or would
+    """
+
+    plan: TenantPlan
+    results: list[Result]
+    digest: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> list[Change]:
+        """The changes that were carried out, or would be."""
+        pairs = zip(self.plan.steps, self.results)  # noqa: B905 - Python 3.10 is fine, lengths too
+        return [step.change for step, result in pairs if result.outcome == CHANGED]
+
+    @property
+    def failed(self) -> list[Change]:
+        """The changes that were not carried out."""
+        pairs = zip(self.plan.steps, self.results)  # noqa: B905
+        return [step.change for step, result in pairs if result.outcome != CHANGED]
+
+    def values(self, *, unchanged: bool = False) -> dict[str, Any]:
+        """Return all of it as a module shows it.
+
+        :param unchanged: with a row for each object that is as it should be, too
+        """
+        return {
+            "changes": [change.as_dict() for change in self.done],
+            "plan_digest": self.digest,
+            "summary": self.summary(),
+            "results": self.rows(unchanged=unchanged),
+            "undeclared": self.undeclared(),
+        }
+
+    def rows(self, *, unchanged: bool) -> list[dict[str, str]]:
+        """Return one row for each object.
+
+        :param unchanged: those that are as they should be, too
+        """
+        rows = list(self._changed_rows())
+        if unchanged:
+            reason = "it is as declared"
+            rows += [_row(kind, str(name), UNCHANGED, reason) for kind, name in self.plan.unchanged]
+        return rows
+
+    def summary(self) -> dict[str, int]:
+        """Return how many objects came to what, and which of them were to do so how."""
+        counts = Counter(row["outcome"] for row in self._changed_rows())
+        actions = Counter(
+            change.action for change in {c.subject.name: c for c in self.done}.values()
+        )
+        return {
+            **{action: actions[action] for action in ("create", "update", "delete")},
+            UNCHANGED: len(self.plan.unchanged),
+            **{outcome: counts[outcome] for outcome in (FAILED, NOT_ATTEMPTED)},
+        }
+
+    def undeclared(self) -> dict[str, list[Any]]:
+        """Return what the tenant held and the definition does not name."""
+        found = sorted(self.plan.undeclared, key=lambda principal: principal.name.key)
+        aliases = sorted(self.plan.undeclared_aliases, key=lambda pair: pair[0].key)
+        kinds = {"domains": Domain, "mailboxes": Mailbox, "forwarders": Forwarder}
+        names: dict[str, list[Any]] = {
+            key: [str(p.name) for p in found if isinstance(p, kind)] for key, kind in kinds.items()
+        }
+        return names | {
+            "aliases": [{"address": str(a), "owner": str(owner.name)} for a, owner in aliases]
+        }
+
+    def _changed_rows(self) -> list[dict[str, str]]:
+        rows: dict[str, dict[str, str]] = {}
+        order = (CHANGED, NOT_ATTEMPTED, FAILED)
+        for step, result in zip(self.plan.steps, self.results):  # noqa: B905
+            subject = step.change.subject
+            row = _row(subject.kind, str(subject.name), result.outcome, result.reason)
+            known = rows.setdefault(subject.name.key, row)
+            if known is not row:
+                # One object may have two steps, when it gives an address up and takes another.
+                row["outcome"] = max(known["outcome"], row["outcome"], key=order.index)
+                row["reason"] = f"{known['reason']}, {row['reason']}"
+                rows[subject.name.key] = row
+        return list(rows.values())
+
+
+def converge_tenant(
+    client: Client, wanted: Wanted, *, dry_run: bool, report: Report | None = None
+) -> TenantReport:
+    """Make a tenant what its definition says.
+
+    :param client: its time is for reading, and then for each single change
+    :param dry_run: only read and plan
+    :param report: is told how the work goes on
+    :raises Refused: the plan has problems, or is not the one expected; nothing was written
+    :raises PostroomError: some changes failed; ``done`` tells which stand
+    """
+    if not 1 <= wanted.concurrency <= _MOST_AT_A_TIME:
+        raise errors.InvalidInput(
+            f"concurrency: {wanted.concurrency} can't be used. Give 1 to {_MOST_AT_A_TIME}."
+        )
+    # Reading the definition has taken some of the time.
+    client = client.with_time(client.timeout)
+    tenant = Tenant(client.list_principals())
+    plan = plan_tenant(tenant, wanted.definition, Purge(wanted.rules), wanted.passwords)
+    if any(step.change.action != "update" for step in plan.steps):
+        client.check_list(tenant.names)
+    refuse([f for f in plan.findings if not (dry_run and f.prerequisite)], errors.Refused)
+    found = TenantReport(
+        plan,
+        [Result(CHANGED, step.change.reason) for step in plan.steps],
+        digest(plan.changes),
+        tuple(f"{finding} A real run fails on this." for finding in plan.findings),
+    )
+    _refuse_other_plan(found, wanted.expected)
+    if dry_run:
+        return found
+    return found._replace(
+        results=carry_out(client, plan, concurrency=wanted.concurrency, report=report)
+    )
+
+
+def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None:
+    """Raise an error that tells all, if anything that was to be done was not.
+
+    :raises Incomplete: so it is
+    """
+    rows = [row for row in found.rows(unchanged=False) if row["outcome"] != CHANGED]
+    if not rows:
+        return
+    count = Counter(row["outcome"] for row in rows)
+    told = [f"{row['kind']} {row['name']}: {row['reason']}" for row in rows[:_MOST_TOLD]]
+    told += [f"And {len(rows) - _MOST_TOLD} more, see results."] if len(rows) > _MOST_TOLD else []
+    error = errors.Incomplete(
+        f"{count[FAILED]} of {len(found.rows(unchanged=False))} objects could not be changed, and "
+        f"{count[NOT_ATTEMPTED]} were not attempted. What was done stands; run again for the rest."
+        + "".join(f"\n{line}" for line in told)
+    )
+    error.details = found.values(unchanged=unchanged)
+    error.done = [change.as_dict() for change in found.done]
+    raise error
+
+
+def refuse(findings: list[Finding], kind: type[errors.PostroomError]) -> None:
+    """Raise an error that holds all findings, if there are any."""
+    if findings:
+        error = kind(in_words(findings))
+        error.details = {"problems": [finding.as_dict() for finding in findings]}
+        raise error
+
+
+def _row(kind: str, name: str, outcome: str, reason: str) -> dict[str, str]:
+    return {"kind": kind, "name": name, "outcome": outcome, "reason": reason}
+
+
+def _refuse_other_plan(found: TenantReport, expected: str | None) -> None:
+    # An empty plan does nothing that anybody would have to review.
+    if expected is None or not found.plan.steps or found.digest == expected:
+        return
+    raise errors.Refused(
+        f"The plan is not the one expected: it has the digest {found.digest}, expected_plan is "
+        f"{expected}. The tenant or the definition has changed since. Nothing was changed. "
+        "Review the new plan in check mode, and expect that."
+    )

@@ -1,0 +1,482 @@
+#!/usr/bin/python
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: email_tenant
+short_description: Make a whole tenant what its definition says
+version_added: 0.1.0
+description:
+  - Converges all domains, mailboxes, aliases and forwarders of a tenant in one task, from one or
+    several definition files, or from options of the same form.
+  - Everything is validated before the first write. All problems are told at once, each with file,
+    line and remedy, and then nothing is changed.
+  - One request lists the tenant, however large it is. Changes are made several at a time, in the
+    order in which they depend on each other; deletions come last, and domains at the very end.
+  - What the definition does not name is left alone, unless O(purge) allows more.
+author:
+  - Postroom contributors (@postroom)
+extends_documentation_fragment:
+  - postroom.email.api
+  - postroom.email.api.attributes
+options:
+  definition_files:
+    description:
+      - Files that define the tenant, in YAML or JSON. They are read where the module runs, and
+        merged with each other and with O(domains), O(mailboxes) and O(forwarders).
+      - An object may be in several of them, such as the administrator's file and one that a program
+        wrote; its aliases and members are then joined.
+      - The reference of the format is C(docs/definition.md) of the collection; editors understand
+        C(schemas/definition.schema.json).
+    type: list
+    elements: path
+    aliases: [definition_file]
+  domains:
+    description:
+      - Domains, each a name or a dictionary with C(name), C(state) and C(force).
+      - With C(state=absent) the domain is deleted if nothing is left on it, and with C(force=true)
+        along with all that it holds.
+    type: list
+    elements: raw
+  mailboxes:
+    description:
+      - Mailboxes, each an address or a dictionary with C(name), C(state) and C(aliases).
+      - With C(state=absent) the mailbox is deleted, and B(the mail that is stored in it) with it.
+      - An alias is an address or a dictionary with C(address), C(state) and C(expires). Aliases
+        that are not declared stay, unless O(purge) names V(alias).
+    type: list
+    elements: raw
+  forwarders:
+    description:
+      - Forwarders, each a dictionary with C(name), C(members), C(aliases), C(state) and
+        C(expires). Members that are not declared are removed.
+      - Past its date, C(expires), a forwarder or an alias counts as C(state=absent).
+    type: list
+    elements: raw
+  passwords:
+    description:
+      - Passwords by mailbox. Each is a string, or a list of several that are all valid.
+      - A mailbox can't be created without one. It has none in the definition, so that the definition
+        can be shown.
+    type: dict
+  update_password:
+    description:
+      - When to set O(passwords). With V(on_create) they are set when a mailbox is created and left
+        alone ever after.
+      - With V(always) those of all declared mailboxes are replaced in each run, which then reports
+        a change each time.
+    type: str
+    choices: [on_create, always]
+    default: on_create
+  purge:
+    description:
+      - Kinds of objects to delete where the definition does not name them. By default none is.
+      - V(alias) is about aliases of mailboxes and forwarders whose C(aliases) are declared.
+      - A domain is only purged while nothing is on it, not even what would be purged as well.
+    type: list
+    elements: str
+    choices: [alias, mailbox, forwarder, domain]
+    default: []
+  scope:
+    description:
+      - Patterns such as V(*@example.com). Only what matches one of them is purged.
+    type: list
+    elements: str
+    default: ["*"]
+  ignore:
+    description:
+      - Patterns such as V(postmaster@*). What matches one of them is not purged, and neither is a
+        mailbox or forwarder with such an alias.
+    type: list
+    elements: str
+    default: []
+  max_deletions:
+    description:
+      - How many objects may be deleted without being named, by O(purge) and by C(force) together.
+        An alias counts as one. What is declared absent, or has expired, is named and does not count.
+      - If the plan has more, it is refused as a whole. Check mode shows it, with a warning.
+    type: int
+    default: 0
+  max_delete_percent:
+    description:
+      - Also refuse a plan that deletes more than this share of the mailboxes, forwarders, domains or
+        aliases that the tenant holds, in percent of each kind, without their being named.
+    type: float
+  expected_plan:
+    description:
+      - The RV(plan_digest) of the plan that was reviewed. If the plan is another one by now, nothing
+        is changed and the task fails. A plan without changes is always accepted.
+    type: str
+  concurrency:
+    description:
+      - How many changes are made at a time, 1 to 64. It pays where the way to the service is long;
+        a service that asks for fewer requests slows all of them down.
+    type: int
+    default: 8
+  report_unchanged:
+    description:
+      - Whether RV(results) has a row for each object that is as it should be, too. Otherwise these
+        are only counted.
+    type: bool
+    default: false
+notes:
+  - O(timeout) is the time for reading the tenant, and then for each single change. The whole run
+    takes as long as it takes; the task keyword C(timeout) bounds it.
+  - A change that fails stops those that need it and no others. Run again to finish the rest.
+  - Progress is shown where the task runs inside of Ansible's own process, as tasks on the local
+    machine do.
+  - In check mode limits that would be passed and passwords that are missing are warnings, so that
+    the plan can be looked at.
+seealso:
+  - module: postroom.email.email_info
+    description: With O(postroom.email.email_info#module:as=definition) it exports a tenant as a
+      definition.
+"""
+
+EXAMPLES = r"""
+- name: Converge a tenant from its definition
+  postroom.email.email_tenant:
+    definition_files: [mail/tenant.yml]
+    passwords: "{{ vault_passwords }}"
+
+- name: The same without a file
+  postroom.email.email_tenant:
+    domains: [example.com]
+    mailboxes:
+      - name: alice@example.com
+        aliases:
+          - sales@example.com
+          - address: spring-fair@example.com
+            expires: "2027-05-31"
+    forwarders:
+      - name: team@example.com
+        members: [alice@example.com, partner@example.net]
+    passwords: "{{ vault_passwords }}"
+
+- name: What would change, and what is there that the definition does not name?
+  postroom.email.email_tenant:
+    definition_files: [mail/tenant.yml]
+  check_mode: true
+  register: plan
+
+- name: Carry out that plan and no other
+  postroom.email.email_tenant:
+    definition_files: [mail/tenant.yml]
+    passwords: "{{ vault_passwords }}"
+    expected_plan: "{{ plan.plan_digest }}"
+
+- name: Delete aliases that nobody declared, ten at most
+  postroom.email.email_tenant:
+    definition_files: [mail/tenant.yml]
+    passwords: "{{ vault_passwords }}"
+    purge: [alias]
+    ignore: ["postmaster@*", "abuse@*"]
+    max_deletions: 10
+"""
+
+RETURN = r"""
+plan_digest:
+  description: What tells this plan from every other, for O(expected_plan).
+  returned: when a plan was made
+  type: str
+  sample: sha256:6ad0a4e2b1f3ab1d21b0cd45a9ad3a9ad7b5d6c8b4de9f0d5d6c9a7a1c3b2e1f
+summary:
+  description: How many objects came to what, or would.
+  returned: when a plan was made
+  type: dict
+  contains:
+    create:
+      description: Objects that were created.
+      type: int
+      returned: always
+      sample: 2
+    update:
+      description: Objects that were changed.
+      type: int
+      returned: always
+      sample: 1
+    delete:
+      description: Objects that were deleted.
+      type: int
+      returned: always
+      sample: 0
+    unchanged:
+      description: Declared objects that were as they should be.
+      type: int
+      returned: always
+      sample: 120
+    failed:
+      description: Objects whose change failed.
+      type: int
+      returned: always
+      sample: 0
+    not_attempted:
+      description: Objects whose change was not attempted, because one that it needs had failed.
+      type: int
+      returned: always
+      sample: 0
+results:
+  description: What became of each object, or would; of unchanged ones with O(report_unchanged).
+  returned: when a plan was made
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
+      type: str
+      returned: always
+      sample: mailbox
+    name:
+      description: Name of the object.
+      type: str
+      returned: always
+      sample: alice@example.com
+    outcome:
+      description: One of V(changed), V(unchanged), V(failed) and V(not_attempted).
+      type: str
+      returned: always
+      sample: changed
+    reason:
+      description: Why.
+      type: str
+      returned: always
+      sample: it lacks the alias sales@example.com
+undeclared:
+  description:
+    - What the tenant held and the definition does not name, whether it was purged or not. Objects
+      of kinds that this collection does not manage are not in it.
+  returned: when a plan was made
+  type: dict
+  contains:
+    domains:
+      description: Names of domains.
+      type: list
+      elements: str
+      returned: always
+      sample: []
+    mailboxes:
+      description: Names of mailboxes.
+      type: list
+      elements: str
+      returned: always
+      sample: [bob@example.com]
+    forwarders:
+      description: Names of forwarders.
+      type: list
+      elements: str
+      returned: always
+      sample: []
+    aliases:
+      description: Aliases of declared objects whose aliases are declared.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        address:
+          description: The alias.
+          type: str
+          returned: always
+          sample: info@example.com
+        owner:
+          description: The mailbox or forwarder that has it.
+          type: str
+          returned: always
+          sample: alice@example.com
+problems:
+  description: What is wrong with the definition, or stands against the plan.
+  returned: when nothing was changed because of it
+  type: list
+  elements: dict
+  contains:
+    file:
+      description: The definition file; null for the options of the task.
+      type: str
+      returned: always
+      sample: mail/tenant.yml
+    line:
+      description: The line in it, from 1; null where it is not known.
+      type: int
+      returned: always
+      sample: 12
+    where:
+      description: The way to it.
+      type: str
+      returned: always
+      sample: mailboxes[3].aliases[0]
+    text:
+      description: What is wrong and what to do.
+      type: str
+      returned: always
+      sample: "The address sales@example.com is declared twice."
+changes:
+  description:
+    - What was changed, or would be in check mode, in order.
+    - After a failure, what had been changed before it and stands.
+  returned: success or failure
+  type: list
+  elements: dict
+  contains:
+    action:
+      description: What was done. One of V(create), V(update) and V(delete).
+      type: str
+      returned: always
+      sample: update
+    kind:
+      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
+      type: str
+      returned: always
+      sample: mailbox
+    name:
+      description: Name of the object.
+      type: str
+      returned: always
+      sample: alice@example.com
+    reason:
+      description: Why it was done.
+      type: str
+      returned: always
+      sample: it lacks the alias sales@example.com
+failure:
+  description: How a request to the service failed, or why none was sent.
+  returned: failure
+  type: dict
+  contains:
+    kind:
+      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
+      type: str
+      returned: always
+      sample: Unauthorized
+    status:
+      description: HTTP status of the answer; null where none came.
+      type: int
+      returned: when a request failed
+      sample: 401
+    method:
+      description: HTTP method of the request.
+      type: str
+      returned: when a request failed
+      sample: GET
+    path:
+      description: Path of the request.
+      type: str
+      returned: when a request failed
+      sample: /api/principal
+    detail:
+      description: What the service said of it, without secrets.
+      type: str
+      returned: when a request failed
+      sample: The token is not known.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan, as_diff
+from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.converge_tenant import (
+    Wanted,
+    converge_tenant,
+    raise_if_incomplete,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.definition import Source
+from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+    read_definition,
+    read_passwords,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.purging import KINDS, PurgeRules
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Outcome,
+    Params,
+    run_module,
+)
+
+PARTS = ("domains", "mailboxes", "forwarders")
+ALWAYS = "always"
+
+ARGUMENT_SPEC: dict[str, Any] = {
+    "definition_files": {"type": "list", "elements": "path", "aliases": ["definition_file"]},
+    **{part: {"type": "list", "elements": "raw"} for part in PARTS},
+    "passwords": {"type": "dict", "no_log": True},
+    # The name says password, the value is none.
+    "update_password": {
+        "type": "str",
+        "choices": ["on_create", ALWAYS],
+        "default": "on_create",
+        "no_log": False,
+    },
+    "purge": {"type": "list", "elements": "str", "choices": list(KINDS), "default": []},
+    "scope": {"type": "list", "elements": "str", "default": ["*"]},
+    "ignore": {"type": "list", "elements": "str", "default": []},
+    "max_deletions": {"type": "int", "default": 0},
+    "max_delete_percent": {"type": "float"},
+    "expected_plan": {"type": "str"},
+    "concurrency": {"type": "int", "default": 8},
+    "report_unchanged": {"type": "bool", "default": False},
+}
+
+
+def ensure_tenant(
+    client: Client,
+    params: Params,
+    *,
+    check_mode: bool,
+    report: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Make the tenant what the definition says.
+
+    :param report: is told, as the work goes on, how many changes are through and of how many
+    """
+    found = converge_tenant(client, _wanted(params), dry_run=check_mode, report=report)
+    raise_if_incomplete(found, unchanged=params["report_unchanged"])
+    values = found.values(unchanged=params["report_unchanged"])
+    return Outcome(bool(found.done), values, as_diff(Plan(tuple(found.done))), found.warnings)
+
+
+def _sources(params: Params) -> list[Source]:
+    inline = {part: params[part] for part in PARTS if params[part] is not None}
+    files = params["definition_files"] or ()
+    if not inline and not files:
+        raise InvalidInput(
+            "definition_files: nothing is declared. Name at least one file, or give domains, "
+            "mailboxes or forwarders."
+        )
+    try:
+        return [*map(load, files), Source(None, inline)]
+    except ImportError:
+        raise InvalidInput(
+            "definition_files: reading YAML needs the Python package PyYAML where the module "
+            "runs. Install it, or give the definition as JSON, in a file named *.json."
+        ) from None
+
+
+def _wanted(params: Params) -> Wanted:
+    rules = PurgeRules(
+        frozenset(params["purge"]),
+        tuple(params["scope"]),
+        tuple(params["ignore"]),
+        params["max_deletions"],
+        params["max_delete_percent"],
+    )
+    return Wanted(
+        read_definition(_sources(params), datetime.now(timezone.utc)),
+        Passwords(read_passwords(params["passwords"] or {}), params["update_password"] == ALWAYS),
+        rules,
+        params["expected_plan"],
+        params["concurrency"],
+    )
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(ensure_tenant, ARGUMENT_SPEC)
+
+
+if __name__ == "__main__":
+    main()
