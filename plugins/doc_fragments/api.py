@@ -49,6 +49,10 @@ options:
       - Between attempts the task waits, for as long as the service asks where it does.
     type: int
     default: 4
+notes:
+  - On the machine of Ansible the module runs inside Ansible's worker, without a process of its own,
+    where that makes no difference but in speed. The variable C(postroom_in_process=false) or the
+    environment variable E(POSTROOM_IN_PROCESS=0) of Ansible switches that off.
 requirements:
   - httpx >= 0.27
   - idna >= 3.7 (for names that are not ASCII)
