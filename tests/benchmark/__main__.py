@@ -15,14 +15,24 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).resolve().parents[1] / "conftest.py"))
 
 from ansible_collections.postroom.email.tests.benchmark import (  # noqa: E402
+    creating,
+    growth,
     importing,
     measure,
     serving,
     tasks,
+    unchanged,
 )
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 
-PARTS = {"imports": importing.measure, "service": serving.measure, "tasks": tasks.measure}
+PARTS = {
+    "imports": importing.measure,
+    "service": serving.measure,
+    "tasks": tasks.measure,
+    "create": creating.measure,
+    "unchanged": unchanged.measure,
+    "growth": growth.measure,
+}
 
 
 def main() -> int:
@@ -45,7 +55,12 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("benchmark", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="see that it works; measures nothing")
-    parser.add_argument("--items", type=int, default=200, help="items of a loop (%(default)s)")
+    parser.add_argument(
+        "--items",
+        type=int,
+        default=200,
+        help="items of a loop; tenants have a multiple (%(default)s)",
+    )
     parser.add_argument("--rounds", type=int, default=3, help="how often (%(default)s)")
     parser.add_argument("--only", action="append", choices=PARTS, help="one part, or several")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

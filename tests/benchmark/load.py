@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,22 +31,35 @@ def request(service_url: str, token: str, method: str, path: str, body: Any = No
 
 
 def drive(url: str, requests: Sequence[Sequence[bytes]], count: int) -> None:
-    """Send `count` requests, each connection its own ones in turn, and read every answer.
+    """Send `count` requests, each connection its own ones over and over, and read every answer.
+
+    :raises RuntimeError: an answer is none of success
+    """
+    share = -(-count // len(requests))
+    send(url, [islice(cycle(mine), share) for mine in requests])
+
+
+def shares(requests: Sequence[bytes], connections: int) -> list[Sequence[bytes]]:
+    """Divide requests among connections, as evenly as they go."""
+    return [mine for number in range(connections) if (mine := requests[number::connections])]
+
+
+def send(url: str, shares_of_all: Sequence[Iterable[bytes]]) -> None:
+    """Send requests, each connection its share in turn, and read every answer.
 
     :raises RuntimeError: an answer is none of success
     """
     parts = urlsplit(url)
     address = (str(parts.hostname), int(parts.port or 80))
-    share = -(-count // len(requests))
-    with ThreadPoolExecutor(len(requests)) as pool:
-        list(pool.map(lambda mine: _one_connection(address, mine, share), requests))
+    with ThreadPoolExecutor(max(len(shares_of_all), 1)) as pool:
+        list(pool.map(lambda mine: _one_connection(address, mine), shares_of_all))
 
 
-def _one_connection(address: tuple[str, int], requests: Sequence[bytes], count: int) -> None:
+def _one_connection(address: tuple[str, int], requests: Iterable[bytes]) -> None:
     with socket.create_connection(address, LONGEST_ANSWER) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for number in range(count):
-            connection.sendall(requests[number % len(requests)])
+        for request_bytes in requests:
+            connection.sendall(request_bytes)
             _read_answer(connection)
 
 
@@ -55,7 +69,7 @@ def _read_answer(connection: socket.socket) -> None:
         received += _more(connection)
     head, _blank, body = received.partition(b"\r\n\r\n")
     status, *lines = head.lower().split(b"\r\n")
-    if status.split()[1] != b"200":
+    if status.split()[1] not in (b"200", b"201"):
         raise RuntimeError(f"the server answered {status.decode()}: {body[:200]!r}")
     length = next(int(line[15:]) for line in lines if line.startswith(b"content-length:"))
     missing = length - len(body)

@@ -21,7 +21,7 @@ Timed = Callable[[], float]
 class Ratio:
     """What something costs, against what something else costs.
 
-    :param measured: milliseconds, of whatever `unit` is one of
+    :param measured: milliseconds, or what `quantity` says, of whatever `unit` is one of
     :param goal: what the ratio is to be at most, where there is a goal
     """
 
@@ -31,6 +31,7 @@ class Ratio:
     reference: float
     unit: str
     goal: float | None = None
+    quantity: str = "ms"
 
     @property
     def ratio(self) -> float:
@@ -71,7 +72,7 @@ def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
 
 def table(ratios: list[Ratio]) -> Iterator[str]:
     """Yield the lines of a table of ratios, with how many a second the milliseconds make."""
-    titles = ("what", "ms", "per s", "against", "ms", "per s", "ratio", "goal", "of each", "")
+    titles = ("what", "cost", "per s", "against", "cost", "per s", "ratio", "goal", "of each", "")
     rows = [titles, *map(_cells, ratios)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -83,9 +84,14 @@ def table(ratios: list[Ratio]) -> Iterator[str]:
 
 
 def _cells(row: Ratio) -> tuple[str, ...]:
-    goal = "" if row.goal is None else f"{row.goal:.2f}"
+    goal = "" if row.goal is None else f"{row.goal:.3g}"
     return (
-        *(row.name, f"{row.measured:.3f}", f"{1000 / row.measured:.1f}"),
-        *(row.reference_name, f"{row.reference:.3f}", f"{1000 / row.reference:.1f}"),
-        *(f"{row.ratio:.2f}", goal, row.unit, row.verdict),
+        *(row.name, *_amount(row.measured, row.quantity)),
+        *(row.reference_name, *_amount(row.reference, row.quantity)),
+        *(f"{row.ratio:.3g}", goal, row.unit, row.verdict),
     )
+
+
+def _amount(amount: float, quantity: str) -> tuple[str, str]:
+    often = f"{1000 / amount:.1f}" if quantity == "ms" else ""
+    return f"{amount:.3f} {quantity}", often

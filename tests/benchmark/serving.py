@@ -7,20 +7,16 @@ Both are driven by the same load, with the same requests, over the same number o
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from ansible_collections.postroom.email.tests.benchmark import load
+from ansible_collections.postroom.email.tests.benchmark import load, servers
 from ansible_collections.postroom.email.tests.benchmark.measure import (
     Ratio,
     Timed,
     interleaved,
     timed,
 )
-from ansible_collections.postroom.email.tests.support.service import SERVICE_PATH, RunningService
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 
 DOMAIN = "serving.example"
@@ -29,21 +25,6 @@ REQUESTS_PER_ITEM = 10
 
 #: What each connection sends, by kind of request.
 Loads = dict[str, list[list[bytes]]]
-
-
-@contextlib.contextmanager
-def bare_server(folder: Path) -> Iterator[str]:
-    """Run the server that does nothing, and give its address."""
-    folder.mkdir()
-    folder.joinpath("token").touch()
-    program = Path(__file__).with_name("bare.py")
-    command = [sys.executable, str(program), str(folder / "ready.json")]
-    env = {**os.environ, "PYTHONPATH": str(SERVICE_PATH), "POSTROOM_SERVICE_DATABASE": "none"}
-    server = RunningService(folder, command, env)
-    try:
-        yield server.url
-    finally:
-        server.stop()
 
 
 def prepare(service: RunningService) -> None:
@@ -77,7 +58,7 @@ def measure(service: RunningService, folder: Path, items: int, rounds: int) -> l
     """Drive both servers in turn."""
     prepare(service)
     count = REQUESTS_PER_ITEM * items
-    with bare_server(folder / "bare") as bare_url:
+    with servers.program(folder / "bare-answer", "bare.py") as bare_url:
 
         def driven(url: str, requests: list[list[bytes]]) -> Timed:
             return timed(lambda: load.drive(url, requests, count))
