@@ -128,7 +128,6 @@ def failure_of(error: PostroomError) -> dict[str, Any]:
         "msg": str(error),
         "failure": failure or {"kind": type(error).__name__},
         "changes": done,
-        **error.details,
     }
 
 
