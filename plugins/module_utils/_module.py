@@ -128,6 +128,7 @@ def failure_of(error: PostroomError) -> dict[str, Any]:
         "msg": str(error),
         "failure": failure or {"kind": type(error).__name__},
         "changes": done,
+        **error.details,
     }
 
 
