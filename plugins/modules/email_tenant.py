@@ -371,34 +371,26 @@ failure:
       sample: The token is not known.
 """
 
-from collections.abc import Callable
-from datetime import datetime, timezone
 from typing import Any
 
+from ansible_collections.postroom.email.plugins.module_utils._api.bulk import Report
 from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan, as_diff
 from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.converge_tenant import (
-    Wanted,
     converge_tenant,
     raise_if_incomplete,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
-    read_definition,
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.drafts import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.purging import KINDS, PurgeRules
+from ansible_collections.postroom.email.plugins.module_utils._api.purging import KINDS
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
     run_module,
 )
-
-PARTS = ("domains", "mailboxes", "forwarders")
-ALWAYS = "always"
+from ansible_collections.postroom.email.plugins.module_utils._wanted import (
+    ALWAYS,
+    PARTS,
+    wanted_tenant,
+)
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "definition_files": {"type": "list", "elements": "path", "aliases": ["definition_file"]},
@@ -423,54 +415,16 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_tenant(
-    client: Client,
-    params: Params,
-    *,
-    check_mode: bool,
-    report: Callable[[int, int], None] | None = None,
+    client: Client, params: Params, *, check_mode: bool, report: Report | None = None
 ) -> Outcome:
     """Make the tenant what the definition says.
 
     :param report: is told, as the work goes on, how many changes are through and of how many
     """
-    found = converge_tenant(client, _wanted(params), dry_run=check_mode, report=report)
+    found = converge_tenant(client, wanted_tenant(params), dry_run=check_mode, report=report)
     raise_if_incomplete(found, unchanged=params["report_unchanged"])
     values = found.values(unchanged=params["report_unchanged"])
     return Outcome(bool(found.done), values, as_diff(Plan(tuple(found.done))), found.warnings)
-
-
-def _sources(params: Params) -> list[Source]:
-    inline = {part: params[part] for part in PARTS if params[part] is not None}
-    files = params["definition_files"] or ()
-    if not inline and not files:
-        raise InvalidInput(
-            "definition_files: nothing is declared. Name at least one file, or give domains, "
-            "mailboxes or forwarders."
-        )
-    try:
-        return [*map(load, files), Source(None, inline)]
-    except ImportError:
-        raise InvalidInput(
-            "definition_files: reading YAML needs the Python package PyYAML where the module "
-            "runs. Install it, or give the definition as JSON, in a file named *.json."
-        ) from None
-
-
-def _wanted(params: Params) -> Wanted:
-    rules = PurgeRules(
-        frozenset(params["purge"]),
-        tuple(params["scope"]),
-        tuple(params["ignore"]),
-        params["max_deletions"],
-        params["max_delete_percent"],
-    )
-    return Wanted(
-        read_definition(_sources(params), datetime.now(timezone.utc)),
-        Passwords(read_passwords(params["passwords"] or {}), params["update_password"] == ALWAYS),
-        rules,
-        params["expected_plan"],
-        params["concurrency"],
-    )
 
 
 def main() -> None:
