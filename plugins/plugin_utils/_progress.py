@@ -39,14 +39,17 @@ class Progress:
         self._show = show
         self._is_terminal = is_terminal
         self._clock = clock
-        self._start = clock()
+        #: When the first change was through: what came before it says nothing about the rate.
+        self._start: float | None = None
         self._every = _EVERY_ON_TERMINAL if is_terminal else _EVERY_IN_LOG
-        self._next = self._start + _FIRST_AFTER
+        self._next = 0.0
         self._width = 0
 
     def __call__(self, done: int, total: int) -> None:
         """Take note that so many changes are through, of so many."""
         now = self._clock()
+        if self._start is None:
+            self._start, self._next = now, now + _FIRST_AFTER
         if now < self._next or (done == total and not self._width):
             return
         self._next = now + self._every
