@@ -22,6 +22,8 @@ author:
 extends_documentation_fragment:
   - postroom.email.api
   - postroom.email.api.attributes
+requirements:
+  - PyYAML >= 6 (for definition files in YAML; ansible-core brings it along)
 options:
   definition_files:
     description:
