@@ -32,6 +32,10 @@ class Name:
     key: str
     spelled: str = field(compare=False)
 
+    # As the dataclass would, but for the tuple: names are hashed by the hundred thousand.
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     def __str__(self) -> str:
         return self.spelled
 
@@ -108,6 +112,7 @@ def glob_key(pattern: str) -> str:
     return local.lower() + at + ".".join(labels)
 
 
+@lru_cache(maxsize=4096)
 def _domain_key(text: str) -> str | None:
     """Return what a domain is compared by, or None where it is not fully qualified."""
     key = _ascii_domain(text.removesuffix("."))
