@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
+from ansible.module_utils.common.parameters import remove_values
 
 from ._api.changes import as_diff
 from ._api.client import Client
@@ -157,7 +158,8 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
-        module.warn(warning)
+        # A later ansible-core removes secrets from the rest of a result only.
+        module.warn(remove_values(warning, module.no_log_values))
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)

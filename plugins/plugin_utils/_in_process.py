@@ -34,7 +34,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 from ._conditions import against_environment, against_interpreter
 from ._connections import Connections
 from ._secrets import without
-from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, run_in_process
+from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, as_sent, run_in_process
 
 try:
     # Here, so that Ansible imports it once, before it forks its workers.
@@ -74,7 +74,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             return result
         self._tell(f"runs in process {os.getpid()}: a local module would do the same")
         result = super(NormalAction, self).run(tmp, task_vars)
-        return {**result, **self._run_here(variables, environment)}
+        return {**result, **self._read(**self._run_here(variables, environment))}
 
     def _tell(self, text: str) -> None:
         _display.vvv(f"{self._task.action} {text}", host=self._play_context.remote_addr)
@@ -124,27 +124,28 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
     def _run_here(
         self, variables: dict[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
+        """Return what a module process would leave behind: output and status."""
         arguments = self._task.args
         self._update_module_args(self._task.action, arguments, variables)
+        sent = as_sent(arguments)
         spec = whole_spec(self.argument_spec)
+        secrets: set[str] = set()
 
         def run() -> None:
             module = WorkerModule(argument_spec=spec, supports_check_mode=True)
             secrets.update(module.no_log_values)
             perform(module, self.ensure(), _connections.get)
 
-        secrets: set[str] = set()
         try:
             with _surroundings(self._loader.get_basedir(), environment):
-                return self._read(stdout=run_in_process(arguments, run))
+                return {"stdout": run_in_process(sent, run)}
         except Exception as error:  # noqa: BLE001 - a module that crashes has a result, too
             _connections.drop()
-            told = without(_told(error), secrets)
+            return _crash(_told(error, secrets), arguments)
         except BaseException:
             # The task's time is up, or someone pressed Ctrl-C.
             _connections.drop()
             raise
-        return self._read(**_crash(told, arguments))
 
     def _read(self, stdout: str = "", stderr: str = "", rc: int = 0) -> dict[str, Any]:
         """Return what ansible-core makes of that which a module has printed."""
@@ -165,7 +166,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
 def _surroundings(folder: str, environment: Mapping[str, str]) -> Iterator[None]:
     """Be where a module would be, with its variables, and come back."""
     variables = dict(os.environ)
-    here = os.open(".", os.O_RDONLY)
+    here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
     try:
         os.environ.update(environment)
         os.chdir(folder)
@@ -178,9 +179,15 @@ def _surroundings(folder: str, environment: Mapping[str, str]) -> Iterator[None]
         os.close(here)
 
 
-def _told(error: Exception) -> list[str]:
-    lines = traceback.format_exception(type(error), error, error.__traceback__)
-    return [f"{error}" or type(error).__name__, "".join(lines)]
+def _told(error: Exception, secrets: set[str]) -> list[str]:
+    """Return the message of an exception and its traceback, without secrets."""
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    if not secrets:
+        # There always is one, the token. Here they are not known yet, and any text may hold one.
+        return [type(error).__name__, trace]
+    trace += "".join(traceback.format_exception_only(type(error), error))
+    told: list[str] = without([str(error) or type(error).__name__, trace], secrets)
+    return told
 
 
 def _crash(told: list[str], arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,13 +47,17 @@ class _Exit(BaseException):
         self.result = result
 
 
+#: What ansible-core writes into the system's log looks for each secret in each option.
+_MOST_LOGGED = 100
+
+
 class WorkerModule(basic.AnsibleModule):  # type: ignore[misc]
     """The module of a task that runs in this process."""
 
     no_log_values: set[str]
 
     def _log_invocation(self) -> None:
-        """Log only what can be logged soon: what is looked for is each secret in each option."""
+        """Log it, unless there are so many secrets that this would take longer than the task."""
         if len(self.no_log_values) <= _MOST_LOGGED:
             super()._log_invocation()
 
@@ -76,33 +80,32 @@ class WorkerModule(basic.AnsibleModule):  # type: ignore[misc]
         raise _Exit(data)
 
 
-_MOST_LOGGED = 100
+def as_sent(arguments: Mapping[str, Any]) -> bytes:
+    """Return the options of a task, with those that Ansible adds, as a module process gets them."""
+    return json.dumps({"ANSIBLE_MODULE_ARGS": arguments}, **_TO_MODULE).encode()
 
 
-def run_in_process(arguments: Mapping[str, Any], run: Callable[[], None]) -> str:
+def run_in_process(sent: bytes, run: Callable[[], None]) -> str:
     """Run what makes a ``WorkerModule`` and exits by it, and return what a module would print.
 
-    :param arguments: the options of the task, and those that Ansible adds for the module
+    :param sent: the options, as ``as_sent`` returns them
     """
-    with _given(arguments):
+    with _given(sent):
         try:
             run()
         except _Exit as ending:
-            result = ending.result
-        else:
-            raise RuntimeError("The module did not exit.")
-    return json.dumps(result, **_FROM_MODULE)
+            return json.dumps(ending.result, **_FROM_MODULE)
+    raise RuntimeError("The module did not exit.")
 
 
 @contextmanager
-def _given(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Let modules find these arguments, where a process of their own has them."""
+def _given(sent: bytes) -> Iterator[None]:
+    """Let modules find their options where a process of their own has them."""
     names = ("_ANSIBLE_ARGS", "_ANSIBLE_PROFILE", "_PARSED_MODULE_ARGS")
     before = {name: getattr(basic, name) for name in names if hasattr(basic, name)}
-    text = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}, **_TO_MODULE)
     _forget_warnings()
     try:
-        basic._ANSIBLE_ARGS = text.encode()  # noqa: SLF001 - a process's own are there
+        basic._ANSIBLE_ARGS = sent  # noqa: SLF001 - a process's own are there
         if HAS_PROFILES:
             basic._ANSIBLE_PROFILE = "legacy"  # noqa: SLF001
         yield

@@ -97,6 +97,17 @@ def test_a_module_prints_its_outcome(check: bool, diff: bool) -> None:
     assert "mind the gap" in str(result["warnings"])
 
 
+def test_a_warning_gives_no_secret_away() -> None:
+    """Though ansible-core, from 2.19 on, leaves warnings as they are."""
+
+    def warning(client: Client, params: Params, check_mode: bool) -> Outcome:
+        return Outcome(warnings=[f"mind {TOKEN}"])
+
+    result = result_of(warning)
+    assert "mind ********" in str(result["warnings"])
+    assert TOKEN not in str(result)
+
+
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With Ansible's own words for it."""
     monkeypatch.setitem(sys.modules, "httpx", None)
