@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,6 @@ REFUSED_YAML = {
     "a: *x": ":1: There is no anchor &x before this alias. Check its name.",
     "a: &x b\n*x : c": ":2: A key has to be text. Write it as a word.",
     "? [a]\n: b": ":1: A key has to be text. Write it as a word.",
-    "a: b\nc: d: e": (
-        ":2: This is not valid YAML at column 5: mapping values are not allowed in this context. "
-        "Correct it there or just before."
-    ),
     "a: b\nc: \x07": ":2: The character U+0007 is not allowed in YAML. Delete it.",
     "<<: a": ": What << merges has to be a mapping. Name an anchor of one.",
     "<<: []\n<<: []": (
@@ -111,7 +108,7 @@ REFUSED_JSON = {
         ":2: The key 'a' is given twice in one mapping, so that one of the two would be lost. "
         "Keep one."
     ),
-    '{"a": "\\ud83d\\ude00", "a": 2}': (
+    f'{{"a": {"[" * 30 + "]" * 30}, "a": 2}}': (
         ": The key 'a' is given twice in one mapping, so that one of the two would be lost. "
         "Keep one."
     ),
@@ -165,8 +162,12 @@ def test_a_file_of_json_is_refused(text: str, tmp_path: Path) -> None:
 
 def test_a_syntax_error_of_yaml_is_told_with_its_line(tmp_path: Path) -> None:
     """The words are those of PyYAML, with libyaml or without."""
-    (tmp_path / "x.yml").write_text("a: b\nc: [1, 2\n", encoding="utf-8")
-    assert refusal(tmp_path / "x.yml").startswith(":3: This is not valid YAML at column 1: ")
+    (tmp_path / "x.yml").write_text("a: b\nc: d: e\n", encoding="utf-8")
+    assert re.fullmatch(
+        r":2: This is not valid YAML at column 5: mapping values are not allowed (here|in this "
+        r"context)\. Correct it there or just before\.",
+        refusal(tmp_path / "x.yml"),
+    )
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -201,11 +202,11 @@ def test_lines_are_found(tmp_path: Path) -> None:
 
 
 def test_lines_of_json_are_found_where_yaml_can_read_it(tmp_path: Path) -> None:
-    """JSON is YAML, but for such as surrogates."""
-    lines = read(tmp_path, '{\n\t"a": [\n\t\t"b",\n\t\t"c"]}', "x.json").lines
+    """JSON is YAML; what is nested too deep for YAML's reader here has no lines."""
+    lines = read(tmp_path, '{\n "a": [\n  "b",\n  "c"]}', "x.json").lines
     assert lines is not None
     assert [lines(("a",)), lines(("a", 1))] == [2, 4]
-    lines = read(tmp_path, '{"a": "\\ud83d\\ude00"}', "x.json").lines
+    lines = read(tmp_path, f'{{"a": {"[" * 30 + "]" * 30}}}', "x.json").lines
     assert lines is not None
     assert lines(("a",)) is None
 

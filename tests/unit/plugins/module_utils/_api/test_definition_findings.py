@@ -105,7 +105,7 @@ ONE_FILE: dict[str, list[str]] = {
             "false). Write present or absent."
         ),
     ],
-    "mailboxes:\n- name: a@example.com\n  aliases:\n  - b\n  - [c]\n  - {}\n  - name: d@e.example": [
+    "mailboxes:\n- name: a@example.com\n  aliases:\n  - b\n  - [c]\n  - {}\n  - name: d@x.test": [
         (
             "4: mailboxes[0].aliases[0]: 'b' is not an email address, for it has no @. Write it in "
             "full, such as alice@example.com."
