@@ -101,12 +101,16 @@ def _kind(root: Schema, part: Schema) -> str:
         return " or ".join(_kind(root, one) for one in about["anyOf"])
     if "enum" in about:
         return " or ".join(f"`{value}`" for value in about["enum"])
-    if about["type"] == "array":
+    if about.get("type") == "array":
         return f"list of: {_kind(root, about['items'])}"
-    if about["type"] == "object":
+    if about.get("type") == "object":
         title = about["title"]
         return f"[{title.lower()}](#{title.lower()})"
-    return {"boolean": "`true` or `false`"}.get(about["type"], str(about["title"]).lower())
+    return "`true` or `false`" if about.get("type") == "boolean" else _lower(about["title"])
+
+
+def _lower(title: str) -> str:
+    return title if title.isupper() else title.lower()
 
 
 def _example(about: Schema) -> str:

@@ -20,7 +20,8 @@ _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE |
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
 _LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
-_OPTION_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+# The variables of the playbooks have a table of their own.
+_OPTION_ROW = re.compile(r"^\| `(?!(?:vault_)?mail_)(\w+)` \|", re.MULTILINE)
 _MODULE_ROW = re.compile(r"^\| \[`(\w+)`\]", re.MULTILINE)
 
 

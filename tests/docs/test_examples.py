@@ -28,6 +28,13 @@ SECRETS = {
         "carol@example.com": "Quokka-examples-2/carol",
     },
 }
+# The files that examples read, in the folder of the playbook.
+FILES = {
+    "mail/tenant.yml": {
+        "domains": ["example.com"],
+        "mailboxes": [{"name": "alice@example.com", "aliases": ["sales@example.com"]}],
+    }
+}
 # What Ansible adds to every result.
 ANSIBLES_OWN = {
     *("ansible_facts", "ansible_loop_var", "changed", "deprecations", "diff", "exception"),
@@ -57,6 +64,10 @@ def run_examples(module: str, folder: Path, service: RunningService) -> playbook
     """Run a module's examples, with their results in `results.json`."""
     playbook = folder / "examples.yml"
     playbook.write_text(yaml.safe_dump(play_of(module, folder / "results.json")), "utf-8")
+    for name, content in FILES.items():
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(yaml.safe_dump(content), "utf-8")
     env = playbooks.environment(
         folder, POSTROOM_API_URL=service.url, POSTROOM_API_TOKEN=service.token
     )
@@ -65,7 +76,11 @@ def run_examples(module: str, folder: Path, service: RunningService) -> playbook
 
 def each_result(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the results of tasks, those of a loop one by one."""
-    return [one for result in results for one in result.get("results", [result])]
+    return [one for result in results for one in _items(result) or [result]]
+
+
+def _items(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in result.get("results", ()) if "ansible_loop_var" in one]
 
 
 def compare(values: dict[str, Any], described: dict[str, Any], *, ignored: set[str]) -> None:

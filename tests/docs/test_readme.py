@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tools import ansible_tree
 ADDRESS = "https://mail.example.net"
 TOKEN = "the-token-of-your-tenant"
 TESTED = {"Try it", "Install", "A playbook to copy", "Point it at your account"}
-TESTED |= {"The reference service"}
+TESTED |= {"A whole tenant as one file", "The reference service"}
 
 
 def commands(section: str) -> list[str]:
@@ -124,6 +124,25 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
     assert (second.status, second.recap.changed) == (0, 0), second.output
     assert len(tenant.listing()) == 4
     assert "WARNING" not in first.output + second.output
+
+
+def test_the_tenant_as_one_file_converges(folder: Path, tenant: Api) -> None:
+    """Check mode writes nothing, the run makes all of it, and then nothing differs."""
+    env = playbooks.environment(folder)
+    check, run, drift = (
+        command.replace(" --ask-vault-pass", "")
+        for command in commands("A whole tenant as one file")
+    )
+    told = shell([check], folder, env)
+    assert (told.status, tenant.listing()) == (0, {}), told.output
+    assert shell([drift], folder, env).status == 2
+    first = shell([run], folder, env)
+    assert (first.status, first.recap.changed, len(tenant.listing())) == (0, 1, 4), first.output
+    again = shell([run, drift], folder, env)
+    assert again.status == 0, again.output
+    assert "changed=1" not in again.output
+    assert "Nothing differs" in again.output
+    assert "a-long-password" not in told.output + first.output + again.output
 
 
 def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:

@@ -1,0 +1,213 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The collection's own playbooks, by their names, on every supported ansible-core.
+
+They run on the machine of Ansible and its own Python, whatever Python other hosts have.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
+from ansible_collections.postroom.email.tests.support.site import Site
+
+pytestmark = pytest.mark.matrix
+
+PASSWORD = "correct-horse/battery#staple"
+#: Special to YAML, to templates, to shells or to patterns.
+ODD = ("null", "1e3", "~", "*", "{{x}}", "#tag", "%2f", "o'neil", "!a", "&a")
+
+
+class Desk:
+    """A folder to run playbooks in, and the tenant that they are run on."""
+
+    def __init__(self, folder: Path, site: Site) -> None:
+        self.folder = folder
+        home = folder / "settings"
+        home.mkdir()
+        access = {"POSTROOM_API_URL": site.url, "POSTROOM_API_TOKEN": site.token}
+        # A shell keeps this right; there is none here.
+        self._env = environment(home, **access, PWD=str(folder))
+
+    def play(self, name: str, *options: str, **variables: object) -> Run:
+        """Run one of the playbooks with these variables."""
+        self.save("variables.json", variables)
+        command = [sys.executable, "-m", "ansible", "playbook", f"postroom.email.{name}"]
+        return run([*command, "-e", "@variables.json", *options], self._env, self.folder)
+
+    def save(self, name: str, data: object) -> None:
+        """Write data as YAML."""
+        (self.folder / name).write_text(yaml.safe_dump(data), "utf-8")
+
+    def load(self, name: str) -> object:
+        """Read YAML."""
+        return yaml.safe_load((self.folder / name).read_text("utf-8"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, site: Site) -> Desk:
+    """Return a folder for the tenant."""
+    return Desk(tmp_path, site)
+
+
+def words(told: Run) -> str:
+    """Return the output without the line breaks that some versions put into messages."""
+    return " ".join(told.output.split())
+
+
+def test_a_round_trip(desk: Desk, site: Site) -> None:
+    """An export is found to differ in nothing, and converges to nothing, whatever the names."""
+    site.create("one.example", "xn--bcher-kva.example")
+    site.create("ann@one.example", emails=["ann@one.example", *(f"{o}@one.example" for o in ODD)])
+    site.create("all@one.example", members=["ann@one.example", "{{x}}@far.example"])
+    told = desk.play("export", mail_definition_file="tenant.yml")
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert (desk.folder / "tenant.yml").stat().st_mode & 0o777 == 0o600
+    assert desk.load("tenant.yml") == {
+        "domains": ["one.example", "xn--bcher-kva.example"],
+        "mailboxes": [
+            {"name": "ann@one.example", "aliases": sorted(f"{odd}@one.example" for odd in ODD)}
+        ],
+        "forwarders": [
+            {
+                "name": "all@one.example",
+                "members": ["ann@one.example", "{{x}}@far.example"],
+                "aliases": [],
+            }
+        ],
+    }
+    with site.recorder.forbidding_writes():
+        told = desk.play("drift", mail_definition_files="tenant.yml")
+        assert (told.status, told.recap.changed) == (0, 0), told.output
+        assert "Nothing differs" in words(told)
+        told = desk.play("converge", mail_definition_files=["tenant.yml"])
+        assert (told.status, told.recap.changed) == (0, 0), told.output
+
+
+def test_an_export_overwrites_nothing(desk: Desk, site: Site) -> None:
+    """Unless it is told to; and it wants to know where to write."""
+    site.create("one.example", "two.example", "ann@two.example")
+    nothings: tuple[object, ...] = ("", None, [])
+    for nothing in nothings:
+        told = desk.play("export", mail_definition_file=nothing)
+        assert told.status == 2
+        assert "Give mail_definition_file, the path" in words(told)
+    desk.save("mine.yml", "mine")
+    told = desk.play("export", mail_definition_file="mine.yml")
+    assert told.status == 2
+    assert "mine.yml is there already and was left alone." in words(told)
+    assert desk.load("mine.yml") == "mine"
+    variables = {"mail_definition_file": "mine.yml", "mail_file_mode": "0640"}
+    told = desk.play("export", mail_overwrite=True, mail_domains=["two.example"], **variables)
+    assert told.status == 0, told.output
+    assert (desk.folder / "mine.yml").stat().st_mode & 0o777 == 0o640
+    assert desk.load("mine.yml") == {
+        "domains": ["two.example"],
+        "mailboxes": [{"name": "ann@two.example", "aliases": []}],
+        "forwarders": [],
+    }
+
+
+def test_drift_is_told_with_its_direction(desk: Desk, site: Site) -> None:
+    """In a report that is also written to a file; the run fails and writes nothing else."""
+    site.create("one.example", "old.example", "zoe@old.example", "bob@one.example")
+    site.create("ann@one.example", emails=["ann@one.example", "hi@one.example", "ho@one.example"])
+    site.create("all@one.example", members=["ann@one.example"])
+    desk.save(
+        "tenant.yml",
+        {
+            "domains": ["one.example", "new.example"],
+            "mailboxes": [
+                {"name": "ann@one.example", "aliases": ["hi@one.example"]},
+                {"name": "bob@one.example", "state": "absent"},
+                "cat@new.example",
+            ],
+        },
+    )
+    desk.save(
+        "more.yml", {"forwarders": [{"name": "all@one.example", "members": ["x@far.example"]}]}
+    )
+    with site.recorder.forbidding_writes():
+        told = desk.play(
+            "drift", mail_definition_files=["tenant.yml", "more.yml"], mail_report_file="drift.txt"
+        )
+    assert (told.status, told.recap.changed, told.recap.failed) == (2, 1, 1), told.output
+    report = (desk.folder / "drift.txt").read_text("utf-8").splitlines()
+    reason = "it lacks the member x@far.example, it is not to have the member ann@one.example"
+    assert sorted(report) == [
+        "declared, not there: domain new.example",
+        "declared, not there: mailbox cat@new.example",
+        f"differs: forwarder all@one.example: {reason}",
+        "there, declared absent: mailbox bob@one.example: it is to be absent",
+        "there, not declared: alias ho@one.example of ann@one.example",
+        "there, not declared: domain old.example",
+        "there, not declared: mailbox zoe@old.example",
+    ]
+    assert all(line in told.output for line in report)
+    assert "The tenant differs from its definition in 7 places" in words(told)
+
+
+def test_drift_ignores_what_it_is_told_to(desk: Desk, site: Site) -> None:
+    """Patterns are those of a shell; a dot in them is a dot."""
+    site.create("one.example", "old.example", "zoe@old.example", "zoe@one.example")
+    site.create("ann@one.example", emails=["ann@one.example", "hi@one.example"])
+    ann = {"name": "ann@one.example", "aliases": []}
+    desk.save("tenant.yml", {"domains": ["one.example"], "mailboxes": [ann]})
+    files = str(desk.folder / "tenant.yml")
+    patterns = ["*OLD.example", "zo?@one.example", "h*@one.example"]
+    told = desk.play("drift", mail_definition_files=files, mail_ignore=patterns)
+    assert told.status == 0, told.output
+    told = desk.play("drift", mail_definition_files=files, mail_ignore=["*old?example", "z*.one"])
+    assert told.status == 2
+    assert re.findall(r"there, not declared: ([^\"]+)", told.output) == [
+        "mailbox zoe@one.example",
+        "alias hi@one.example of ann@one.example",
+    ]
+    assert "in 2 places" in words(told)
+
+
+def test_converge_carries_out_the_plan_that_was_reviewed(desk: Desk, site: Site) -> None:
+    """And no other; what is not declared goes only within the limit."""
+    site.create("one.example", "bob@one.example")
+    desk.save("tenant.yml", {"domains": ["one.example"], "mailboxes": ["ann@one.example"]})
+    variables: dict[str, object] = {
+        "mail_definition_files": "tenant.yml",
+        "vault_mail_passwords": {"ann@one.example": PASSWORD},
+        "mail_purge": "mailbox",
+    }
+    told = desk.play("converge", **variables)
+    assert told.status == 2
+    assert "max_deletions allows 0" in words(told)
+    assert set(site.listing()) == {"one.example", "bob@one.example"}
+    variables |= {"mail_max_deletions": 1}
+    with site.recorder.forbidding_writes():
+        told = desk.play("converge", "--check", "--diff", **variables)
+    assert told.status == 0, told.output
+    assert "create: 1, update: 0, delete: 1, unchanged: 1" in told.output
+    (digest,) = re.findall(r"plan_digest: (sha256:\w+)", told.output)
+    told = desk.play("converge", mail_expected_plan="sha256:0", **variables)
+    assert told.status == 2
+    assert "The plan is not the one expected" in words(told)
+    told = desk.play("converge", mail_expected_plan=digest, **variables)
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert set(site.listing()) == {"one.example", "ann@one.example"}
+    assert PASSWORD not in told.output
+
+
+@pytest.mark.parametrize("playbook", ["converge", "drift"])
+def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
+    """Without one, the sentence names the variable; so it does where the file is not there."""
+    nothings: tuple[object, ...] = ([], "", None)
+    for nothing in nothings:
+        told = desk.play(playbook, mail_definition_files=nothing)
+        assert told.status == 2
+        assert "Give mail_definition_files, such as" in words(told)
+    told = desk.play(playbook, mail_definition_files="none.yml")
+    assert told.status == 2
+    assert "none.yml: The file can't be read" in words(told)
