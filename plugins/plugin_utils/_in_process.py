@@ -181,11 +181,11 @@ def _surroundings(folder: str, environment: Mapping[str, str]) -> Iterator[None]
 
 def _told(error: Exception, secrets: set[str]) -> list[str]:
     """Return the message of an exception and its traceback, without secrets."""
-    trace = "".join(traceback.format_tb(error.__traceback__))
     if not secrets:
         # There always is one, the token. Here they are not known yet, and any text may hold one.
-        return [type(error).__name__, trace]
-    trace += "".join(traceback.format_exception_only(type(error), error))
+        places = "".join(traceback.format_tb(error.__traceback__))
+        return [type(error).__name__, f"Traceback:\n{places}{type(error).__name__}"]
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     told: list[str] = without([str(error) or type(error).__name__, trace], secrets)
     return told
 
