@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.support import repository
 ROWS = {
     "imports": {"process": 2},
     "service": {"request": 3},
-    "tasks": {"task of a loop": 1},
+    "tasks": {"task of a loop": 2},
     "create": {"mailbox created": 4 * 2 * 4},
     "unchanged": {"play": 4 * 2 + 1, "largest process": 4},
     "growth": {"principal": 2 * 2 * 2 + 1},
