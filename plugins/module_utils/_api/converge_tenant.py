@@ -15,6 +15,7 @@ from .changes import Change
 from .client import Client
 from .definition import Definition, Finding, in_words
 from .drafts import Passwords
+from .memory import without_collection
 from .models import Domain, Forwarder, Mailbox
 from .plan_tenant import plan_tenant
 from .purging import Purge, PurgeRules
@@ -143,7 +144,8 @@ def converge_tenant(
         )
     # Reading the definition has taken some of the time.
     client = client.with_time(client.timeout)
-    tenant = Tenant(client.list_principals())
+    with without_collection():
+        tenant = Tenant(client.list_principals())
     plan = plan_tenant(tenant, wanted.definition, Purge(wanted.rules), wanted.passwords)
     if any(step.change.action != "update" for step in plan.steps):
         client.check_list(tenant.names)

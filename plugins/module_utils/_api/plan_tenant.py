@@ -22,6 +22,7 @@ from .definition import (
     Finding,
 )
 from .drafts import Draft, Drafts, Passwords
+from .memory import without_collection
 from .models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from .names import Name
 from .ordering import steps_of
@@ -31,6 +32,7 @@ from .steps import TenantPlan
 from .tenant import Tenant, circles
 
 
+@without_collection()
 def plan_tenant(
     tenant: Tenant, definition: Definition, purge: Purge, passwords: Passwords
 ) -> TenantPlan:
