@@ -144,23 +144,27 @@ def converge_tenant(
         )
     # Reading the definition has taken some of the time.
     client = client.with_time(client.timeout)
-    with without_collection():
-        tenant = Tenant(client.list_principals())
+    found = _planned(client, wanted)
+    refuse([f for f in found.plan.findings if not (dry_run and f.prerequisite)], errors.Refused)
+    _refuse_other_plan(found, wanted.expected)
+    if dry_run:
+        return found
+    results = carry_out(client, found.plan, concurrency=wanted.concurrency, report=report)
+    return found._replace(results=results)
+
+
+@without_collection()
+def _planned(client: Client, wanted: Wanted) -> TenantReport:
+    """Read the tenant and plan; the results are what would come of it."""
+    tenant = Tenant(client.list_principals())
     plan = plan_tenant(tenant, wanted.definition, Purge(wanted.rules), wanted.passwords)
     if any(step.change.action != "update" for step in plan.steps):
         client.check_list(tenant.names)
-    refuse([f for f in plan.findings if not (dry_run and f.prerequisite)], errors.Refused)
-    found = TenantReport(
+    return TenantReport(
         plan,
         [Result(CHANGED, step.change.reason) for step in plan.steps],
         digest(plan.changes),
         tuple(f"{finding} A real run fails on this." for finding in plan.findings),
-    )
-    _refuse_other_plan(found, wanted.expected)
-    if dry_run:
-        return found
-    return found._replace(
-        results=carry_out(client, plan, concurrency=wanted.concurrency, report=report)
     )
 
 
