@@ -27,7 +27,7 @@ from ansible_collections.postroom.email.tests.support.site import Api
 ADDRESS = "https://mail.example.net"
 TOKEN = "the-token-of-your-tenant"
 #: Where the README has its readers work.
-HOME = "/home/you/mail"
+HOME = "~/mail"
 FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
 COMMANDS = [
     file for file in readme.GUIDES if any(b.language == "console" for b in readme.all_blocks(file))
