@@ -45,8 +45,8 @@ JSON, write the key `$schema` in its place.
 definition:
 
 - An object that is in two of them is one object, with the aliases and the members of both.
-- Where two of them contradict each other, in `state` or `expires`, nothing is changed. The message
-  names both places.
+- Where two of them contradict each other, in `state`, `force` or `expires`, nothing is changed. The
+  message names both places.
 - The same name twice in one file is a mistake, and refused.
 """
 

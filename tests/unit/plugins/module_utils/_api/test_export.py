@@ -33,7 +33,7 @@ TENANT: list[Principal] = [
 
 def test_everything_is_declared_in_order() -> None:
     """Domains as text; lists always there, for an empty one declares that there is nothing."""
-    whole = [one for one in TENANT if not isinstance(one, Forwarder)]
+    whole: list[Principal] = [one for one in TENANT if not isinstance(one, Forwarder)]
     whole.append(Forwarder(read_name("Team@example.com"), members=names("z@a.example", "b@c.eu")))
     assert export(whole) == (
         {
