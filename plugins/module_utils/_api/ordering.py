@@ -7,15 +7,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from .changes import Change
 from .drafts import Draft, Drafts
-from .models import Domain, Edit, Principal
+from .models import Domain, Edit, Forwarder, Principal
 from .names import Name
 from .steps import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Step
-from .tenant import Tenant
+from .tenant import Tenant, circles, depths
 
 
 def steps_of(drafts: Drafts, tenant: Tenant) -> tuple[Step, ...]:
@@ -30,9 +30,10 @@ class _Ordering:
         self._registers: dict[str, int] = {}
         self._frees: dict[Name, int] = {}
         self._leaves: dict[str, list[int]] = defaultdict(list)
-        kept = sorted(drafts.kept.values(), key=lambda draft: draft.name.key)
+        self._waves, pointed = _order_of_forwarders(drafts, tenant)
+        kept = sorted(drafts.kept.values(), key=lambda d: (self._waves.get(d.name, 0), d.name.key))
         gone = sorted(drafts.gone.items(), key=lambda item: item[0].key)
-        claimed = frozenset(address for draft in kept for address in draft.claims)
+        claimed = frozenset(address for draft in kept for address in draft.claims) | pointed
         for domain in sorted(drafts.register):
             self._registers[domain.key] = len(self.steps)
             change = Change("create", None, Domain(domain), "it is not registered")
@@ -66,7 +67,7 @@ class _Ordering:
     def _keep(self, draft: Draft, claimed: frozenset[Name]) -> None:
         if draft.is_new:
             change = Change("create", None, draft.after, "it is not there", secrets=draft.secrets)
-            self.steps.append(Step(change, KEEP, self._needs(draft)))
+            self._add_kept(draft, change)
             return
         edit = draft.edit
         rest = replace(edit, remove_aliases=edit.remove_aliases - claimed)
@@ -81,7 +82,14 @@ class _Ordering:
         reason = ", ".join(draft.reasons(edit, secrets))
         change = Change("update", before, edit.applied_to(before), reason, edit, secrets)
         self._note_freed(edit.remove_aliases)
-        self.steps.append(Step(change, stage, self._needs(draft) if stage == KEEP else ()))
+        if stage == KEEP:
+            self._add_kept(draft, change)
+        else:
+            self.steps.append(Step(change, stage))
+
+    def _add_kept(self, draft: Draft, change: Change) -> None:
+        wave = self._waves.get(draft.name, 0)
+        self.steps.append(Step(change, KEEP, self._needs(draft), wave))
 
     def _needs(self, draft: Draft) -> tuple[int, ...]:
         needs = set()
@@ -109,3 +117,36 @@ class _Ordering:
         for address in addresses:
             self._frees[address] = position
             self._leaves[address.key.rpartition("@")[2]].append(position)
+
+
+def _order_of_forwarders(
+    drafts: Drafts, tenant: Tenant
+) -> tuple[Mapping[Name, int], frozenset[Name]]:
+    """Return in which wave each forwarder is to change, and which addresses to free before.
+
+    A service refuses what would let mail run in a circle, be it for a moment only. It never does
+    where each forwarder changes after those that it feeds, and feeds nothing that is to go.
+    """
+    changed = (d for d in drafts.kept.values() if d.claims or d.join)
+    if not any(isinstance(draft.current, Forwarder) for draft in changed):
+        return {}, frozenset()
+    before = [p for p in tenant.principals if isinstance(p, Forwarder)]
+    staying = [drafts.after(p) for p in before if p.name not in drafts.gone]
+    staying += [d.after for d in drafts.kept.values() if d.is_new]
+    after = [p for p in staying if isinstance(p, Forwarder)]
+    if not _may_run_round(before, after) or next(circles(after), None) is not None:
+        return {}, frozenset()
+    fed = {member for forwarder in after for member in forwarder.members}
+    return depths(after), frozenset(a for f in before for a in f.addresses if a in fed)
+
+
+def _may_run_round(before: Iterable[Forwarder], after: Iterable[Forwarder]) -> bool:
+    """Tell whether mail might run in a circle while some have changed and others have not."""
+    both = {forwarder.name: forwarder for forwarder in before}
+    for forwarder in after:
+        old = both.get(forwarder.name, forwarder)
+        aliases, members = forwarder.aliases | old.aliases, forwarder.members | old.members
+        both[forwarder.name] = Forwarder(forwarder.name, aliases, members)
+    addresses = [address for forwarder in both.values() for address in forwarder.addresses]
+    # One that moves has two owners, and circles are looked for with one.
+    return len(addresses) > len(set(addresses)) or next(circles(both.values()), None) is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,19 +18,20 @@ from .models import Forwarder, Individual, Mailbox, Principal
 from .names import Name
 
 #: Domains first; what frees an address before what claims it; deletions last, domains at the end.
-STAGES = 5
-REGISTER, FREE, KEEP, DELETE, DEREGISTER = range(STAGES)
+REGISTER, FREE, KEEP, DELETE, DEREGISTER = range(5)
 
 
 class Step(NamedTuple):
     """One change of a plan.
 
     :param needs: the steps, as positions in the plan, that must have been carried out before
+    :param wave: what comes before what within a stage
     """
 
     change: Change
     stage: int
     needs: tuple[int, ...] = ()
+    wave: int = 0
 
 
 class TenantPlan(NamedTuple):
@@ -53,11 +55,12 @@ class TenantPlan(NamedTuple):
         return [step.change for step in self.steps]
 
     def stages(self) -> Iterator[list[int]]:
-        """Yield the positions of the steps of each stage that has any."""
-        for stage in range(STAGES):
-            positions = [at for at, step in enumerate(self.steps) if step.stage == stage]
-            if positions:
-                yield positions
+        """Yield the positions of the steps of each stage that has any, wave by wave."""
+        stages: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for at, step in enumerate(self.steps):
+            stages[step.stage, step.wave].append(at)
+        for key in sorted(stages):
+            yield stages[key]
 
 
 def digest(changes: Sequence[Change]) -> str:
