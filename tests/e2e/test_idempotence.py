@@ -195,6 +195,7 @@ def test_passwords_of_an_existing_mailbox_stay(inhabited: Site) -> None:
         ("email_info", {}),
         ("email_info", {"name": "ann@one.example"}),
         ("email_info", {"domains": ["two.example"], "kinds": ["mailbox"]}),
+        ("email_info", {"as": "definition"}),
         ("email_dns_records", {"domain": "one.example"}),
     ],
 )
