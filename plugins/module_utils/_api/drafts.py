@@ -116,9 +116,8 @@ class Drafts:
     def leave_domain(self, holder: Principal, domain: Name, addresses: frozenset[Name]) -> None:
         """Let go what lies on a domain that goes: the holder itself, or some of its aliases."""
         if holder.name in addresses:
-            self.kept.pop(holder.name, None)
             self.drop_unnamed(holder, f"its domain {domain} is deleted with all that it holds")
-        elif isinstance(holder, (Mailbox, Forwarder)):
+        elif holder.name not in self.gone and isinstance(holder, (Mailbox, Forwarder)):
             draft = self.kept.setdefault(holder.name, Draft(None, holder))
             draft.remove |= dict.fromkeys(addresses, f"goes with the domain {domain}")
             self.unnamed[ALIAS] |= addresses

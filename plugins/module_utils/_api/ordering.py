@@ -19,7 +19,7 @@ from .tenant import Tenant, circles, depths
 
 
 def steps_of(drafts: Drafts, tenant: Tenant) -> tuple[Step, ...]:
-    """Return a plan's steps in the order of their stages, and by name within each."""
+    """Return a plan's steps in the order of their stages and waves, and by name within each."""
     return tuple(_Ordering(drafts, tenant).steps)
 
 
@@ -29,7 +29,7 @@ class _Ordering:
         #: Who carries out what others wait for, as positions.
         self._registers: dict[str, int] = {}
         self._frees: dict[Name, int] = {}
-        self._leaves: dict[str, list[int]] = defaultdict(list)
+        self._leaves: dict[str, set[int]] = defaultdict(set)
         self._waves, pointed = _order_of_forwarders(drafts, tenant)
         kept = sorted(drafts.kept.values(), key=lambda d: (self._waves.get(d.name, 0), d.name.key))
         gone = sorted(drafts.gone.items(), key=lambda item: item[0].key)
@@ -105,7 +105,7 @@ class _Ordering:
             else:
                 self._add_deletion(principal, reason, DELETE)
         for domain, reason in domains:
-            needs = tuple(self._leaves.get(domain.name.key, ()))
+            needs = tuple(sorted(self._leaves.get(domain.name.key, ())))
             self.steps.append(Step(Change("delete", domain, None, reason), DEREGISTER, needs))
 
     def _add_deletion(self, principal: Principal, reason: str, stage: int) -> None:
@@ -116,7 +116,7 @@ class _Ordering:
         position = len(self.steps)
         for address in addresses:
             self._frees[address] = position
-            self._leaves[address.key.rpartition("@")[2]].append(position)
+            self._leaves[address.key.rpartition("@")[2]].add(position)
 
 
 def _order_of_forwarders(

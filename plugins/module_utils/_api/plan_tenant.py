@@ -31,6 +31,8 @@ from .purging import ALIAS, Purge
 from .steps import TenantPlan
 from .tenant import Tenant, circles
 
+_MOST_ON_THE_WAY = 10
+
 
 @without_collection()
 def plan_tenant(
@@ -79,7 +81,7 @@ def _drop_individuals(drafts: Drafts, tenant: Tenant, definition: Definition) ->
         found = tenant.find(declared.name) if declared.absent else None
         if found is None:
             continue
-        if found.kind == declared.kind:
+        if isinstance(found, _model(declared)):
             drafts.gone[found.name] = declared.reason
         else:
             yield from _wrong_kind(declared, found, _model(declared))
@@ -111,7 +113,7 @@ def _keep(
         if declared.absent:
             continue
         found = tenant.find(declared.name)
-        if found is not None and found.kind != declared.kind:
+        if found is not None and not isinstance(found, _model(declared)):
             yield from _wrong_kind(declared, found, _model(declared))
             continue
         draft = _draft(declared, found, purge, claimed)
@@ -156,6 +158,7 @@ def _empty_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
     """Drop what is left on domains that go, where that is allowed."""
     going = drafts.gone.keys() & definition.domains.keys()
     staying = (drafts.after(p) for p in tenant.principals if p.name not in drafts.gone)
+    emptied: list[tuple[Principal, Name, frozenset[Name]]] = []
     for domain, holders in (_holders(staying, going) if going else {}).items():
         foreign = [p for p, _addresses in holders if isinstance(p, Foreign)]
         declared = definition.domains[domain]
@@ -171,8 +174,10 @@ def _empty_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
                 declared.place,
             )
             continue
-        for holder, addresses in holders:
-            drafts.leave_domain(holder, domain, addresses)
+        emptied += [(holder, domain, addresses) for holder, addresses in holders]
+    # What goes as a whole comes first: it needs no edit for what it has on another domain.
+    for holder, domain, addresses in sorted(emptied, key=lambda row: row[0].name not in row[2]):
+        drafts.leave_domain(holder, domain, addresses)
 
 
 def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
@@ -183,9 +188,10 @@ def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
             if owner is None or owner.name == draft.name or owner.name in drafts.gone:
                 continue
             holder = drafts.kept.get(owner.name)
-            if holder is not None and address != owner.name:
+            is_declared = owner.name in definition.individuals
+            if is_declared and holder is not None and address != owner.name:
                 holder.remove.setdefault(address, f"moves to {draft.name}")
-            elif owner.name not in definition.individuals:
+            elif not is_declared:
                 yield Finding(
                     f"{address} is taken: it delivers to the {owner.kind} {owner.name}, which is "
                     "not declared. Declare that too, so that the address can move, or free it "
@@ -200,7 +206,7 @@ def _missing_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> 
     there |= {domain.name.key for domain in definition.domains.values() if not domain.absent}
     missing: dict[str, list[tuple[Name, Draft]]] = {}
     for draft in drafts.kept.values():
-        for address in draft.claims:
+        for address in sorted(draft.claims):
             domain = address.key.rpartition("@")[2]
             if domain not in there:
                 missing.setdefault(domain, []).append((address, draft))
@@ -223,15 +229,22 @@ def _circles(drafts: Drafts, tenant: Tenant) -> Iterator[Finding]:
     staying = [drafts.after(p) for p in tenant.principals if p.name not in drafts.gone]
     staying += [draft.after for draft in drafts.kept.values() if draft.is_new]
     for circle in circles(p for p in staying if isinstance(p, Forwarder)):
-        for forwarder in circle:
-            if forwarder.name in changed:
-                names = [*(f.name for f in circle), circle[0].name]
-                yield Finding(
-                    f"Mail to {circle[0].name} would run in a circle: "
-                    f"{' -> '.join(map(str, names))}. Take one of these out of members.",
-                    drafts.kept[forwarder.name].place,
-                )
-                break
+        at = next((at for at, member in enumerate(circle) if member.name in changed), None)
+        if at is not None:
+            name = circle[at].name
+            yield Finding(
+                f"Mail to {name} would run in a circle: {_way([*circle[at:], *circle[:at]])}. "
+                "Take one of these out of members.",
+                drafts.kept[name].place,
+            )
+
+
+def _way(circle: list[Forwarder]) -> str:
+    names = [str(forwarder.name) for forwarder in circle]
+    more = len(names) - _MOST_ON_THE_WAY
+    if more > 0:
+        names = [*names[: _MOST_ON_THE_WAY - 1], f"{more} more", names[-1]]
+    return " -> ".join([*names, names[0]])
 
 
 def _holders(
