@@ -190,17 +190,17 @@ summary:
   returned: when a plan was made
   type: dict
   contains:
-    create:
+    created:
       description: Objects that were created.
       type: int
       returned: always
       sample: 2
-    update:
+    updated:
       description: Objects that were changed.
       type: int
       returned: always
       sample: 1
-    delete:
+    deleted:
       description: Objects that were deleted.
       type: int
       returned: always

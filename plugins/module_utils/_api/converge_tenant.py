@@ -95,7 +95,7 @@ class TenantReport(NamedTuple):
             change.action for change in {c.subject.name: c for c in self.done}.values()
         )
         return {
-            **{action: actions[action] for action in ("create", "update", "delete")},
+            **{f"{action}d": actions[action] for action in ("create", "update", "delete")},
             UNCHANGED: len(self.plan.unchanged),
             **{outcome: counts[outcome] for outcome in (FAILED, NOT_ATTEMPTED)},
         }
