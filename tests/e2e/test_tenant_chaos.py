@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -95,7 +95,7 @@ def assert_accounts(error: errors.PostroomError, text: str) -> None:
     """Assert that a run that failed on the way tells the outcome of each object."""
     if not isinstance(error, errors.Incomplete):
         return
-    values: dict[str, Any] = error.details
+    values: Mapping[str, Any] = error.details
     outcomes = [row["outcome"] for row in values["results"]]
     for outcome in ("failed", "not_attempted"):
         assert values["summary"][outcome] == outcomes.count(outcome), text
