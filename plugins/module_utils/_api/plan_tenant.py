@@ -202,20 +202,24 @@ def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
 
 def _missing_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
     there = {p.name.key for p in tenant.principals if isinstance(p, Domain)}
-    there -= {name.key for name in drafts.gone}
-    there |= {domain.name.key for domain in definition.domains.values() if not domain.absent}
+    going = {name.key for name in drafts.gone}
+    usable = there - going | {d.name.key for d in definition.domains.values() if not d.absent}
     missing: dict[str, list[tuple[Name, Draft]]] = {}
     for draft in drafts.kept.values():
         for address in sorted(draft.claims):
             domain = address.key.rpartition("@")[2]
-            if domain not in there:
+            if domain not in usable:
                 missing.setdefault(domain, []).append((address, draft))
-    for users in missing.values():
+    for key, users in missing.items():
         address, draft = min(users, key=lambda user: user[0].key)
         others = f" and {len(users) - 1} more" if len(users) > 1 else ""
+        problem = (
+            "is not declared and would be purged. Add it to domains, or to ignore."
+            if key in there
+            else "is not registered in this tenant. Add it to domains, or check its spelling."
+        )
         yield Finding(
-            f"{address}{others}: the domain {address.domain} is not registered in this tenant. "
-            "Add it to domains, or check its spelling.",
+            f"{address}{others}: the domain {address.domain} {problem}",
             draft.place_of(address),
             prerequisite=True,
         )
