@@ -1,0 +1,135 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tenants, definitions and plans in few words, for tests of whole-tenant planning.
+
+A name without an @ or a dot lies on example.com.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+    Definition,
+    Source,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+    read_definition,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Domain,
+    Foreign,
+    Forwarder,
+    Mailbox,
+    Principal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
+from ansible_collections.postroom.email.plugins.module_utils._api.plan_tenant import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.purging import Purge, PurgeRules
+from ansible_collections.postroom.email.plugins.module_utils._api.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+
+NOW = datetime(2027, 1, 15, 12, tzinfo=timezone.utc)
+PASSWORD = "pw-8Kd!q0-Zebra"
+FAR = "far@away.example"
+STAGES = ("register", "free", "keep", "delete", "deregister")
+
+Parts = dict[str, list[Any]]
+LEAVING: Parts = {"domains": [{"name": "old.example", "state": "absent"}]}
+FORCED: Parts = {"domains": [{"name": "old.example", "state": "absent", "force": True}]}
+
+
+def named(text: str) -> Name:
+    """Return a name, on example.com where nothing else is said."""
+    return read_name(text if "@" in text or "." in text else f"{text}@example.com")
+
+
+def names(texts: Iterable[str]) -> frozenset[Name]:
+    """Return several."""
+    return frozenset(map(named, texts))
+
+
+def domain(text: str = "example.com") -> Domain:
+    """Return a domain."""
+    return Domain(named(text))
+
+
+def box(text: str, *aliases: str) -> Mailbox:
+    """Return a mailbox."""
+    return Mailbox(named(text), names(aliases))
+
+
+def team(text: str, *members: str, aliases: Iterable[str] = ()) -> Forwarder:
+    """Return a forwarder."""
+    return Forwarder(named(text), names(aliases), names(members))
+
+
+def foreign(text: str, *addresses: str, kind: str = "group") -> Foreign:
+    """Return a principal of a kind that is not managed."""
+    return Foreign(named(text), kind, names(addresses))
+
+
+def mail(name: str, *aliases: Any, **more: Any) -> dict[str, Any]:
+    """Return a mailbox as it is declared, its aliases in full."""
+    written = [a if isinstance(a, dict) or "@" in a else f"{a}@example.com" for a in aliases]
+    return {"name": f"{name}@example.com", "aliases": written, **more}
+
+
+def forward(name: str, *members: str, **more: Any) -> dict[str, Any]:
+    """Return a forwarder as it is declared."""
+    written = [member if "@" in member else f"{member}@example.com" for member in members]
+    return {"name": f"{name}@example.com", "members": written, **more}
+
+
+def gone(name: str) -> dict[str, Any]:
+    """Return what is declared to be absent."""
+    return {"name": f"{name}@example.com", "state": "absent"}
+
+
+def no_alias(name: str, **more: Any) -> dict[str, Any]:
+    """Return an alias that is declared to be absent."""
+    return {"address": f"{name}@example.com", **(more or {"state": "absent"})}
+
+
+def declare(parts: Mapping[str, Any], file: str | None = None) -> Definition:
+    """Return a definition of the parts that a file, or a task, would hold."""
+    return read_definition([Source(file, parts)], NOW)
+
+
+def plan(
+    principals: Sequence[Principal],
+    parts: Mapping[str, Any],
+    *,
+    passwords: Iterable[str] = (),
+    replace: bool = False,
+    purge: Iterable[str] = (),
+    **rules: Any,
+) -> TenantPlan:
+    """Plan that a tenant is what the parts declare.
+
+    :param passwords: the mailboxes that have one
+    """
+    return plan_tenant(
+        Tenant(principals),
+        declare(parts),
+        Purge(PurgeRules(frozenset(purge), **rules)),
+        Passwords({named(text): (PASSWORD,) for text in passwords}, replace),
+    )
+
+
+def steps(planned: TenantPlan) -> list[str]:
+    """Return each step as its stage, its action, its subject, its reason, and what it needs."""
+    return [
+        f"{STAGES[step.stage]}: {step.change.action} {step.change.subject.kind} "
+        f"{step.change.subject.name}, {step.change.reason}"
+        + (f" (needs {', '.join(map(str, step.needs))})" if step.needs else "")
+        for step in planned.steps
+    ]
+
+
+def findings(planned: TenantPlan) -> list[str]:
+    """Return each finding with its place; a star tells that check mode only warns of it."""
+    return [f"{'* ' if found.prerequisite else ''}{found}" for found in planned.findings]
