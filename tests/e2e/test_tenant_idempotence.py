@@ -212,7 +212,9 @@ def playbook(folder: Path) -> Path:
             {"name": "ann@one.example", "aliases": ["info@one.example", "ann@two.example"]}
         ],
     }
-    tasks: list[dict[str, Any]] = [{"name": "start", "postroom.email.email_tenant": {**start, **GIVEN}}]
+    tasks: list[dict[str, Any]] = [
+        {"name": "start", "postroom.email.email_tenant": {**start, **GIVEN}}
+    ]
     for operation, form in zip(LIFE, forms, strict=True):
         options = {**FORMS[form](operation.definition, folder / operation.name), **GIVEN}
         for step in ("foretold", "foretold again", "done", "done again"):
