@@ -151,7 +151,7 @@ def pytest(session: nox.Session, *default: str) -> None:
 def target_env() -> Path | None:
     """Return the oldest Python, with what modules need, or None where it is not installed."""
     found = pythons.find(OLDEST_PYTHON)
-    return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE)
+    return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE, "pyyaml")
 
 
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:

@@ -122,7 +122,7 @@ def _circles_from(
     # The way from the start to where the search stands, with what is left to try at each point.
     way = {start.name: iter(sorted(start.members))}
     while way:
-        here = next(reversed(way))
+        here = next(reversed(way), start.name)
         member = next(way[here], None)
         if member is None:
             del way[here]
