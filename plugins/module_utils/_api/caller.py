@@ -146,10 +146,7 @@ class Caller:
 
     def _send(self, call: Call[T]) -> tuple[T, Answer]:
         """Send a call once, when it is its turn, and read its answer."""
-        wait = self._pace.take()
-        if wait > 0:
-            self._end += wait if self._is_patient else 0
-            self.sleep(wait)
+        self._wait_for_turn()
         sent = self.clock()
         answer = self._sender.send(call, self._attempt_timeout(call))
         try:
@@ -159,6 +156,14 @@ class Caller:
             raise
         self._pace.succeed()
         return found, answer
+
+    def _wait_for_turn(self) -> None:
+        wait = self._pace.take()
+        while wait > 0 and self._left() > 0:
+            self._end += wait if self._is_patient else 0
+            self.sleep(wait)
+            # While this one waited, another may have been told to pause.
+            wait = self._pace.take() if self._pace.is_paused else 0.0
 
     def _left(self) -> float:
         return self._end - self.clock()

@@ -34,6 +34,7 @@ class Pace:
         self._lock = threading.Lock()
         self._space = 0.0
         self._next = clock()
+        self._paused_until = self._next
         self._widened = self._next
         self._last_success = float("-inf")
 
@@ -54,7 +55,8 @@ class Pace:
         """
         with self._lock:
             now = self._clock()
-            self._next = max(self._next, now + pause)
+            self._paused_until = max(self._paused_until, now + pause)
+            self._next = max(self._next, self._paused_until)
             if sent >= self._widened:
                 self._space = min(max(_WIDER * self._space, _FIRST_SPACE), _WIDEST_SPACE)
                 self._widened = now
@@ -64,6 +66,11 @@ class Pace:
         with self._lock:
             self._last_success = self._clock()
             self._space = 0.0 if self._space < _NO_SPACE else self._space * _CLOSER
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether nobody may send now, whatever place in the row they have."""
+        return self._clock() < self._paused_until
 
     @property
     def is_getting_on(self) -> bool:
