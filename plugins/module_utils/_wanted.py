@@ -14,6 +14,7 @@ from ._api.definition_file import load
 from ._api.definition_reading import read_definition, read_passwords
 from ._api.drafts import Passwords
 from ._api.errors import InvalidInput
+from ._api.memory import without_collection
 from ._api.purging import PurgeRules
 from ._module import Params
 
@@ -22,6 +23,7 @@ PARTS = ("domains", "mailboxes", "forwarders")
 ALWAYS = "always"
 
 
+@without_collection()
 def wanted_tenant(params: Params) -> Wanted:
     """Return what the options of ``email_tenant`` ask for.
 

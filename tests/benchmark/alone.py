@@ -29,6 +29,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.calls import (
 from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import (  # noqa: E402
     load,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.memory import (  # noqa: E402
+    without_collection,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (  # noqa: E402
     Principal,
 )
@@ -51,6 +54,8 @@ def planning(folder: Path) -> Callable[[], None]:
     passwords = _json(folder / "passwords.json")
     held: list[Principal] = [read_principal(row) for row in _json(folder / "held.json")]
 
+    # As the module does all of it.
+    @without_collection()
     def plan() -> None:
         want = wanted(load(str(definition)), passwords)
         planned = plan_tenant(Tenant(held), want.definition, Purge(want.rules), want.passwords)

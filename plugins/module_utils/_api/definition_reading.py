@@ -25,12 +25,10 @@ from .definition_checks import check
 from .definition_entries import Alias, Entry, read_entries
 from .definition_values import shape, spot, twice
 from .errors import InvalidInput
-from .memory import without_collection
 from .models import Domain, Forwarder
 from .names import Name, parse_address
 
 
-@without_collection()
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
     """Return what the sources declare together, each object once.
 

@@ -109,6 +109,8 @@ class Edit:
 
     def applied_to(self, current: AnIndividual) -> AnIndividual:
         """Return ``current`` with the edit worked in; equal to it where nothing is left to do."""
+        if not (self.add_aliases or self.remove_aliases or self.add_members or self.remove_members):
+            return current
         aliases = (current.aliases - self.remove_aliases) | self.add_aliases
         if isinstance(current, Forwarder):
             members = (current.members - self.remove_members) | self.add_members

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from .changes import Change
 from .drafts import Draft, Drafts
@@ -69,8 +68,7 @@ class _Ordering:
             change = Change("create", None, draft.after, "it is not there", secrets=draft.secrets)
             self._add_kept(draft, change)
             return
-        edit = draft.edit
-        rest = replace(edit, remove_aliases=edit.remove_aliases - claimed)
+        rest = Edit(draft.add, frozenset(draft.remove) - claimed, draft.join, draft.leave)
         if rest != Edit() or draft.secrets:
             self._update(draft, rest, KEEP, draft.secrets)
 

@@ -22,7 +22,6 @@ from .definition import (
     Finding,
 )
 from .drafts import Draft, Drafts, Passwords
-from .memory import without_collection
 from .models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from .names import Name
 from .ordering import steps_of
@@ -34,7 +33,6 @@ from .tenant import Tenant, circles
 _MOST_ON_THE_WAY = 10
 
 
-@without_collection()
 def plan_tenant(
     tenant: Tenant, definition: Definition, purge: Purge, passwords: Passwords
 ) -> TenantPlan:
