@@ -11,6 +11,7 @@ Edits are confirmed all at once, with one list at the end of their stage.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import NamedTuple
@@ -54,6 +55,11 @@ class Result(NamedTuple):
     reason: str
     error: errors.PostroomError | None = None
 
+    @property
+    def wrote(self) -> bool:
+        """Whether it was written, though how it stands now may not be known."""
+        return self.outcome == CHANGED or (self.error is not None and self.error.wrote)
+
 
 def carry_out(
     client: Client, plan: TenantPlan, *, concurrency: int, report: Report | None = None
@@ -79,7 +85,10 @@ class _Run:
         self._report = report
         self.results = [Result(NOT_ATTEMPTED, "")] * len(plan.steps)
         self._through = 0
+        #: How many failed in a row without an answer.
         self._silent = 0
+        #: What was given back of the addresses that a step had freed.
+        self._returned: dict[int, frozenset[Name]] = defaultdict(frozenset)
         #: Why nothing more is attempted, once that is so.
         self._stopped: str | None = None
         self._longest_span = 0.0
@@ -87,7 +96,7 @@ class _Run:
     def stage(self, positions: list[int]) -> None:
         """Carry out the steps of one stage."""
         ready = [position for position in positions if self._is_ready(position)]
-        self._through += len(positions) - len(ready)
+        self._tell(len(positions) - len(ready))
         self._each(ready, self._attempt)
         self._confirm([p for p in ready if self.results[p].outcome == CHANGED])
         self._give_back(positions)
@@ -117,18 +126,29 @@ class _Run:
 
     def _note(self, position: int, result: Result) -> None:
         self.results[position] = result
-        self._through += 1
-        if self._report is not None:
-            self._report(min(self._through, len(self.results)), len(self.results))
-        error = result.error
+        self._tell(1)
         if result.outcome == CHANGED:
             self._silent = 0
-        elif isinstance(error, _FATAL):
+        elif result.error is not None:
+            self._learn(result.error)
+
+    def _tell(self, more: int) -> None:
+        """Report that so many more are through."""
+        self._through += more
+        if more and self._report is not None:
+            self._report(self._through, len(self.results))
+
+    def _learn(self, error: errors.PostroomError) -> None:
+        """Stop where an error says that no other change can succeed."""
+        if isinstance(error, _FATAL):
             self._stopped = f"the service refuses all of it: {error}"
         elif isinstance(error, _SILENCE):
             self._silent += 1
             if self._silent >= max(_MOST_SILENT, 2 * self._concurrency):
-                self._stopped = "the service did not answer many times in a row"
+                self._stopped = f"many in a row came to nothing, the last so: {error}"
+        else:
+            # The service has answered, and others may be answered better.
+            self._silent = 0
 
     def _attempt(self, position: int) -> Result:
         change = self._plan.steps[position].change
@@ -137,6 +157,9 @@ class _Run:
         try:
             self._carry_out(change, self._patient())
         except errors.PostroomError as error:
+            if isinstance(error, _FATAL):
+                # Before this thread begins with another one.
+                self._learn(error)
             return Result(FAILED, str(error), error)
         return Result(CHANGED, change.reason)
 
@@ -169,6 +192,7 @@ class _Run:
             held = {principal.name: principal for principal in client.list_principals()}
         except errors.PostroomError as error:
             text = f"It was written, but how it stands now is not known. {error}"
+            error.wrote = True
             for position in edits:
                 self.results[position] = Result(FAILED, text, error)
             return
@@ -188,7 +212,8 @@ class _Run:
         """Give addresses back whose new holder could not take them."""
         steps = self._plan.steps
         for position in positions:
-            if self.results[position].outcome == CHANGED:
+            # What was written may hold them, even where nobody knows how it stands.
+            if self.results[position].wrote:
                 continue
             for need in steps[position].needs:
                 if steps[need].stage == FREE and steps[need].change.action == "update":
@@ -197,22 +222,29 @@ class _Run:
 
     def _return(self, position: int, addresses: frozenset[Name]) -> str:
         """Return addresses to who gave them up. Tell in a sentence how it went."""
-        if not addresses or self.results[position].outcome != CHANGED:
+        if not addresses or not self.results[position].wrote:
             return ""
         change = self._plan.steps[position].change
         names = ", ".join(spelled(addresses))
         if self._stopped is not None or not self._edits(
             change.subject.name, Edit(add_aliases=addresses)
         ):
-            return f"{names} delivers nowhere now. Run again."
-        if addresses == change.edit.remove_aliases:
-            self.results[position] = Result(NOT_ATTEMPTED, f"{names} was given back")
+            return (
+                f"{names} could not be given back to {change.subject.name} and may deliver "
+                "nowhere now. Run again."
+            )
+        self._returned[position] |= addresses
+        if self._returned[position] == change.edit.remove_aliases:
+            self.results[position] = Result(NOT_ATTEMPTED, "what it gave up was given back")
+        else:
+            self._add(position, f"{names} was given back.")
         return f"{names} was given back to {change.subject.name}."
 
     def _edits(self, name: Name, edit: Edit) -> bool:
         try:
             self._patient().edit(name, edit)
-        except errors.PostroomError:
+        except errors.PostroomError as error:
+            self._learn(error)
             return False
         return True
 

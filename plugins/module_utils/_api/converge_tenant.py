@@ -54,15 +54,9 @@ class TenantReport(NamedTuple):
 
     @property
     def done(self) -> list[Change]:
-        """The changes that were carried out, or would be."""
+        """The changes that were written, or would be, those too of which nobody knows more."""
         pairs = zip(self.plan.steps, self.results)  # noqa: B905 - Python 3.10 is fine, lengths too
-        return [step.change for step, result in pairs if result.outcome == CHANGED]
-
-    @property
-    def failed(self) -> list[Change]:
-        """The changes that were not carried out."""
-        pairs = zip(self.plan.steps, self.results)  # noqa: B905
-        return [step.change for step, result in pairs if result.outcome != CHANGED]
+        return [step.change for step, result in pairs if result.wrote]
 
     def values(self, *, unchanged: bool = False) -> dict[str, Any]:
         """Return all of it as a module shows it.
@@ -89,11 +83,12 @@ class TenantReport(NamedTuple):
         return rows
 
     def summary(self) -> dict[str, int]:
-        """Return how many objects came to what, and which of them were to do so how."""
-        counts = Counter(row["outcome"] for row in self._changed_rows())
-        actions = Counter(
-            change.action for change in {c.subject.name: c for c in self.done}.values()
-        )
+        """Return how many objects came to what; each of them is counted once."""
+        rows = self._changed_rows()
+        counts = Counter(row["outcome"] for row in rows)
+        changed = {row["name"] for row in rows if row["outcome"] == CHANGED}
+        subjects = {str(change.subject.name): change.action for change in self.plan.changes}
+        actions = Counter(action for name, action in subjects.items() if name in changed)
         return {
             **{f"{action}d": actions[action] for action in ("create", "update", "delete")},
             UNCHANGED: len(self.plan.unchanged),
@@ -136,7 +131,7 @@ def converge_tenant(
     :param dry_run: only read and plan
     :param report: is told how the work goes on
     :raises Refused: the plan has problems, or is not the one expected; nothing was written
-    :raises PostroomError: some changes failed; ``done`` tells which stand
+    :raises PostroomError: the tenant could not be read; what fails later is in the results
     """
     if not 1 <= wanted.concurrency <= _MOST_AT_A_TIME:
         raise errors.InvalidInput(
