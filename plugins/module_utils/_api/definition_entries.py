@@ -20,6 +20,8 @@ from .names import Name, parse_address, parse_domain
 
 _STATES = ("present", "absent")
 _LONGEST_NAME = 500
+#: What follows an address may be a password.
+_ADDRESS_AND_MORE = re.compile(r"[^@]*@[^\s:]*[\s:]")
 _SECRET = re.compile(r"passw|passphrase|secret", re.IGNORECASE)
 
 
@@ -203,6 +205,13 @@ class _Reader:
             return None
         if len(raw) > _LONGEST_NAME:
             self._note(f"{sort.needed} has no {len(raw)} characters. Shorten it.", place)
+            return None
+        if _ADDRESS_AND_MORE.match(raw.strip()):
+            self._note(
+                f"{sort.needed} is needed here and nothing after it. Write it alone, such as "
+                f"{sort.example}; passwords are given with the option passwords.",
+                place,
+            )
             return None
         try:
             return sort.parse(raw)

@@ -60,7 +60,7 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
             raise InvalidInput(
                 f"passwords: A key is {shape(key)}. Write an email address in its place."
             )
-        name = parse_address(key, "passwords")
+        name = _owner(key)
         if name in passwords:
             raise InvalidInput(
                 f"passwords: {name} is the same as {spelled[name]}. Keep one of the two."
@@ -68,6 +68,17 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
         passwords[name] = _texts(name, value)
         spelled[name] = name
     return passwords
+
+
+def _owner(key: str) -> Name:
+    try:
+        return parse_address(key)
+    except InvalidInput:
+        # Where the two were interchanged, the key is a password.
+        raise InvalidInput(
+            "passwords: A key is not an email address. Write address: password; the key is not "
+            "shown here, for it may be a password."
+        ) from None
 
 
 def _texts(name: Name, value: object) -> tuple[str, ...]:

@@ -211,7 +211,9 @@ class Builder:
         self._require_key(event)
         if event.anchor not in self._anchors:
             raise Malformed(
-                f"There is no anchor &{event.anchor} before this alias. Check its name.",
+                # What looks like one may be a password.
+                "There is no anchor for what begins with * here. Check its name, or put the text "
+                "in quotes.",
                 _line(event),
             )
         named = self._anchors[event.anchor]
@@ -281,5 +283,9 @@ def _refused_tag(event: Any) -> Malformed:
             "passwords need to be encrypted, and they are given with the option passwords.",
             _line(event),
         )
-    shown = event.tag.replace(_TAG, "!!")
-    return Malformed(f"The tag {shown} has no place in a definition. Drop it.", _line(event))
+    # Not shown: what looks like one may be a password.
+    return Malformed(
+        "A tag, which is what begins with !, has no place in a definition. Drop it, or put the "
+        "text in quotes.",
+        _line(event),
+    )

@@ -53,6 +53,10 @@ READ = {
     "--- # one\na: b\n...\n": {"a": "b"},
 }  # fmt: skip
 
+TAG = (
+    "A tag, which is what begins with !, has no place in a definition. Drop it, or put the text in "
+    "quotes."
+)
 REFUSED_YAML = {
     "": EMPTY,
     "# nothing\n": EMPTY,
@@ -66,11 +70,10 @@ REFUSED_YAML = {
     "a: b\n---\nc: d": (
         ":2: A second document begins here. Write each definition into a file of its own."
     ),
-    "a:\n  b: !!python/object/apply:os.system [x]": (
-        ":2: The tag !!python/object/apply:os.system has no place in a definition. Drop it."
-    ),
-    "a: !x {}": ":1: The tag !x has no place in a definition. Drop it.",
-    "a: !!binary x": ":1: The tag !!binary has no place in a definition. Drop it.",
+    "a:\n  b: !!python/object/apply:os.system [x]": f":2: {TAG}",
+    "a: !x {}": f":1: {TAG}",
+    "a: !!binary x": f":1: {TAG}",
+    "password: !s3cret": f":1: {TAG}",
     "a:\n- !vault |\n  $ANSIBLE_VAULT;1.1;AES256": (
         ":2: A value encrypted by ansible-vault stands here. A definition holds no secret: only "
         "passwords need to be encrypted, and they are given with the option passwords."
@@ -83,7 +86,10 @@ REFUSED_YAML = {
         ":1: The alias *x stands within what it names, which has no end so. Write out what is "
         "meant."
     ),
-    "a: *x": ":1: There is no anchor &x before this alias. Check its name.",
+    "password: *s3cret": (
+        ":1: There is no anchor for what begins with * here. Check its name, or put the text in "
+        "quotes."
+    ),
     "a: &x b\n*x : c": ":2: A key has to be text. Write it as a word.",
     "? [a]\n: b": ":1: A key has to be text. Write it as a word.",
     "a: b\nc: \x07": ":2: The character U+0007 is not allowed in YAML. Delete it.",

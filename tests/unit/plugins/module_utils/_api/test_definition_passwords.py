@@ -19,10 +19,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import p
 SECRET = "hunter2-hunter2"
 REFUSED: list[tuple[dict[Any, Any], str]] = [
     (
-        {"alice": SECRET},
+        {SECRET: "alice@a.example"},
         (
-            "passwords: 'alice' is not an email address, for it has no @. Write it in full, such "
-            "as alice@example.com."
+            "passwords: A key is not an email address. Write address: password; the key is not "
+            "shown here, for it may be a password."
         ),
     ),
     ({7: SECRET}, "passwords: A key is a number. Write an email address in its place."),
