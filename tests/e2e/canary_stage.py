@@ -1,0 +1,114 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where playbooks run that must keep their secrets: all that they write lies in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.postroom.email.tests.support.playbooks import (
+    Run,
+    environment,
+    run_playbook,
+)
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+
+HERE = Path(__file__).parent
+WRONG_TOKEN = "wrong-token-DELTA-8842-qwpo"
+PASSWORDS = {
+    "ann@one.example": ["Zx9#kPq!secret-ALPHA-7731-wvut"],
+    "bob@one.example": [
+        'qT"b\\s/ü&=?+%41#{}<é>secret-BRAVO-5519',
+        "secret-CHARLIE-2207: with 'quotes', commas\tand a tab",
+    ],
+}
+FAULTS = (
+    "rate429=0.05,retry_after=0,error_before=0.05,error_after=0.08,reset_before=0.05,"
+    "reset_after=0.08,truncate=0.05,status=502/503,seed=2"
+)
+
+
+class Stage:
+    """A folder for all that a run writes, and one for what it is given."""
+
+    def __init__(self, folder: Path, faulty: RunningService, doomed: RunningService) -> None:
+        self.services = (faulty, doomed)
+        self.run_folder = folder / "run"
+        given = folder / "given"
+        for made in (self.run_folder, given):
+            made.mkdir()
+        self._variables: dict[str, Any] = {
+            "service_url": faulty.url,
+            "service_token": faulty.token,
+            "doomed_url": doomed.url,
+            "doomed_token": doomed.token,
+            "doomed_pid": doomed.pid,
+            "wrong_token": WRONG_TOKEN,
+            "vault_passwords": {
+                name: [{"__ansible_unsafe": password} for password in passwords]
+                for name, passwords in PASSWORDS.items()
+            },
+        }
+        self._file = given / "variables.json"
+
+    @property
+    def secrets(self) -> list[str]:
+        """Every secret of the run."""
+        tokens = [service.token for service in self.services]
+        return [*tokens, WRONG_TOKEN, *(p for passwords in PASSWORDS.values() for p in passwords)]
+
+    @property
+    def output(self) -> Path:
+        """What the run printed."""
+        return self.run_folder / "output"
+
+    @property
+    def events(self) -> Path:
+        """What callback plugins were told."""
+        return self.run_folder / "events.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """Ansible's own log."""
+        return self.run_folder / "ansible.log"
+
+    def give(self, name: str, value: Any) -> None:
+        """Give the playbooks one more variable."""
+        self._variables[name] = value
+
+    def play(self, playbook: str, **more: str) -> Run:
+        """Run a playbook as talkatively as can be, and keep what it prints."""
+        self._file.write_text(json.dumps(self._variables), "utf-8")
+        folder = self.run_folder
+        for made in ("tmp", "home", "async"):
+            (folder / made).mkdir()
+        settings = {
+            "HOME": str(folder / "home"),
+            "TMPDIR": str(folder / "tmp"),
+            "ANSIBLE_ASYNC_DIR": str(folder / "async"),
+            "ANSIBLE_LOG_PATH": str(self.log),
+            "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callback_plugins"),
+            "ANSIBLE_CALLBACKS_ENABLED": "every_event",
+            "POSTROOM_TEST_EVENTS": str(self.events),
+            **more,
+        }
+        options = ("-vvvv", "--diff", "--extra-vars", f"@{self._file}")
+        played = run_playbook(
+            HERE / "playbooks" / playbook, environment(folder, **settings), *options
+        )
+        self.output.write_text(played.output, "utf-8")
+        return played
+
+
+@contextmanager
+def canary_stage(folder: Path) -> Iterator[Stage]:
+    """Run two services, one that fails often and one that is slow and will be killed."""
+    with (
+        running_service(folder / "faulty", faults=FAULTS) as faulty,
+        running_service(folder / "doomed", faults="latency=900ms") as doomed,
+    ):
+        yield Stage(folder, faulty, doomed)
