@@ -41,6 +41,7 @@ class Progress:
         self._clock = clock
         #: When the first change was through: what came before it says nothing about the rate.
         self._start: float | None = None
+        self._done_at_start = 0
         self._every = _EVERY_ON_TERMINAL if is_terminal else _EVERY_IN_LOG
         self._next = 0.0
         self._width = 0
@@ -50,10 +51,11 @@ class Progress:
         now = self._clock()
         if self._start is None:
             self._start, self._next = now, now + _FIRST_AFTER
+            self._done_at_start = done
         if now < self._next or (done == total and not self._width):
             return
         self._next = now + self._every
-        text = _text(done, total, now - self._start)
+        text = _text(done, total, (done - self._done_at_start) / (now - self._start))
         if self._is_terminal:
             # What is left of a longer line before is covered.
             self._show("\r" + text.ljust(self._width), False)  # noqa: FBT003
@@ -67,10 +69,11 @@ class Progress:
             self._show("\r" + " " * self._width + "\r", False)  # noqa: FBT003
 
 
-def _text(done: int, total: int, seconds: float) -> str:
-    rate = done / seconds
-    left = (total - done) / rate if done else 0
-    return f"{done} of {total} changes, {rate:.1f} a second, {_duration(left)} left"
+def _text(done: int, total: int, rate: float) -> str:
+    text = f"{done} of {total} changes"
+    if rate <= 0:
+        return text
+    return f"{text}, {rate:.1f} a second, {_duration((total - done) / rate)} left"
 
 
 def _duration(seconds: float) -> str:
