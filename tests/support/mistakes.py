@@ -7,13 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.postroom.email.tests.support.tenant_mistakes import TENANT_MISTAKES
+
 DOMAIN, MAILBOX, ALIAS, FORWARDER = (
     "email_domain",
     "email_mailbox",
     "email_alias",
     "email_forwarder",
 )
-DNS, INFO = "email_dns_records", "email_info"
+DNS, INFO, TENANT = "email_dns_records", "email_info", "email_tenant"
 PASSWORDS = ["correct-horse/battery#staple"]
 FAR = ["x@far.example"]
 
@@ -361,4 +363,8 @@ ACCESS = [
     ),
 ]
 
-EVERY = [*MALFORMED, *UNREGISTERED, *TAKEN, *WRONG_KIND, *UNFIT, *ACCESS]
+WHOLE_TENANT = [
+    Bad(TENANT, options, says, prerequisite) for options, says, prerequisite in TENANT_MISTAKES
+]
+
+EVERY = [*MALFORMED, *UNREGISTERED, *TAKEN, *WRONG_KIND, *UNFIT, *ACCESS, *WHOLE_TENANT]
