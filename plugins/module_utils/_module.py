@@ -13,7 +13,7 @@ of validated parameters; nothing but ``run_module`` reads the process's argument
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -30,6 +30,8 @@ from ._api.names import Name, parse_address
 from ._api.sender import Sender
 
 Params = Mapping[str, Any]
+
+_HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
 #: The options that every module shares; the doc fragment ``api`` documents them.
 API_OPTIONS: dict[str, Any] = {
@@ -155,6 +157,7 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     :param connecting: gives the connection to use; who made it closes it
     """
     result = _connected(module, ensure, connecting)
+    result["invocation"] = {"module_args": dict(_shown_options(module))}
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
@@ -163,6 +166,13 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)
+
+
+def _shown_options(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a module's options as they can be shown: ansible-core removes no secret from a key."""
+    for name, value in module.params.items():
+        is_secret = module.argument_spec.get(name, {}).get("no_log")
+        yield name, _HIDDEN if is_secret and isinstance(value, Mapping) else value
 
 
 def _connected(
