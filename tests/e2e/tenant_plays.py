@@ -30,7 +30,7 @@ class Play:
     def __init__(self, folder: Path, service: RunningService, **options: Any) -> None:
         folder.mkdir()
         self._folder = folder
-        self._output = folder / "output"
+        self.output = folder / "output"
         access = {"api_url": service.url, "api_token": service.token, "timeout": 60}
         task = {"name": "Converge", "postroom.email.email_tenant": {**access, **options}}
         play = {"hosts": "localhost", "gather_facts": False, "tasks": [task]}
@@ -48,7 +48,7 @@ class Play:
 
     def start(self, **settings: str) -> subprocess.Popen[bytes]:
         """Start it."""
-        with self._output.open("wb") as output:
+        with self.output.open("wb") as output:
             return subprocess.Popen(
                 self.command,
                 cwd=self._folder,
@@ -61,7 +61,7 @@ class Play:
     def finish(self, process: subprocess.Popen[bytes]) -> Recap:
         """Wait for the end of a run that must succeed and return its counts."""
         status = process.wait()
-        output = self._output.read_text("utf-8", "replace")
+        output = self.output.read_text("utf-8", "replace")
         assert status == 0, output
         (recap,) = filter(None, map(read_recap, output.splitlines()))
         return recap
