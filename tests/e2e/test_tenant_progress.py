@@ -68,7 +68,7 @@ def _all_of(terminal: int) -> Iterator[bytes]:
 
 
 def screen(written: str) -> list[str]:
-    """Return the lines that a terminal shows in the end, where only \\r goes back."""
+    """Return the lines that a terminal shows in the end, where only a carriage return goes back."""
     lines = []
     for line in _COLOUR.sub("", written).replace("\r\n", "\n").split("\n"):
         cells = ""
