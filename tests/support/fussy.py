@@ -27,7 +27,7 @@ def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> TenantPlan
 
 def names_of(planned: TenantPlan, results: list[Result]) -> dict[str, str]:
     """Return what became of each step, by its subject; of the last one, where it has two."""
-    steps = zip(planned.steps, results)  # noqa: B905
+    steps = zip(planned.steps, results, strict=True)
     return {step.change.subject.name.key.partition("@")[0]: r.outcome for step, r in steps}
 
 

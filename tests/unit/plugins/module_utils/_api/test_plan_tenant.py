@@ -81,6 +81,13 @@ STEPS: dict[str, Case] = {
          ("keep: update forwarder a@example.com, it lacks the member z@example.com, it is not to "
          "have the member far@away.example")],
     ),
+    "an alias that mail went by is gone before the way is closed": Case(
+        [HOME, team("a", FAR), team("b", "a", aliases=["x"])],
+        {"forwarders": [forward("a", "x"), forward("b", "a", aliases=[no_alias("x")])]},
+        ["free: update forwarder b@example.com, its alias x@example.com is to be absent",
+         ("keep: update forwarder a@example.com, it lacks the member x@example.com, it is not "
+         "to have the member far@away.example")],
+    ),
     "an alias that is absent, and one that has expired": Case(
         [HOME, box("alice", "s", "t", "u", "v")],
         {"mailboxes": [mail("alice", no_alias("s"), no_alias("t", expires=EXPIRED),

@@ -115,6 +115,10 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
          "b@example.com -> c@example.com -> d@example.com -> a@example.com. Take one of these out "
          "of members.")]),
+    "a circle by a member only": (
+        [HOME, team("a", FAR), team("b", "a")], {"forwarders": [forward("a", "b")]},
+        [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
+         "b@example.com -> a@example.com. Take one of these out of members.")]),
     "a circle by an alias only": (
         [HOME, team("a", "b"), team("b", "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},

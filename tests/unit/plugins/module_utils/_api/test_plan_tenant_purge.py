@@ -125,8 +125,8 @@ def test_what_is_used_by_the_definition_can_t_be_purged() -> None:
     planned = plan([EMPTY], parts, passwords=["x@empty.example"], **options)
     assert findings(planned) == [
         (
-            "* mailboxes[0]: x@empty.example: the domain empty.example is not declared and would be "
-            "purged. Add it to domains, or to ignore."
+            "* mailboxes[0]: x@empty.example: the domain empty.example is not declared and would "
+            "be purged. Add it to domains, or to ignore."
         )
     ]
 
