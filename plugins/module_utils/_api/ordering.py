@@ -14,7 +14,7 @@ from .drafts import Draft, Drafts
 from .models import Domain, Edit, Forwarder, Principal
 from .names import Name
 from .steps import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Step
-from .tenant import Tenant, circles, depths
+from .tenant import Tenant, depths, knots
 
 
 def steps_of(drafts: Drafts, tenant: Tenant) -> tuple[Step, ...]:
@@ -132,7 +132,7 @@ def _order_of_forwarders(
     staying = [drafts.after(p) for p in before if p.name not in drafts.gone]
     staying += [d.after for d in drafts.kept.values() if d.is_new]
     after = [p for p in staying if isinstance(p, Forwarder)]
-    if not _may_run_round(before, after) or next(circles(after), None) is not None:
+    if not _may_run_round(before, after) or next(knots(after), None) is not None:
         return {}, frozenset()
     fed = {member for forwarder in after for member in forwarder.members}
     return depths(after), frozenset(a for f in before for a in f.addresses if a in fed)
@@ -147,4 +147,4 @@ def _may_run_round(before: Iterable[Forwarder], after: Iterable[Forwarder]) -> b
         both[forwarder.name] = Forwarder(forwarder.name, aliases, members)
     addresses = [address for forwarder in both.values() for address in forwarder.addresses]
     # One that moves has two owners, and circles are looked for with one.
-    return len(addresses) > len(set(addresses)) or next(circles(both.values()), None) is not None
+    return len(addresses) > len(set(addresses)) or next(knots(both.values()), None) is not None

@@ -28,7 +28,7 @@ from .ordering import steps_of
 from .planning import difference, listed, wrong_kind
 from .purging import ALIAS, Purge
 from .steps import TenantPlan
-from .tenant import Tenant, circles
+from .tenant import Tenant, knots
 
 _MOST_ON_THE_WAY = 10
 
@@ -230,23 +230,24 @@ def _circles(drafts: Drafts, tenant: Tenant) -> Iterator[Finding]:
         return
     staying = [drafts.after(p) for p in tenant.principals if p.name not in drafts.gone]
     staying += [draft.after for draft in drafts.kept.values() if draft.is_new]
-    for circle in circles(p for p in staying if isinstance(p, Forwarder)):
-        at = next((at for at, member in enumerate(circle) if member.name in changed), None)
-        if at is not None:
-            name = circle[at].name
+    for group in knots(p for p in staying if isinstance(p, Forwarder)):
+        touched = [forwarder for forwarder in group if forwarder.name in changed]
+        if touched:
+            start = min(touched, key=lambda forwarder: forwarder.name)
+            way = Tenant(group).loop_through(start) or []
             yield Finding(
-                f"Mail to {name} would run in a circle: {_way([*circle[at:], *circle[:at]])}. "
+                f"Mail to {start.name} would run in a circle: {_in_short(way)}. "
                 "Take one of these out of members.",
-                drafts.kept[name].place,
+                drafts.kept[start.name].place,
             )
 
 
-def _way(circle: list[Forwarder]) -> str:
-    names = [str(forwarder.name) for forwarder in circle]
+def _in_short(way: list[Name]) -> str:
+    names = list(map(str, way))
     more = len(names) - _MOST_ON_THE_WAY
     if more > 0:
         names = [*names[: _MOST_ON_THE_WAY - 1], f"{more} more", names[-1]]
-    return " -> ".join([*names, names[0]])
+    return " -> ".join(names)
 
 
 def _holders(

@@ -102,40 +102,59 @@ class Glimpse(Tenant):
         raise NeedsWhole
 
 
-def circles(forwarders: Iterable[Forwarder]) -> Iterator[list[Forwarder]]:
-    """Yield circles that mail would run in, each as the forwarders along it.
+def knots(forwarders: Iterable[Forwarder]) -> Iterator[list[Forwarder]]:
+    """Yield the forwarders that mail runs round in, as groups: within one, each feeds each.
 
-    At least one is found among forwarders that feed each other. It takes time in proportion to the
-    number of members, and depth costs no recursion.
+    It takes time in proportion to the number of members, and depth costs no recursion.
     """
     forwarders = list(forwarders)
     owners: dict[Name, Forwarder] = {a: f for f in forwarders for a in f.addresses}
-    done: set[Name] = set()
+    number: dict[Name, int] = {}
+    grouped: set[Name] = set()
     for start in forwarders:
-        if start.name not in done:
-            yield from _circles_from(start, owners, done)
+        if start.name not in number:
+            yield from _knots_from(start, owners, number, grouped)
 
 
-def _circles_from(
-    start: Forwarder, owners: Mapping[Name, Forwarder], done: set[Name]
+def _knots_from(
+    start: Forwarder, owners: Mapping[Name, Forwarder], number: dict[Name, int], grouped: set[Name]
 ) -> Iterator[list[Forwarder]]:
+    # Gabow's search for strongly connected components.
     # The way from the start to where the search stands, with what is left to try at each point.
-    way = {start.name: iter(sorted(start.members))}
+    way = [(start, iter(start.members))]
+    # Who was met and is in no group yet, and who of them may be the first one of a group.
+    met, first = [start], [start]
+    number[start.name] = len(number)
     while way:
-        here = next(reversed(way), start.name)
-        member = next(way[here], None)
+        here, left = way[-1]
+        member = next(left, None)
         if member is None:
-            del way[here]
-            done.add(here)
+            way.pop()
+            if first[-1] is here:
+                first.pop()
+                group = _taken_until(here, met)
+                grouped.update(forwarder.name for forwarder in group)
+                if len(group) > 1 or not here.members.isdisjoint(here.addresses):
+                    yield group
             continue
         onward = owners.get(member)
-        if onward is None or onward.name in done:
+        if onward is None or onward.name in grouped:
             continue
-        if onward.name in way:
-            names = list(way)
-            yield [owners[name] for name in names[names.index(onward.name) :]]
+        if onward.name in number:
+            while number[first[-1].name] > number[onward.name]:
+                first.pop()
         else:
-            way[onward.name] = iter(sorted(onward.members))
+            number[onward.name] = len(number)
+            way.append((onward, iter(onward.members)))
+            met.append(onward)
+            first.append(onward)
+
+
+def _taken_until(last: Forwarder, stack: list[Forwarder]) -> list[Forwarder]:
+    taken = [stack.pop()]
+    while taken[-1] is not last:
+        taken.append(stack.pop())
+    return taken
 
 
 def depths(forwarders: Iterable[Forwarder]) -> dict[Name, int]:
