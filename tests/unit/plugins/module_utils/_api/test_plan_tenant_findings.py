@@ -113,7 +113,7 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, team("b", "c"), team("c", "d", FAR), team("d", FAR, "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},
         [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
-         "b@example.com -> c@example.com -> d@example.com -> a@example.com. Take one of these out "
+         "b@example.com -> c@example.com -> d@example.com -> x@example.com. Take one of these out "
          "of members.")]),
     "a circle by a member only": (
         [HOME, team("a", FAR), team("b", "a")], {"forwarders": [forward("a", "b")]},
@@ -123,7 +123,12 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, team("a", "b"), team("b", "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},
         [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
-         "b@example.com -> a@example.com. Take one of these out of members.")]),
+         "b@example.com -> x@example.com. Take one of these out of members.")]),
+    "a circle beside one that was there before": (
+        [HOME, team("a", "b", "c"), team("b", "d"), team("d", "a"), team("c", FAR)],
+        {"forwarders": [forward("c", "d")]},
+        [("forwarders[0]: Mail to c@example.com would run in a circle: c@example.com -> "
+         "d@example.com -> a@example.com -> c@example.com. Take one of these out of members.")]),
     "no circle, for it was there before": (
         [HOME, team("a", "b"), team("b", "a"), box("alice")],
         {"mailboxes": [mail("alice")], "forwarders": [forward("team", "a")]}, []),
@@ -149,5 +154,5 @@ def test_a_chain_of_ten_thousand_forwarders() -> None:
     assert findings(closed) == [
         "forwarders[0]: Mail to f9999@example.com would run in a circle: f9999@example.com -> "
         + "".join(f"f{n}@example.com -> " for n in range(8))
-        + "9990 more -> f9998@example.com -> f9999@example.com. Take one of these out of members."
+        + "9991 more -> f9999@example.com. Take one of these out of members."
     ]

@@ -33,7 +33,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.steps import (
     TenantPlan,
     digest,
 )
-from ansible_collections.postroom.email.tests.support.planning import domain, named, plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import knots
+from ansible_collections.postroom.email.tests.support.planning import domain, named, plan, team
 
 DOMAINS = ("a.example", "b.example", "c.example")
 ADDRESSES = tuple(f"{local}@{zone}" for zone in DOMAINS for local in "xyz")
@@ -289,6 +290,18 @@ def test_a_digest_does_not_depend_on_the_order(case: Case, data: st.DataObject) 
     other = Case(tenant, parts, case.purge, case.rules).plan()
     assert other.steps == found.steps
     assert digest(other.changes) == digest(found.changes)
+
+
+@_SETTINGS
+@given(st.lists(st.sets(st.integers(0, 7), max_size=3), min_size=8, max_size=8))
+def test_knots_are_where_mail_runs_round(fed: list[set[int]]) -> None:
+    """Each forwarder of a circle is in one group, and in one only; each group feeds itself."""
+    forwarders = [team(f"f{n}", *(f"f{m}" for m in members)) for n, members in enumerate(fed)]
+    groups = [{forwarder.name for forwarder in group} for group in knots(forwarders)]
+    state: State = {forwarder.name: forwarder for forwarder in forwarders}
+    assert sorted(name for group in groups for name in group) == sorted(in_circles(state))
+    for group in groups:
+        assert in_circles({name: state[name] for name in group}) == group
 
 
 def assert_declared(parts: Parts, state: State) -> None:
