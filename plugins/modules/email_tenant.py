@@ -77,7 +77,9 @@ options:
     description:
       - Kinds of objects to delete where the definition does not name them. By default none is.
       - V(alias) is about aliases of mailboxes and forwarders whose C(aliases) are declared.
-      - A domain is only purged while nothing is on it, not even what would be purged as well.
+      - A domain that holds anything is never purged, not even if that would be purged as well. The
+        plan is refused until the domain is declared, with C(state=absent) to delete it, or is in
+        O(ignore).
     type: list
     elements: str
     choices: [alias, mailbox, forwarder, domain]
