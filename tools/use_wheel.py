@@ -7,7 +7,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.resources
-import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,9 @@ CORE = "ansible_collections.postroom.email.plugins.module_utils._api"
 def main() -> None:
     """Import the client core under its true name, and start the program."""
     core = importlib.import_module(CORE)
-    for module in pkgutil.iter_modules(core.__path__, f"{CORE}."):
-        importlib.import_module(module.name)
+    (folder,) = core.__path__
+    for file in sorted(Path(folder).rglob("*.py")):
+        importlib.import_module(".".join([CORE, *file.relative_to(folder).with_suffix("").parts]))
     for package in (CORE, "postroom_service"):
         if not importlib.resources.files(package).joinpath("py.typed").is_file():
             sys.exit(f"{package} has no py.typed")

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, Protocol
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
 from ansible.module_utils.common.parameters import remove_values
 
-from ._api.changes import as_diff
-from ._api.client import Client
-from ._api.converge import Converged
+from ._api.applying.converge import Converged
 from ._api.errors import InvalidInput, PostroomError, ServiceError
 from ._api.models import respelled
 from ._api.names import Name, parse_address
-from ._api.sender import Sender
+from ._api.planning.changes import as_diff
+from ._api.wire.client import Client
+from ._api.wire.sender import Sender
 from ._secrets import held, leaves
 
 Params = Mapping[str, Any]

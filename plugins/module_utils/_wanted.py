@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from ._api.converge_tenant import Wanted
-from ._api.definition import Source
-from ._api.definition_file import load
-from ._api.definition_reading import read_definition, read_passwords
-from ._api.drafts import Passwords
+from ._api.applying.whole import Wanted
+from ._api.definition.file import load
+from ._api.definition.model import Source
+from ._api.definition.reading import read_definition, read_passwords
 from ._api.errors import InvalidInput
 from ._api.memory import without_collection
-from ._api.purging import PurgeRules
+from ._api.planning.drafts import Passwords
+from ._api.planning.purging import PurgeRules
 from ._module import Params
 
 #: The options that hold a part of a definition.

@@ -147,11 +147,11 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api import dns
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Problem
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NotFound, Refused
 from ansible_collections.postroom.email.plugins.module_utils._api.models import DnsRecordSet
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Problem
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

@@ -158,19 +158,19 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import converge
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+    plan_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
-    plan_removal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

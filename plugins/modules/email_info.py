@@ -218,8 +218,7 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.export import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.export import (
     SECTIONS,
     export,
     facts,
@@ -230,6 +229,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

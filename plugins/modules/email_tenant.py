@@ -377,14 +377,17 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.bulk import Report
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan, as_diff
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge_tenant import (
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import Report
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
     converge_tenant,
     raise_if_incomplete,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.purging import KINDS
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import (
+    Plan,
+    as_diff,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import KINDS
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

@@ -23,10 +23,7 @@ from typing import Any
 # It makes the collection importable.
 runpy.run_path(str(Path(__file__).resolve().parents[1] / "conftest.py"))
 
-from ansible_collections.postroom.email.plugins.module_utils._api.calls import (  # noqa: E402
-    read_principal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import (  # noqa: E402
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import (  # noqa: E402
     load,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.memory import (  # noqa: E402
@@ -35,15 +32,18 @@ from ansible_collections.postroom.email.plugins.module_utils._api.memory import 
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (  # noqa: E402
     Principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_tenant import (  # noqa: E402
-    plan_tenant,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.purging import (  # noqa: E402
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import (  # noqa: E402
     Purge,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.steps import digest  # noqa: E402
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (  # noqa: E402
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import digest  # noqa: E402
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import (  # noqa: E402
     Tenant,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.whole import (  # noqa: E402
+    plan_tenant,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.calls import (  # noqa: E402
+    read_principal,
 )
 from ansible_collections.postroom.email.tests.benchmark.applying import wanted  # noqa: E402
 

@@ -8,19 +8,19 @@ import contextlib
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge_tenant import (
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
     TenantReport,
     Wanted,
     converge_tenant,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import Source
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_definition,
     read_passwords,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.drafts import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.tests.benchmark import tenants
 from ansible_collections.postroom.email.tests.benchmark.servers import Server
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome
 from ansible_collections.postroom.email.plugins.modules.email_tenant import ensure_tenant
 from ansible_collections.postroom.email.tests.support.service import RunningService

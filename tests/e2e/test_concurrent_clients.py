@@ -18,9 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Api
 from ansible_collections.postroom.email.tests.support.wishes import (

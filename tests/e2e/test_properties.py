@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
     Converged,
     converge,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.tests.support import wishes
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Api

@@ -16,12 +16,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
     Finding,
     InvalidDefinition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_definition,
 )
 from ansible_collections.postroom.email.tests.support import repository

@@ -8,8 +8,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 
 TOKEN = "tok-Qw7/zX%41+9vLpE3"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.bulk import Result
-from ansible_collections.postroom.email.plugins.module_utils._api.calls import read_principal
-from ansible_collections.postroom.email.plugins.module_utils._api.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import Result
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.calls import read_principal
 from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan
 from ansible_collections.postroom.email.tests.support.quirky import QuirkyService, domain
 from ansible_collections.postroom.email.tests.support.scripted import Reply, Request

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
     Definition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_definition,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.drafts import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Foreign,
@@ -27,10 +26,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_tenant import plan_tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.purging import Purge, PurgeRules
-from ansible_collections.postroom.email.plugins.module_utils._api.steps import TenantPlan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import (
+    Purge,
+    PurgeRules,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.whole import plan_tenant
 
 NOW = datetime(2027, 1, 15, 12, tzinfo=timezone.utc)
 PASSWORD = "pw-8Kd!q0-Zebra"

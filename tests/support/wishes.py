@@ -15,33 +15,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder, Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_alias import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.alias import (
     plan_alias,
     plan_alias_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+    plan_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.domain import (
     plan_domain,
     plan_domain_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
     WantedMailbox,
     plan_mailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
-    plan_removal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
 
 PASSWORDS = ("correct-horse/battery#staple",)
 Addresses = frozenset[str]

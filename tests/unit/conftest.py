@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.clients import Clock, client_over, sender_to
 from ansible_collections.postroom.email.tests.support.scripted import (
     Handler,

@@ -11,11 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api import calls, errors
-from ansible_collections.postroom.email.plugins.module_utils._api.answers import (
-    Answer,
-    read_answer,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Forwarder,
@@ -24,6 +20,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.answers import (
+    Answer,
+    read_answer,
 )
 
 ALICE = parse_address("alice@example.com")

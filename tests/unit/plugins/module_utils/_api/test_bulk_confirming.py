@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.bulk import (
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import (
     CHANGED,
     FAILED,
     carry_out,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.fussy import (
     Fussy,

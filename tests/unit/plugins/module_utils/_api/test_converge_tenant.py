@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge_tenant import (
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
     TenantReport,
     Wanted,
     converge_tenant,
     raise_if_incomplete,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.drafts import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.purging import PurgeRules
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import PurgeRules
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.fussy import Fussy, service_of
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
@@ -67,8 +67,9 @@ def inhabited(quirks: Quirks | None = None) -> QuirkyService:
     return QuirkyService(quirks, *principals)
 
 
-def wanted(parts: Parts = PARTS, expected: str | None = None, **rules: Any) -> Wanted:
+def wanted(parts: Parts | None = None, expected: str | None = None, **rules: Any) -> Wanted:
     """Return what is wanted, with a password for each mailbox."""
+    parts = PARTS if parts is None else parts
     passwords = {named(entry["name"]): (PASSWORD,) for entry in parts.get("mailboxes", ())}
     return Wanted(declare(parts), Passwords(passwords), PurgeRules(**rules), expected, 4)
 

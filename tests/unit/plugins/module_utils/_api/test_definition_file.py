@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
     InvalidDefinition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import load
 
 EMPTY = (
     ": The file is empty. Write at least one of the keys domains, mailboxes and forwarders, such "

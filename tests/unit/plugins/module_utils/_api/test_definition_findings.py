@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
     Definition,
     InvalidDefinition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_definition,
 )
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_passwords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
     Definition,
     InvalidDefinition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.definition_reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_definition,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address

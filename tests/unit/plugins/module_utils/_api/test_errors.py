@@ -14,18 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api import calls, errors
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import (
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
+from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import (
     Change,
     Plan,
     as_diff,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
-from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
     WantedMailbox,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, sender_to
 
 ALICE = parse_address("alice@example.com")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.export import export
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.export import export
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Foreign,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.quirky import (
     Quirks,
     QuirkyService,

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Edit,
     Forwarder,
     Mailbox,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.quirky import (
     QuirkyService,

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.pacing import Pace
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.pacing import Pace
 from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.quirky import QuirkyService, domain
 from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
-from ansible_collections.postroom.email.plugins.module_utils._api.steps import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import digest
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     FORCED,
@@ -60,7 +60,7 @@ STEPS: dict[str, Case] = {
         {"domains": ["b.example"], "mailboxes": [mail("alice", "x@b.example", "y")]},
         ["register: create domain b.example, it is not registered",
          ("keep: update mailbox alice@example.com, it lacks the aliases x@b.example, "
-         "y@example.com (needs 0)")],
+          "y@example.com (needs 0)")],
     ),
     "what is as declared": Case(
         [HOME, box("alice", "s", "t"), team("team", FAR)],
@@ -71,29 +71,29 @@ STEPS: dict[str, Case] = {
     "members, exactly": Case(
         [HOME, team("team", "a", "b")], {"forwarders": [forward("team", "b", "c")]},
         [("keep: update forwarder team@example.com, it lacks the member c@example.com, "
-         "it is not to have the member a@example.com")],
+          "it is not to have the member a@example.com")],
     ),
     "a way of mail is turned round": Case(
         [HOME, team("z", "a"), team("a", FAR)],
         {"forwarders": [forward("a", "z"), forward("z", FAR)]},
         [("keep: update forwarder z@example.com, it lacks the member far@away.example, it is not "
-         "to have the member a@example.com"),
+          "to have the member a@example.com"),
          ("keep: update forwarder a@example.com, it lacks the member z@example.com, it is not to "
-         "have the member far@away.example")],
+          "have the member far@away.example")],
     ),
     "an alias that mail went by is gone before the way is closed": Case(
         [HOME, team("a", FAR), team("b", "a", aliases=["x"])],
         {"forwarders": [forward("a", "x"), forward("b", "a", aliases=[no_alias("x")])]},
         ["free: update forwarder b@example.com, its alias x@example.com is to be absent",
          ("keep: update forwarder a@example.com, it lacks the member x@example.com, it is not "
-         "to have the member far@away.example")],
+          "to have the member far@away.example")],
     ),
     "an alias that is absent, and one that has expired": Case(
         [HOME, box("alice", "s", "t", "u", "v")],
         {"mailboxes": [mail("alice", no_alias("s"), no_alias("t", expires=EXPIRED),
                             no_alias("u", expires="2027-02-01"), no_alias("never"))]},
         [("keep: update mailbox alice@example.com, its alias s@example.com is to be absent, "
-         "its alias t@example.com expired on 2026-12-31")],
+          "its alias t@example.com expired on 2026-12-31")],
     ),
     "absent and expired objects": Case(
         [HOME, box("alice"), team("team", FAR), team("other", FAR)],
@@ -115,7 +115,7 @@ STEPS: dict[str, Case] = {
         [HOME, box("alice", "x"), box("bob", "y"), box("carol", "z")],
         {"mailboxes": [mail("alice", "y"), mail("bob", "z"), mail("carol", "x")]},
         [("free: update mailbox alice@example.com, its alias x@example.com moves to "
-         "carol@example.com"),
+          "carol@example.com"),
          "free: update mailbox bob@example.com, its alias y@example.com moves to alice@example.com",
          "free: update mailbox carol@example.com, its alias z@example.com moves to bob@example.com",
          "keep: update mailbox alice@example.com, it lacks the alias y@example.com (needs 1)",
@@ -138,7 +138,7 @@ STEPS: dict[str, Case] = {
     "an alias becomes a mailbox": Case(
         [HOME, box("alice", "bob")], {"mailboxes": [ALICE, BOB]},
         [("free: update mailbox alice@example.com, its alias bob@example.com moves to "
-         "bob@example.com"),
+          "bob@example.com"),
          "keep: create mailbox bob@example.com, it is not there (needs 0)"],
         {"passwords": ["bob"]},
     ),
@@ -146,7 +146,7 @@ STEPS: dict[str, Case] = {
         [HOME, team("team", FAR, aliases=["x"]), box("alice")],
         {"mailboxes": [mail("alice", "x")], "forwarders": [forward("team", FAR)]},
         [("free: update forwarder team@example.com, its alias x@example.com moves to "
-         "alice@example.com"),
+          "alice@example.com"),
          "keep: update mailbox alice@example.com, it lacks the alias x@example.com (needs 0)"],
     ),
     "the addresses of what is absent": Case(
@@ -154,7 +154,7 @@ STEPS: dict[str, Case] = {
         {"mailboxes": [mail("alice", "x", "bob"), gone("bob"), gone("carol")]},
         ["free: delete mailbox bob@example.com, it is to be absent",
          ("keep: update mailbox alice@example.com, it lacks the aliases bob@example.com, "
-         "x@example.com (needs 0)"),
+          "x@example.com (needs 0)"),
          "delete: delete mailbox carol@example.com, it is to be absent"],
     ),
     "the addresses of what has expired": Case(
@@ -193,11 +193,11 @@ STEPS: dict[str, Case] = {
          team("team@old.example", FAR)],
         FORCED,
         [("keep: update mailbox alice@example.com, its alias y@old.example goes with the domain "
-         "old.example"),
+          "old.example"),
          ("delete: delete forwarder team@old.example, its domain old.example is deleted with all "
-         "that it holds"),
+          "that it holds"),
          ("delete: delete mailbox x@old.example, its domain old.example is deleted with all that "
-         "it holds"),
+          "it holds"),
          "deregister: delete domain old.example, it is to be absent (needs 0, 1, 2)"],
         {"max_deletions": 3},
     ),
@@ -208,7 +208,7 @@ STEPS: dict[str, Case] = {
                      for name in ("older.example", "old.example")],
          "mailboxes": [mail("alice", "sales")]},
         [("free: delete mailbox x@old.example, its domain old.example is deleted with all that it "
-         "holds"),
+          "holds"),
          "keep: update mailbox alice@example.com, it lacks the alias sales@example.com (needs 0)",
          "deregister: delete domain old.example, it is to be absent (needs 0)",
          "deregister: delete domain older.example, it is to be absent (needs 0)"],
@@ -218,7 +218,7 @@ STEPS: dict[str, Case] = {
         [HOME, box("alice"), box("bob"), box("carol")],
         {"mailboxes": [mail("alice", "x"), BOB, CAROL]},
         [("keep: update mailbox alice@example.com, it lacks the alias x@example.com, "
-         "its passwords are to be replaced"),
+          "its passwords are to be replaced"),
          "keep: update mailbox bob@example.com, its passwords are to be replaced"],
         {"passwords": ["alice", "bob"], "replace": True},
     ),

@@ -37,42 +37,42 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     "an alias of someone undeclared": (
         [HOME, box("alice"), box("bob", "x")], {"mailboxes": [mail("alice", "y", "x")]},
         [("mailboxes[0].aliases[1]: x@example.com is taken: it delivers to the mailbox "
-         f"bob@example.com, which is not declared. {TAKEN}")]),
+          f"bob@example.com, which is not declared. {TAKEN}")]),
     "the name of someone undeclared": (
         [HOME, box("alice"), team("team", FAR)], {"mailboxes": [mail("alice", "team")]},
         [("mailboxes[0].aliases[0]: team@example.com is taken: it delivers to the forwarder "
-         f"team@example.com, which is not declared. {TAKEN}")]),
+          f"team@example.com, which is not declared. {TAKEN}")]),
     "a new mailbox on someone's alias": (
         [HOME, box("bob", "alice")], {"forwarders": [forward("alice", FAR)]},
         [("forwarders[0]: alice@example.com is taken: it delivers to the mailbox bob@example.com, "
-         f"which is not declared. {TAKEN}")]),
+          f"which is not declared. {TAKEN}")]),
     "an alias of someone undeclared, who only loses a domain": (
         [HOME, OLD, box("alice"), box("bob", "x", "y@old.example")],
         {**FORCED, "mailboxes": [mail("alice", "x")]},
         [("mailboxes[0].aliases[0]: x@example.com is taken: it delivers to the mailbox "
-         f"bob@example.com, which is not declared. {TAKEN}"),
+          f"bob@example.com, which is not declared. {TAKEN}"),
          ("* 1 alias would be deleted without being named: alias y@old.example. max_deletions "
-         "allows 0. Look at the plan in check mode; if it is right, set max_deletions to 1, else "
-         "narrow scope or declare them.")]),
+          "allows 0. Look at the plan in check mode; if it is right, set max_deletions to 1, else "
+          "narrow scope or declare them.")]),
     "an address of a group": (
         [HOME, box("alice"), foreign("staff", "x")], {"mailboxes": [mail("alice", "x")]},
         [("mailboxes[0].aliases[0]: x@example.com is taken: it delivers to the group "
-         f"staff@example.com, which is not declared. {TAKEN}")]),
+          f"staff@example.com, which is not declared. {TAKEN}")]),
     "a forwarder under a mailbox's name": (
         [HOME, team("alice", FAR)], {"mailboxes": [ALICE]},
         [("mailboxes[0]: alice@example.com is a forwarder, not a mailbox. "
-         f"{CONVERT} forwarder first.")]),
+          f"{CONVERT} forwarder first.")]),
     "a mailbox under a forwarder's name": (
         [HOME, box("team")], {"forwarders": [forward("team", FAR)]},
         [("forwarders[0]: team@example.com is a mailbox, not a forwarder. "
-         f"{CONVERT} mailbox and the mail stored in it first.")]),
+          f"{CONVERT} mailbox and the mail stored in it first.")]),
     "another kind than what is to be absent": (
         [HOME, box("team"), team("alice", FAR)],
         {"mailboxes": [gone("alice")], "forwarders": [gone("team")]},
         [("mailboxes[0]: alice@example.com is a forwarder, not a mailbox. "
-         f"{CONVERT} forwarder first."),
+          f"{CONVERT} forwarder first."),
          ("forwarders[0]: team@example.com is a mailbox, not a forwarder. "
-         f"{CONVERT} mailbox and the mail stored in it first.")]),
+          f"{CONVERT} mailbox and the mail stored in it first.")]),
     "a group under a mailbox's name": (
         [HOME, foreign("alice")], {"mailboxes": [ALICE]},
         [f"mailboxes[0]: alice@example.com is a group, not a mailbox. {CONVERT} group first."]),
@@ -87,48 +87,48 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     "a domain that still holds things": (
         [HOME, OLD, box("x@old.example"), box("alice", "y@old.example", "z@old.example")], LEAVING,
         [("domains[0]: The domain old.example is to be absent but holds 3 objects: alias "
-         "y@old.example of the mailbox alice@example.com, alias z@old.example of the mailbox "
-         f"alice@example.com, mailbox x@old.example. {DELETE_THEM}")]),
+          "y@old.example of the mailbox alice@example.com, alias z@old.example of the mailbox "
+          f"alice@example.com, mailbox x@old.example. {DELETE_THEM}")]),
     "a domain that holds a group": (
         [HOME, OLD, foreign("staff@old.example")], FORCED,
         [("domains[0]: The domain old.example is to be absent but holds 1 object: group "
-         "staff@old.example. Delete them first by hand.")]),
+          "staff@old.example. Delete them first by hand.")]),
     "a domain that a group borrows": (
         [HOME, OLD, foreign("staff", "x@old.example")], FORCED,
         [("domains[0]: The domain old.example is to be absent but holds 1 object: alias "
-         "x@old.example of the group staff@example.com. Delete them first by hand.")]),
+          "x@old.example of the group staff@example.com. Delete them first by hand.")]),
     "domains that are not registered, each once": (
         [HOME, box("alice")],
         {"mailboxes": [mail("alice", "y@c.example", "x@b.example")],
          "forwarders": [{"name": "t@b.example", "members": [FAR], "aliases": ["a@b.example"]}]},
         [("* forwarders[0].aliases[0]: a@b.example and 2 more: the domain b.example is not "
-         "registered in this tenant. Add it to domains, or check its spelling."),
+          "registered in this tenant. Add it to domains, or check its spelling."),
          ("* mailboxes[0].aliases[0]: y@c.example: the domain c.example is not registered in this "
-         "tenant. Add it to domains, or check its spelling.")]),
+          "tenant. Add it to domains, or check its spelling.")]),
     "a new mailbox without a password": (
         [HOME, box("alice")], {"mailboxes": [ALICE, BOB]},
         [("* mailboxes[1]: The mailbox bob@example.com does not exist yet and can't be created "
-         "without a password. Give it one in passwords.")]),
+          "without a password. Give it one in passwords.")]),
     "a circle over forwarders that nobody declared": (
         [HOME, team("b", "c"), team("c", "d", FAR), team("d", FAR, "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},
         [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
-         "b@example.com -> c@example.com -> d@example.com -> x@example.com. Take one of these out "
-         "of members.")]),
+          "b@example.com -> c@example.com -> d@example.com -> x@example.com. Take one of these out "
+          "of members.")]),
     "a circle by a member only": (
         [HOME, team("a", FAR), team("b", "a")], {"forwarders": [forward("a", "b")]},
         [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
-         "b@example.com -> a@example.com. Take one of these out of members.")]),
+          "b@example.com -> a@example.com. Take one of these out of members.")]),
     "a circle by an alias only": (
         [HOME, team("a", "b"), team("b", "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},
         [("forwarders[0]: Mail to a@example.com would run in a circle: a@example.com -> "
-         "b@example.com -> x@example.com. Take one of these out of members.")]),
+          "b@example.com -> x@example.com. Take one of these out of members.")]),
     "a circle beside one that was there before": (
         [HOME, team("a", "b", "c"), team("b", "d"), team("d", "a"), team("c", FAR)],
         {"forwarders": [forward("c", "d")]},
         [("forwarders[0]: Mail to c@example.com would run in a circle: c@example.com -> "
-         "d@example.com -> a@example.com -> c@example.com. Take one of these out of members.")]),
+          "d@example.com -> a@example.com -> c@example.com. Take one of these out of members.")]),
     "no circle, for it was there before": (
         [HOME, team("a", "b"), team("b", "a"), box("alice")],
         {"mailboxes": [mail("alice")], "forwarders": [forward("team", "a")]}, []),

@@ -17,8 +17,7 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Change
-from ansible_collections.postroom.email.plugins.module_utils._api.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
     InvalidDefinition,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
@@ -29,11 +28,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name
-from ansible_collections.postroom.email.plugins.module_utils._api.steps import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Change
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import (
     TenantPlan,
     digest,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import knots
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import knots
 from ansible_collections.postroom.email.tests.support.planning import domain, named, plan, team
 
 DOMAINS = ("a.example", "b.example", "c.example")

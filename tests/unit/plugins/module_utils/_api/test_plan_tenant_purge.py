@@ -10,8 +10,11 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
-from ansible_collections.postroom.email.plugins.module_utils._api.purging import KINDS, PurgeRules
-from ansible_collections.postroom.email.plugins.module_utils._api.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import (
+    KINDS,
+    PurgeRules,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     FORCED,

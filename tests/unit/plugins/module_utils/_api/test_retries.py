@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Edit,
@@ -23,6 +22,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.quirky import QuirkyService, domain, mailbox
 from ansible_collections.postroom.email.tests.support.scripted import (

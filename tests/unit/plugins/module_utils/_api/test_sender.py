@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils import _api
-from ansible_collections.postroom.email.plugins.module_utils._api import calls, errors
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Forwarder,
@@ -27,7 +27,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_domain,
     read_name,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.tests.support.clients import (
     TOKEN,
     client_over,
@@ -244,7 +245,7 @@ def test_the_shortest_deadline_is_a_threads_own(serve: Serve, open_sender: Open)
 IMPORTS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from ansible_collections.postroom.email.plugins.module_utils._api.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 Sender("http://127.0.0.1:9", "tok").close()
 assert not {"click", "rich", "pygments"} & set(sys.modules), "its command line was imported"
 import httpx

@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import (
     Glimpse,
     NeedsWhole,
     Tenant,

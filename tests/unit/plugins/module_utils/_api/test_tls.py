@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api import calls, errors
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
+from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
 from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from ansible_collections.postroom.email.tests.support.clients import (
     TOKEN,

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
     Converged,
     converge,
 )
@@ -22,22 +20,24 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_domain import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+    plan_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.domain import (
     plan_domain,
     plan_domain_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_forwarder import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.plan_mailbox import (
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
     WantedMailbox,
     plan_mailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning import (
-    plan_removal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.support.quirky import (
     Quirks,
     QuirkyService,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from ..models import Domain, Edit, Forwarder, Principal
+from ..names import Name
 from .changes import Change
 from .drafts import Draft, Drafts
-from .models import Domain, Edit, Forwarder, Principal
-from .names import Name
 from .steps import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Step
 from .tenant import Tenant, depths, knots
 

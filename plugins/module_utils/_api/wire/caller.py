@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from . import calls, errors
+from .. import errors
+from . import calls
 from .answers import Answer, describe, read_answer
 from .calls import Call
 from .pacing import Pace

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from .models import Domain, Forwarder, Principal
-from .names import Name
+from ..models import Domain, Forwarder, Principal
+from ..names import Name
 
 
 class NeedsWhole(Exception):

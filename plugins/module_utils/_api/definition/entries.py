@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from .definition import Finding, Place, Source
-from .definition_values import Expiry, listed, nearest, parse_expiry, quoted, shape, shown, twice
-from .errors import InvalidInput
-from .models import Domain, Forwarder, Mailbox
-from .names import Name, parse_address, parse_domain
+from ..errors import InvalidInput
+from ..models import Domain, Forwarder, Mailbox
+from ..names import Name, parse_address, parse_domain
+from .model import Finding, Place, Source
+from .values import Expiry, listed, nearest, parse_expiry, quoted, shape, shown, twice
 
 _STATES = ("present", "absent")
 _LONGEST_NAME = 500

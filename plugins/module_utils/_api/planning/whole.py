@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from .definition import (
+from ..definition.model import (
     DeclaredDomain,
     DeclaredForwarder,
     DeclaredIndividual,
     Definition,
     Finding,
 )
+from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
+from ..names import Name
+from .common import difference, listed, wrong_kind
 from .drafts import Draft, Drafts, Passwords
-from .models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
-from .names import Name
 from .ordering import steps_of
-from .planning import difference, listed, wrong_kind
 from .purging import ALIAS, Purge
 from .steps import TenantPlan
 from .tenant import Tenant, knots

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from . import errors
+from .. import errors
 from .answers import Answer, describe
 from .calls import Call
 

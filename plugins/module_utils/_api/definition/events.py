@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .definition import Path
+from .model import Path
 
 _DEEPEST = 20
 _TAG = "tag:yaml.org,2002:"

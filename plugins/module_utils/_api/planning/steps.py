@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..definition.model import Finding
+from ..models import Forwarder, Individual, Mailbox, Principal
+from ..names import Name
 from .changes import Change
-from .definition import Finding
-from .models import Forwarder, Individual, Mailbox, Principal
-from .names import Name
 
 #: Domains first; what frees an address before what claims it; deletions last, domains at the end.
 REGISTER, FREE, KEEP, DELETE, DEREGISTER = range(5)

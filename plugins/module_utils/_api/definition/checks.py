@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from .definition import Finding, Place
-from .definition_entries import Entry
-from .definition_values import spot
-from .models import Domain, Forwarder
-from .names import Name
+from ..models import Domain, Forwarder
+from ..names import Name
+from .entries import Entry
+from .model import Finding, Place
+from .values import spot
 
 _MOST_NAMED = 6
 _LEFT = -1

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
-from . import calls, errors
+from .. import errors
+from ..models import DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
+from ..names import Name
+from . import calls
 from .caller import UNSURE, Caller
 from .calls import Call
-from .models import DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
-from .names import Name
 from .sender import Sender
 
 #: An edit is confirmed after this many times the span between its reading and its writing, which

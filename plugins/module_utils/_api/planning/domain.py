@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..models import Domain, Edit, Foreign, Forwarder, Mailbox, Principal
+from ..names import Name
 from .changes import Change, Plan, Problem
-from .models import Domain, Edit, Foreign, Forwarder, Mailbox, Principal
-from .names import Name
-from .planning import listed, update, wrong_kind
+from .common import listed, update, wrong_kind
 from .tenant import Tenant
 
 

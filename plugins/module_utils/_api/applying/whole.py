@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from . import errors
+from .. import errors
+from ..definition.model import Definition, Finding, in_words
+from ..memory import without_collection
+from ..models import Domain, Forwarder, Mailbox
+from ..planning.changes import Change
+from ..planning.drafts import Passwords
+from ..planning.purging import Purge, PurgeRules
+from ..planning.steps import TenantPlan, digest
+from ..planning.tenant import Tenant
+from ..planning.whole import plan_tenant
+from ..wire.client import Client
 from .bulk import CHANGED, FAILED, NOT_ATTEMPTED, Report, Result, carry_out
-from .changes import Change
-from .client import Client
-from .definition import Definition, Finding, in_words
-from .drafts import Passwords
-from .memory import without_collection
-from .models import Domain, Forwarder, Mailbox
-from .plan_tenant import plan_tenant
-from .purging import Purge, PurgeRules
-from .steps import TenantPlan, digest
-from .tenant import Tenant
 
 UNCHANGED = "unchanged"
 _MOST_TOLD = 10

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..models import Edit, Forwarder
+from ..names import Name
 from .changes import Change, Plan, Problem
-from .models import Edit, Forwarder
-from .names import Name
-from .planning import claims, difference, updates, wrong_kind
+from .common import claims, difference, updates, wrong_kind
 from .tenant import Tenant
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from .models import Edit, Principal
+from ..models import Edit, Principal
 
 _NO_EDIT = Edit()
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .errors import InvalidInput
-from .models import Domain, Foreign, Forwarder, Mailbox, Principal, spelled
-from .names import Name, parse_address, parse_domain
+from ..errors import InvalidInput
+from ..models import Domain, Foreign, Forwarder, Mailbox, Principal, spelled
+from ..names import Name, parse_address, parse_domain
 
 #: What the lists of each kind are called.
 SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}

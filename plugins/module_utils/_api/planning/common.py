@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..models import Domain, Edit, Individual, Mailbox, Principal, spelled
+from ..names import Name
 from .changes import Change, Plan, Problem
-from .models import Domain, Edit, Individual, Mailbox, Principal, spelled
-from .names import Name
 from .tenant import Tenant
 
 _MOST_LISTED = 10

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from .models import DnsRecord, DnsRecordSet, Domain, Foreign, Forwarder, Mailbox, Principal
-from .names import Name, read_name
+from ..models import DnsRecord, DnsRecordSet, Domain, Foreign, Forwarder, Mailbox, Principal
+from ..names import Name, read_name
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from datetime import date, datetime, time, timezone
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from .definition import Finding, Place
-from .names import Name
+from ..names import Name
+from .model import Finding, Place
 
 _LONGEST_SHOWN = 60
 _TIME = re.compile(

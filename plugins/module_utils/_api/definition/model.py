@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Union
 
-from .errors import InvalidInput
-from .models import Domain, Forwarder, Mailbox
-from .names import Name
+from ..errors import InvalidInput
+from ..models import Domain, Forwarder, Mailbox
+from ..names import Name
 
 #: The way to a part of a definition, such as ``("mailboxes", 3, "aliases", 0)``.
 Path = tuple[Union[str, int], ...]  # noqa: UP007

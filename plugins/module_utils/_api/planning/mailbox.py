@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..errors import InvalidInput
+from ..models import Edit, Mailbox
+from ..names import Name
 from .changes import Change, Plan, Problem
-from .errors import InvalidInput
-from .models import Edit, Mailbox
-from .names import Name
-from .planning import claims, difference, updates, wrong_kind
+from .common import claims, difference, updates, wrong_kind
 from .tenant import Tenant
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from .definition import Finding, InvalidDefinition, Path, Place, Source
-from .definition_yaml import Builder, Malformed, RepeatedKey, too_deep
+from .events import Builder, Malformed, RepeatedKey, too_deep
+from .model import Finding, InvalidDefinition, Path, Place, Source
 
 _VAULT = "$ANSIBLE_VAULT"
 

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from .definition import DeclaredIndividual, Place
-from .models import Edit, Forwarder, Individual, Mailbox, Principal
-from .names import Name
-from .planning import differences_in_words
+from ..definition.model import DeclaredIndividual, Place
+from ..models import Edit, Forwarder, Individual, Mailbox, Principal
+from ..names import Name
+from .common import differences_in_words
 from .purging import ALIAS
 
 

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
+from ..models import Edit, Forwarder, Individual, Mailbox
+from ..names import Name
 from .changes import Plan, Problem
-from .models import Edit, Forwarder, Individual, Mailbox
-from .names import Name
-from .planning import claims, missing_domains, update, updates, wrong_kind
+from .common import claims, missing_domains, update, updates, wrong_kind
 from .tenant import Tenant
 
 _NO_MAILBOX = "Name a mailbox; the aliases of a forwarder are set with the forwarder."

@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from .definition import (
+from ..errors import InvalidInput
+from ..models import Domain, Forwarder
+from ..names import Name, parse_address
+from .checks import check
+from .entries import Alias, Entry, read_entries
+from .model import (
     DeclaredDomain,
     DeclaredForwarder,
     DeclaredIndividual,
@@ -21,12 +26,7 @@ from .definition import (
     Place,
     Source,
 )
-from .definition_checks import check
-from .definition_entries import Alias, Entry, read_entries
-from .definition_values import shape, spot, twice
-from .errors import InvalidInput
-from .models import Domain, Forwarder
-from .names import Name, parse_address
+from .values import shape, spot, twice
 
 
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:

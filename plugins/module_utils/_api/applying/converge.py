@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import errors
-from .changes import Change, Plan
-from .client import Client
-from .models import Domain, Principal, spelled
-from .names import Name
-from .tenant import Glimpse, NeedsWhole, Tenant
+from .. import errors
+from ..models import Domain, Principal, spelled
+from ..names import Name
+from ..planning.changes import Change, Plan
+from ..planning.tenant import Glimpse, NeedsWhole, Tenant
+from ..wire.client import Client
 
 #: Seconds for taking back half a move, besides the time that the task was given.
 _TIME_TO_TAKE_BACK = 10.0

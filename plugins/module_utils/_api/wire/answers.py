@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, NamedTuple, TypeVar
 
-from . import errors
+from .. import errors
+from ..names import read_name
 from .calls import Call, Unreadable
-from .names import read_name
 
 T = TypeVar("T")
 

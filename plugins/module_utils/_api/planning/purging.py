@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 
-from .definition import Finding
-from .errors import InvalidInput
-from .models import Domain, Forwarder, Mailbox, Principal
-from .names import Name, glob_key
-from .planning import listed
+from ..definition.model import Finding
+from ..errors import InvalidInput
+from ..models import Domain, Forwarder, Mailbox, Principal
+from ..names import Name, glob_key
+from .common import listed
 
 ALIAS = "alias"
 #: What can be purged, in the order in which it is shown.

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import NamedTuple
 
-from . import errors
-from .changes import Change
-from .client import Client
+from .. import errors
+from ..models import Domain, Edit, Foreign, Principal, spelled
+from ..names import Name
+from ..planning.changes import Change
+from ..planning.steps import FREE, TenantPlan
+from ..wire.client import Client
 from .converge import delete_planned
-from .models import Domain, Edit, Foreign, Principal, spelled
-from .names import Name
-from .steps import FREE, TenantPlan
 
 CHANGED, FAILED, NOT_ATTEMPTED = "changed", "failed", "not_attempted"
 
