@@ -113,6 +113,7 @@ options:
     description:
       - The RV(plan_digest) of the plan that was reviewed. If the plan is another one by now, nothing
         is changed and the task fails. A plan without changes is always accepted.
+      - Passwords of mailboxes that are created don't count, so that the review needs none.
     type: str
   concurrency:
     description:

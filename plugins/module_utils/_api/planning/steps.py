@@ -66,7 +66,8 @@ class TenantPlan(NamedTuple):
 def digest(changes: Sequence[Change]) -> str:
     """Return what tells a plan from every other: equal plans from equal states have equal ones.
 
-    Passwords count only as being set: a digest of them could be tried out.
+    Passwords count only as being replaced: a digest of them could be tried out. Those of what is
+    created don't count at all, for it needs one in any case, and the plan is reviewed without.
     """
     rows = [
         [
@@ -75,7 +76,7 @@ def digest(changes: Sequence[Change]) -> str:
             change.subject.name.key,
             _content(change.before),
             _content(change.after),
-            bool(change.secrets),
+            change.action == "update" and bool(change.secrets),
         ]
         for change in changes
     ]

@@ -223,6 +223,16 @@ def test_an_expected_plan_is_carried_out_and_no_other(serve: Serve, connect: Con
     assert converged(connect(server), PARTS, now).digest == now
 
 
+def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect) -> None:
+    """What is created needs some in any case; who reviews need not know them."""
+    server = serve(inhabited())
+    bare = wanted()._replace(passwords=Passwords())
+    foretold = converge_tenant(connect(server), bare, dry_run=True)
+    assert foretold.summary()["created"] == 2
+    assert "bob@example.com does not exist yet" in "".join(foretold.warnings)
+    assert converged(connect(server), PARTS, foretold.digest).digest == foretold.digest
+
+
 def test_an_empty_plan_is_always_expected(serve: Serve, connect: Connect) -> None:
     """So that the same command can be run twice."""
     service = inhabited()

@@ -299,7 +299,7 @@ def test_each_plan_has_a_digest_of_its_own() -> None:
 
 
 def test_equal_plans_have_equal_digests() -> None:
-    """Whatever the order and the spelling; passwords count only as being set."""
+    """Whatever the order and the spelling; passwords count only as being replaced."""
     tenant, parts = SWAP
     shouted = {"mailboxes": [mail("BOB", "X"), mail("Alice", "Y")]}
     assert digest(plan(tenant[::-1], shouted).changes) == digest(plan(tenant, parts).changes)
