@@ -8,6 +8,7 @@ PostroomError
   InvalidInput            a declared value is wrong by itself; nothing was sent
   Refused                 the declared state does not fit the tenant; nothing was written
   Incomplete              some changes of several failed; carries what became of each
+  Interrupted             the task was ended from outside
   ServiceError            a request failed; carries a Failure
     Unreachable           no connection was made, so nothing was sent
       UntrustedCertificate
@@ -61,6 +62,8 @@ class PostroomError(Exception):
     details: Mapping[str, Any] = MappingProxyType({})
     #: Whether the very change that failed had been written all the same.
     wrote = False
+    #: Whether nobody knows if it was written.
+    unsure = False
 
     def add(self, sentence: str) -> None:
         """Say one thing more."""
@@ -77,6 +80,10 @@ class Refused(PostroomError):
 
 class Incomplete(PostroomError):
     """Some changes of several failed, or could not be attempted. ``done`` tells which stand."""
+
+
+class Interrupted(PostroomError):
+    """The task was ended from outside while this was waiting."""
 
 
 class ServiceError(PostroomError):

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import NamedTuple
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from .. import errors
 from ..models import Domain, Edit, Foreign, Principal, spelled
 from ..names import Name
 from ..planning.changes import Change
-from ..planning.steps import FREE, TenantPlan
+from ..planning.steps import TenantPlan
 from ..wire.client import Client
 from .converge import delete_planned
+
+T = TypeVar("T")
 
 CHANGED, FAILED, NOT_ATTEMPTED = "changed", "failed", "not_attempted"
 
@@ -49,11 +52,13 @@ class Result(NamedTuple):
 
     :param outcome: CHANGED, FAILED or NOT_ATTEMPTED
     :param error: why it failed
+    :param span: of an edit, the seconds between its reading and its writing
     """
 
     outcome: str
     reason: str
     error: errors.PostroomError | None = None
+    span: float = 0.0
 
     @property
     def wrote(self) -> bool:
@@ -87,8 +92,6 @@ class _Run:
         self._through = 0
         #: How many failed in a row without an answer.
         self._silent = 0
-        #: What was given back of the addresses that a step had freed.
-        self._returned: dict[int, frozenset[Name]] = defaultdict(frozenset)
         #: Why nothing more is attempted, once that is so.
         self._stopped: str | None = None
         self._longest_span = 0.0
@@ -112,20 +115,35 @@ class _Run:
 
     def _each(self, positions: list[int], action: Callable[[int], Result]) -> None:
         """Do something for each position, several at a time, and note what came of it."""
-        if not positions:
-            return
-        with ThreadPoolExecutor(min(self._concurrency, len(positions))) as pool:
-            futures = {pool.submit(action, position): position for position in positions}
+        self._share(positions, action, self._note)
+
+    def _share(
+        self, items: Iterable[int], action: Callable[[int], T], note: Callable[[int, T], None]
+    ) -> None:
+        """Do something for each item in threads, and note what came of it in this one.
+
+        Few are handed out ahead, so that an interruption finds little that has not begun.
+        """
+        waiting = iter(items)
+        running: dict[Future[T], int] = {}
+        with ThreadPoolExecutor(self._concurrency) as pool:
             try:
-                for future in as_completed(futures):
-                    self._note(futures[future], future.result())
+                while True:
+                    for item in islice(waiting, 2 * self._concurrency - len(running)):
+                        running[pool.submit(action, item)] = item
+                    if not running:
+                        return
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        note(running.pop(future), future.result())
             except BaseException:
-                # The task was interrupted: what has not begun must not begin.
+                # What has not begun must not begin, and nobody waits for a turn any more.
+                self._client.halt()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def _note(self, position: int, result: Result) -> None:
         self.results[position] = result
+        self._longest_span = max(self._longest_span, result.span)
         self._tell(1)
         if result.outcome == CHANGED:
             self._silent = 0
@@ -140,7 +158,8 @@ class _Run:
 
     def _learn(self, error: errors.PostroomError) -> None:
         """Stop where an error says that no other change can succeed."""
-        if isinstance(error, _FATAL):
+        pause = error.retry_after if isinstance(error, errors.ServiceError) else None
+        if isinstance(error, _FATAL) or (pause or 0) >= self._client.timeout:
             self._stopped = f"the service refuses all of it: {error}"
         elif isinstance(error, _SILENCE):
             self._silent += 1
@@ -155,19 +174,20 @@ class _Run:
         if self._stopped is not None:
             return Result(NOT_ATTEMPTED, self._stopped)
         try:
-            self._carry_out(change, self._patient())
+            span = self._carry_out(change, self._patient())
         except errors.PostroomError as error:
             if isinstance(error, _FATAL):
                 # Before this thread begins with another one.
                 self._learn(error)
             return Result(FAILED, str(error), error)
-        return Result(CHANGED, change.reason)
+        return Result(CHANGED, change.reason, span=span)
 
     def _patient(self) -> Client:
         """Return a client for one change."""
         return self._client.with_time(self._client.timeout, is_patient=True)
 
-    def _carry_out(self, change: Change, client: Client) -> None:
+    def _carry_out(self, change: Change, client: Client) -> float:
+        """Carry out a change. Return how long an edit was under way, for its confirmation."""
         if change.action == "create" and change.after is not None:
             client.create(change.after, change.secrets)
         elif change.action == "delete":
@@ -175,7 +195,8 @@ class _Run:
         else:
             started = client.now()
             client.write_edit(change.subject.name, change.edit, change.secrets)
-            self._longest_span = max(self._longest_span, client.now() - started)
+            return client.now() - started
+        return 0.0
 
     def _confirm(self, positions: list[int]) -> None:
         """See that edits stand when other writers have had time to write; repeat those that don't.
@@ -205,40 +226,54 @@ class _Run:
         try:
             self._patient().edit(change.subject.name, change.edit)
         except errors.PostroomError as error:
+            # Once it was, and its passwords still are.
+            error.wrote = True
             return Result(FAILED, str(error), error)
         return Result(CHANGED, change.reason)
 
     def _give_back(self, positions: Iterable[int]) -> None:
-        """Give addresses back whose new holder could not take them."""
-        steps = self._plan.steps
+        """Give addresses back whose new holder could not take them, several at a time."""
+        debts: dict[int, dict[int, frozenset[Name]]] = defaultdict(dict)
         for position in positions:
+            step, result = self._plan.steps[position], self.results[position]
             # What was written may hold them, even where nobody knows how it stands.
-            if self.results[position].wrote:
+            if result.wrote:
                 continue
-            for need in steps[position].needs:
-                if steps[need].stage == FREE and steps[need].change.action == "update":
-                    lost = _claims(steps[position].change) & steps[need].change.edit.remove_aliases
-                    self._add(position, self._return(need, lost))
+            for need in step.needs:
+                lost = _claims(step.change) & self._plan.steps[need].change.edit.remove_aliases
+                if not lost or not self.results[need].wrote:
+                    continue
+                if result.error is not None and result.error.unsure:
+                    self._add(position, f"Who has {_listed(lost)} now is not known. Run again.")
+                else:
+                    debts[need][position] = lost
+        self._share(
+            debts,
+            lambda giver: self._return(giver, frozenset().union(*debts[giver].values())),
+            lambda giver, is_back: self._note_return(giver, debts[giver], is_back=is_back),
+        )
 
-    def _return(self, position: int, addresses: frozenset[Name]) -> str:
-        """Return addresses to who gave them up. Tell in a sentence how it went."""
-        if not addresses or not self.results[position].wrote:
-            return ""
-        change = self._plan.steps[position].change
-        names = ", ".join(spelled(addresses))
-        if self._stopped is not None or not self._edits(
-            change.subject.name, Edit(add_aliases=addresses)
-        ):
-            return (
-                f"{names} could not be given back to {change.subject.name} and may deliver "
-                "nowhere now. Run again."
-            )
-        self._returned[position] |= addresses
-        if self._returned[position] == change.edit.remove_aliases:
-            self.results[position] = Result(NOT_ATTEMPTED, "what it gave up was given back")
-        else:
-            self._add(position, f"{names} was given back.")
-        return f"{names} was given back to {change.subject.name}."
+    def _return(self, position: int, addresses: frozenset[Name]) -> bool:
+        """Return addresses to who gave them up, and tell whether that succeeded."""
+        name = self._plan.steps[position].change.subject.name
+        return self._stopped is None and self._edits(name, Edit(add_aliases=addresses))
+
+    def _note_return(self, giver: int, debts: dict[int, frozenset[Name]], *, is_back: bool) -> None:
+        change = self._plan.steps[giver].change
+        for position, lost in debts.items():
+            names = _listed(lost)
+            told = f"{names} was given back to {change.subject.name}."
+            if not is_back:
+                told = (
+                    f"{names} could not be given back to {change.subject.name} and may deliver "
+                    "nowhere now. Run again."
+                )
+            self._add(position, told)
+        returned = frozenset().union(*debts.values())
+        if is_back and returned == change.edit.remove_aliases:
+            self.results[giver] = Result(NOT_ATTEMPTED, "what it gave up was given back")
+        elif is_back:
+            self._add(giver, f"{_listed(returned)} was given back.")
 
     def _edits(self, name: Name, edit: Edit) -> bool:
         try:
@@ -250,9 +285,8 @@ class _Run:
 
     def _add(self, position: int, sentence: str) -> None:
         result = self.results[position]
-        if sentence:
-            reason = f"{result.reason.removesuffix('.')}. {sentence}"
-            self.results[position] = result._replace(reason=reason)
+        reason = f"{result.reason.removesuffix('.')}. {sentence}"
+        self.results[position] = result._replace(reason=reason)
 
 
 def _stands(change: Change, held: dict[Name, Principal]) -> bool:
@@ -260,6 +294,10 @@ def _stands(change: Change, held: dict[Name, Principal]) -> bool:
     if found is None or isinstance(found, (Domain, Foreign)):
         return False
     return change.edit.applied_to(found) == found
+
+
+def _listed(names: frozenset[Name]) -> str:
+    return ", ".join(spelled(names))
 
 
 def _claims(change: Change) -> frozenset[Name]:

@@ -11,6 +11,7 @@ repeated blindly.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -43,6 +44,7 @@ class Caller:
     :param timeout: seconds for everything that is sent, counted from now
     :param retries: how often one call may be repeated
     :param clock: tells the seconds
+    :param sleep: waits for seconds; by default in such a way that ``halt`` ends it
     :param rng: gives a share of one
     :raises InvalidInput: one of the two numbers is out of range
     """
@@ -54,7 +56,7 @@ class Caller:
         timeout: float = 30.0,
         retries: int = 4,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
         rng: Callable[[], float] = random.random,
     ) -> None:
         if not 0 < timeout <= _LONGEST_TIMEOUT:
@@ -67,7 +69,8 @@ class Caller:
         self.timeout = timeout
         self.clock = clock
         self.rng = rng
-        self._sleep = sleep
+        self._halted = threading.Event()
+        self._sleep = sleep or self._halted.wait
         self._sender = sender
         self._retries = retries
         self._end = clock() + timeout
@@ -88,6 +91,10 @@ class Caller:
         # What it learns is for its own answers: thousands of passwords are slow to look for.
         other._secrets = list(self._secrets)  # noqa: SLF001
         return other
+
+    def halt(self) -> None:
+        """Let this one and all that were made from it send nothing more, and wait for nothing."""
+        self._halted.set()
 
     def hide(self, secrets: Sequence[str]) -> None:
         """Let no error show these."""
@@ -135,11 +142,13 @@ class Caller:
         except _ANSWERED:
             raise
         except errors.ServiceError:
-            raise type(error)(
+            lost = type(error)(
                 f"{error} Whether it took effect is not known, for the service does not answer. "
                 "Run again when it does.",
                 error.failure,
-            ) from None
+            )
+            lost.unsure = True
+            raise lost from None
 
     def once(self, call: Call[T]) -> T:
         """Send a call once."""
@@ -148,12 +157,16 @@ class Caller:
     def _send(self, call: Call[T]) -> tuple[T, Answer]:
         """Send a call once, when it is its turn, and read its answer."""
         self._wait_for_turn()
+        if self._halted.is_set():
+            raise errors.Interrupted("The task was ended before this was sent. Run again.")
         sent = self.clock()
         answer = self._sender.send(call, self._attempt_timeout(call))
         try:
             found = read_answer(call, answer, self._secrets)
         except errors.Throttled as error:
-            self._pace.slow_down(error.retry_after or 0.0, sent)
+            pause = error.retry_after or 0.0
+            # Whoever asks for more time than there is is not waited for.
+            self._pace.slow_down(pause if pause < self.timeout else 0.0, sent)
             raise
         self._pace.succeed()
         return found, answer
@@ -190,6 +203,8 @@ class Caller:
         backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**attempt) * self.rng()
         pause = max(backoff, error.retry_after or 0.0)
         is_busy = isinstance(error, errors.Throttled) and self._pace.is_getting_on
+        if pause >= self.timeout:
+            raise error
         self._end += pause if is_busy and self._is_patient else 0
         if pause >= self._left():
             raise error

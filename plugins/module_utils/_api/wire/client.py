@@ -55,6 +55,10 @@ class Client:
         """Return its clock's seconds."""
         return self._caller.clock()
 
+    def halt(self) -> None:
+        """Let this client and all that were made from it send nothing more."""
+        self._caller.halt()
+
     def with_time(self, seconds: float, *, is_patient: bool = False) -> Client:
         """Return a client over the same connections that has time of its own.
 
@@ -141,7 +145,10 @@ class Client:
         return self._caller.ask(calls.dns_records(domain))
 
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
-        """Create a domain, a mailbox or a forwarder, and return it as it is now."""
+        """Create a domain, a mailbox or a forwarder, and return it as it is now.
+
+        One that someone else has just created alike is a success, unless passwords belong to it.
+        """
         call = calls.create(principal, secrets)
         self._caller.hide(secrets)
 
@@ -154,7 +161,12 @@ class Client:
                 errors.Failure("AlreadyExists", None, call.method, call.path, ""),
             )
 
-        reply = self._caller.carry_out(call, settle)
+        try:
+            reply = self._caller.carry_out(call, settle)
+        except errors.AlreadyExists:
+            if secrets or self.find(principal.name) != principal:
+                raise
+            return principal
         if reply == principal:
             return reply
         with _verifying(principal.name):

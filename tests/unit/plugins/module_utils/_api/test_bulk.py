@@ -16,6 +16,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk 
     carry_out,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.fussy import (
     Fussy,
     holders,
@@ -168,6 +169,36 @@ def test_what_was_written_is_not_given_back(serve: Serve, connect: Connect) -> N
     assert claimed.reason.startswith("It was written, but how it stands now is not known. ")
     assert "given back" not in claimed.reason
     assert len(server.writes) == 2
+
+
+def test_what_may_have_been_written_is_not_given_back(serve: Serve, connect: Connect) -> None:
+    """The answer and the look after it were lost: the address stays where it may be."""
+    service = movers()
+    planned = plan_for(service, MOVE)
+    fussy = Fussy(service, {})
+    patches = iter([{}, {"GET /api/principal/alice": problem(500)}])
+    service.meddle("PATCH", lambda: fussy.refusals.update(next(patches)), times=2)
+    service.disturb("PATCH", problem(500), effect=True, skip=1)
+    server = serve(fussy)
+    freed, claimed = carry_out(connect(server), planned, concurrency=4)
+    assert holders(service) == {"x": "alice", "y": "bob"}
+    assert (freed.outcome, claimed.outcome) == (CHANGED, FAILED)
+    assert claimed.reason.endswith("Who has x@example.com now is not known. Run again.")
+    assert len(server.writes) == 2
+
+
+def test_a_service_that_asks_for_more_time_than_there_is_is_not_waited_for(
+    serve: Serve, connect: Connect
+) -> None:
+    """Nobody sleeps for it, and nothing more is attempted."""
+    service = service_of()
+    planned = many(service, 60)
+    server = serve(Fussy(service, {"POST b": problem(429).having(Retry_After="86400")}))
+    clock = Clock()
+    results = carry_out(connect(server, clock), planned, concurrency=2)
+    assert {result.outcome for result in results} == {FAILED, NOT_ATTEMPTED}
+    assert len(server.writes) < 10
+    assert max(clock.sleeps, default=0) < 30
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])

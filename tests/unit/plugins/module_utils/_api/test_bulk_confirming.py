@@ -109,8 +109,25 @@ def test_what_vanished_after_it_was_written_is_told(serve: Serve, connect: Conne
     planned = plan_for(service, {"mailboxes": [mail("alice", "x")]})
     service.meddle("PATCH", lambda: service.principals.pop("alice@example.com"))
     (result,) = carry_out(connect(serve(service)), planned, concurrency=1)
-    assert (result.outcome, result.wrote) == (FAILED, False)
+    assert (result.outcome, result.wrote) == (FAILED, True)
     assert "status 404" in result.reason
+
+
+def test_replaced_passwords_are_told_though_the_repair_fails(
+    serve: Serve, connect: Connect
+) -> None:
+    """The alias was undone by another writer and can't be repaired; the password is new."""
+    service = editable()
+    planned = plan_for(service, {"mailboxes": [mail("alice", "x")]}, passwords=["alice"])
+    fussy = Fussy(service, {})
+
+    def undo() -> None:
+        service.principals["alice@example.com"]["emails"] = ["alice@example.com"]
+        fussy.refusals["GET /api/principal/alice"] = problem(500)
+
+    service.meddle("PATCH", undo)
+    (result,) = carry_out(connect(serve(fussy)), planned, concurrency=1)
+    assert (result.outcome, result.wrote) == (FAILED, True)
 
 
 def test_a_confirmation_that_fails_leaves_what_was_written_unknown(
@@ -127,6 +144,20 @@ def test_a_confirmation_that_fails_leaves_what_was_written_unknown(
     assert names_of(planned, results) == {"alice": FAILED, "new": CHANGED}
     (told,) = [r for r in results if r.outcome == FAILED and r.wrote]
     assert told.reason.startswith("It was written, but how it stands now is not known. Listing")
+
+
+def test_few_are_handed_out_ahead(serve: Serve, connect: Connect) -> None:
+    """An interruption at any moment finds little that has been promised but not begun."""
+    service = service_of()
+    planned = many(service, 500)
+    server = serve(service)
+
+    def interrupt(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(connect(server), planned, concurrency=2, report=interrupt)
+    assert len(server.writes) <= 3 * 2
 
 
 def test_an_interrupt_leaves_nothing_begun_afterwards(serve: Serve, connect: Connect) -> None:
