@@ -30,7 +30,8 @@ options:
       - Files that define the tenant, in YAML or JSON. They are read where the module runs, and
         merged with each other and with O(domains), O(mailboxes) and O(forwarders).
       - An object may be in several of them, such as the administrator's file and one that a program
-        wrote; its aliases and members are then joined.
+        wrote; its aliases and members are then joined. Where the files contradict each other, such
+        as in C(expires), nothing is changed.
       - The reference of the format is C(docs/definition.md) of the collection; editors understand
         C(schemas/definition.schema.json).
     type: list
@@ -129,7 +130,8 @@ options:
     default: false
 notes:
   - O(timeout) is the time for reading the tenant, and then for each single change. The whole run
-    takes as long as it takes; the task keyword C(timeout) bounds it.
+    takes as long as it takes; the task keyword C(timeout) ends it, as soon as the requests that are
+    under way have been answered.
   - A change that fails stops those that need it and no others. Run again to finish the rest.
   - Progress is shown where the task runs inside of Ansible's own process, as tasks on the local
     machine do.
