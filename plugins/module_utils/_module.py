@@ -22,13 +22,14 @@ from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_requ
 from ansible.module_utils.common.parameters import remove_values
 
 from ._api.applying.converge import Converged
+from ._api.definition.values import names_secret
 from ._api.errors import InvalidInput, PostroomError, ServiceError
 from ._api.models import respelled
 from ._api.names import Name, parse_address
 from ._api.planning.changes import as_diff
 from ._api.wire.client import Client
 from ._api.wire.sender import Sender
-from ._secrets import held, leaves
+from ._secrets import held, is_list, leaves
 
 Params = Mapping[str, Any]
 
@@ -52,6 +53,15 @@ API_OPTIONS: dict[str, Any] = {
     "timeout": {"type": "float", "default": 30.0},
     "retries": {"type": "int", "default": 4},
 }
+
+
+class Module(AnsibleModule):  # type: ignore[misc]
+    """An AnsibleModule that also keeps secrets which are given where none belong."""
+
+    def _load_params(self) -> None:
+        """Read the options. What goes wrong or is logged from here on shows them."""
+        super()._load_params()
+        self.no_log_values.update(_misplaced(self.params))
 
 
 class Outcome(NamedTuple):
@@ -141,7 +151,7 @@ def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
 
     :param argument_spec: the module's own options; the shared ones are added
     """
-    module = AnsibleModule(argument_spec=whole_spec(argument_spec), supports_check_mode=True)
+    module = Module(argument_spec=whole_spec(argument_spec), supports_check_mode=True)
     with ExitStack() as ending:
         perform(module, ensure, lambda params: ending.enter_context(closing(connect(params))))
 
@@ -170,6 +180,20 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)
+
+
+def _misplaced(params: Params) -> Iterator[str]:
+    """Yield the secrets that are given inside of options, by the names of their keys."""
+    waiting = list(params.values())
+    while waiting:
+        one = waiting.pop()
+        if is_list(one):
+            waiting.extend(one)
+        elif isinstance(one, Mapping):
+            waiting.extend(one.values())
+            secrets = [value for key, value in one.items() if names_secret(key)]
+            # An empty text would be found everywhere.
+            yield from (str(s) for s in leaves(secrets) if s and not isinstance(s, bool))
 
 
 def _shown_options(module: Any) -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 from ansible.module_utils import basic
 from ansible.module_utils.common import warnings
 
+from ansible_collections.postroom.email.plugins.module_utils._module import Module
+
 from ._secrets import without
 
 try:
@@ -51,7 +53,7 @@ class _Exit(BaseException):
 _MOST_LOGGED = 100
 
 
-class WorkerModule(basic.AnsibleModule):  # type: ignore[misc]
+class WorkerModule(Module):
     """The module of a task that runs in this process."""
 
     no_log_values: set[str]

@@ -66,6 +66,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
             file.write_text(text, "utf-8")
         stage.give("definition", str(folder / "tenant.yml"))
         stage.give("mistaken", list(map(str, files)))
+        stage.give("stray", STRAY)
         yield stage
 
 

@@ -16,13 +16,12 @@ from ..errors import InvalidInput
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name, parse_address, parse_domain
 from .model import Finding, Place, Source
-from .values import Expiry, listed, nearest, parse_expiry, quoted, shape, shown, twice
+from .values import Expiry, listed, names_secret, nearest, parse_expiry, quoted, shape, shown, twice
 
 _STATES = ("present", "absent")
 _LONGEST_NAME = 500
 #: What follows an address may be a password.
 _ADDRESS_AND_MORE = re.compile(r"[^@]*@[^\s:]*[\s:]")
-_SECRET = re.compile(r"passw|passphrase|secret", re.IGNORECASE)
 
 
 class Alias(NamedTuple):
@@ -171,7 +170,7 @@ class _Reader:
             if key in known or key == ignored:
                 continue
             at = place / shown(str(key))
-            if _SECRET.search(str(key)):
+            if names_secret(key):
                 self._note(
                     "A definition holds no secrets. Drop this key, and give passwords with the "
                     "option passwords.",
