@@ -46,7 +46,9 @@ definition:
 
 - An object that is in two of them is one object, with the aliases and the members of both.
 - Where two of them contradict each other, in `state`, `force` or `expires`, nothing is changed. The
-  message names both places.
+  message names both places. `expires` has to be the same wherever a forwarder has members and
+  wherever an alias is named; without it there, it never expires. A forwarder that only adds aliases
+  leaves it open.
 - The same name twice in one file is a mistake, and refused.
 """
 

@@ -182,8 +182,9 @@ def _halves(row: Definition) -> tuple[Definition, Definition]:
         if key in row:
             first[key], second[key] = row[key][:1], row[key][1:] or row[key]
     if row.get("expires"):
-        # An object's end can be in one file; the other is silent of it.
-        second = {key: value for key, value in second.items() if key != "expires"}
+        # The end stands where the members do; a file that only adds aliases is silent of it.
+        first["members"] = row["members"]
+        second = {key: second[key] for key in second if key not in ("expires", "members")}
     return first, second
 
 

@@ -125,15 +125,15 @@ def _merge(first: Entry, other: Entry, findings: list[Finding]) -> None:
     if first.kind != other.kind:
         findings.append(_two_kinds(other, first))
         return
-    first.flawed = first.flawed or other.flawed
     if first.absent != other.absent:
         findings.append(_contradiction(other, first, _state(other), _state(first)))
         return
     if None not in (first.force, other.force) and first.force != other.force:
         words = (_given("force", entry.force) for entry in (other, first))
         findings.append(_contradiction(other, first, *words))
-    if first.expires and other.expires and first.expires.moment != other.expires.moment:
+    if _tells_end(first) and _tells_end(other) and _moment(first) != _moment(other):
         findings.append(_contradiction(other, first, _ends(other), _ends(first)))
+    first.flawed = first.flawed or other.flawed
     first.force = other.force if first.force is None else first.force
     first.expires = first.expires or other.expires
     first.members = {**other.members, **first.members} if other.members else first.members
@@ -175,8 +175,17 @@ def _ends(declared: Entry | Alias) -> str:
     return f"expires on {declared.expires.text}" if declared.expires else "never expires"
 
 
-def _moment(alias: Alias) -> datetime | None:
-    return alias.expires.moment if alias.expires else None
+def _moment(declared: Entry | Alias) -> datetime | None:
+    return declared.expires.moment if declared.expires else None
+
+
+def _tells_end(entry: Entry) -> bool:
+    """Tell whether an entry says when it ends: with members and without an end, never.
+
+    One that only adds aliases leaves that open. Were members so, too, another file could delete
+    what the first one declares.
+    """
+    return entry.expires is not None or bool(entry.members and not entry.flawed)
 
 
 def _definition(entries: Iterable[Entry], now: datetime) -> Definition:

@@ -69,12 +69,15 @@ def test_files_are_merged(tmp_path: Path) -> None:
     read_twice = read(
         tmp_path,
         "domains: [a.example]\nmailboxes: [m@a.example, {name: n@a.example, aliases: []}]\n"
-        "forwarders: [{name: f@a.example, members: [x@b.example], expires: 2026-12-31}]",
+        "forwarders: [{name: f@a.example, members: [x@b.example], expires: 2026-12-31}, "
+        "g@a.example]",
         "domains:\n- A.example\n- {name: b.example, state: absent, force: true}\n"
         "mailboxes:\n- {name: M@a.example, aliases: [p@a.example]}\n"
         "- {name: n@a.example, aliases: [q@a.example, {address: r@a.example, state: absent}]}\n"
         "forwarders:\n- {name: f@a.example, members: [x@b.example, y@b.example], "
-        "aliases: [s@a.example]}\n",
+        "expires: 2026-12-31}\n"
+        "- {name: g@a.example, members: [z@b.example], expires: 2020-12-31}\n",
+        "forwarders: [{name: f@a.example, aliases: [s@a.example]}]",
     )
     assert [str(name) for name in read_twice.domains] == ["a.example", "b.example"]
     assert [(d.absent, d.force) for d in read_twice.domains.values()] == [
@@ -94,6 +97,25 @@ def test_files_are_merged(tmp_path: Path) -> None:
         "members": [],
     }
     assert names(read_twice, "f@a.example")["members"] == ["x@b.example", "y@b.example"]
+    assert names(read_twice, "f@a.example")["aliases"] == ["s@a.example"]
+    assert names(read_twice, "g@a.example")["absent"] == "it expired on 2020-12-31"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("members: [b@b.example]", "aliases: [c@a.example], expires: 2020-12-31"),
+     ("members: [b@b.example], expires: 2020-12-31", "members: [c@b.example]")],
+)  # fmt: skip
+def test_no_file_ends_what_another_one_declares(first: str, second: str, tmp_path: Path) -> None:
+    """Members without an end are there for good; the other file can't have them deleted."""
+    texts = [f"forwarders: [{{name: a@a.example, {more}}}]" for more in (first, second)]
+    says = ["expires on 2020-12-31" if "expires" in text else "never expires" for text in texts]
+    with pytest.raises(InvalidDefinition) as caught:
+        read(tmp_path, *texts)
+    assert str(caught.value) == (
+        f"{tmp_path}/2.yml:1: forwarders[0]: a@a.example {says[1]} here and {says[0]} in "
+        f"forwarders[0] (line 1, in {tmp_path}/1.yml). Say the same in both, or drop one."
+    )
 
 
 ENDS = {
