@@ -139,8 +139,19 @@ def completed(data: Any) -> Any:
     """Return a second file, which has the members that no shape can ask for in the first."""
     forwarders = data.get("forwarders") if isinstance(data, dict) else None
     found = [one for one in forwarders if _lives(one)] if isinstance(forwarders, list) else []
-    names = {name for one in found if (name := _name(one)) is not None}
-    return {"forwarders": [{"name": n, "members": ["x@far.example"]} for n in sorted(names)]}
+    names = {name: one for one in found if (name := _name(one)) is not None}
+    return {
+        "forwarders": [
+            {"name": name, "members": ["x@far.example"], **_end_of(one)}
+            for name, one in sorted(names.items())
+        ]
+    }
+
+
+def _end_of(forwarder: Any) -> dict[str, Any]:
+    """Return when it expires, which another file has to say too."""
+    has_end = isinstance(forwarder, dict) and "expires" in forwarder
+    return {"expires": forwarder["expires"]} if has_end else {}
 
 
 def _lives(forwarder: Any) -> bool:
