@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
 from ansible.module_utils.common.parameters import remove_values
+from ansible.module_utils.common.warnings import get_deprecation_messages, get_warning_messages
 
 from ._api.applying.converge import Converged
 from ._api.definition.values import names_secret
@@ -169,8 +170,9 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     """
     result = _connected(module, ensure, connecting)
     result["invocation"] = {"module_args": dict(_shown_options(module))}
-    # All others are looked for in vain, in each value of the result.
-    text = "\n".join(map(str, leaves(result)))
+    # All others are looked for in vain, in each value of the result and of what is added to it.
+    added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
+    text = "\n".join(map(str, leaves([result, added])))
     module.no_log_values = set(held(text, module.no_log_values))
     if result.get("failed"):
         module.fail_json(**result)

@@ -13,21 +13,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-#: More than so many are first looked for by their beginnings, all in one go.
-_MANY = 50
-_BEGINNING = 6
+#: So many and fewer ansible-core may look for by itself.
+_FEW = 50
+#: Of pieces this short a long text has few different ones, and hardly any password has only those.
+_PIECE = 3
 
 
-def held(text: str, secrets: Collection[str]) -> Iterator[str]:
-    """Yield the secrets that a text holds, or may come to hold while others are removed."""
-    beginnings = None
-    if len(secrets) > _MANY:
-        beginnings = {text[at : at + _BEGINNING] for at in range(len(text))}
-    for one in secrets:
-        is_likely = beginnings is None or len(one) < _BEGINNING or one[:_BEGINNING] in beginnings
-        # Where one is replaced, a secret that holds asterisks may come to be.
-        if "*" in one or (is_likely and one in text):
-            yield one
+def held(text: str, secrets: Collection[str]) -> Collection[str]:
+    """Return the secrets that a text holds, or may come to hold while others are removed.
+
+    Where they are few, all of them are returned.
+    """
+    if len(secrets) <= _FEW:
+        return secrets
+    known = set(_pieces(text))
+    # Where one is replaced, a secret that holds asterisks may come to be.
+    return [s for s in secrets if "*" in s or (known.issuperset(_pieces(s)) and s in text)]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[at : at + _PIECE] for at in range(len(text) - _PIECE + 1))
 
 
 def leaves(value: Any) -> Iterator[Any]:

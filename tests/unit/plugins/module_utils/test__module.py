@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ansible.module_utils.common import warnings
 
 from ansible_collections.postroom.email.plugins.module_utils import _module
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
@@ -141,3 +142,43 @@ def test_lists_that_are_not_given_differ_from_empty_ones() -> None:
     """None is untouched, and an empty list is none."""
     assert _module.addresses({"aliases": None}, "aliases") is None
     assert _module.addresses({"aliases": []}, "aliases") == frozenset()
+
+
+@pytest.mark.parametrize("options", [{}, {"colour": "blue"}, {"number": "many"}])
+def test_a_secret_in_the_wrong_place_shows_nowhere(options: dict[str, Any]) -> None:
+    """By the name of its key it is one, also where Ansible itself refuses the options."""
+    misplaced = ["first-stray", "second-stray", 7531, "third stray"]
+    given = [
+        {"name": "x", "password": misplaced[0], "aliases": [{"Secret": misplaced[1:3]}]},
+        {"passphrases": {"x": {"y": misplaced[3]}}, "secret": "", "password": True, "other": None},
+        "passwords",
+    ]
+
+    def repeating(client: Client, params: Params, check_mode: bool) -> Outcome:
+        return Outcome(values={"told": str(params["things"])}, warnings=["mind first-stray"])
+
+    spec = {"things": {"type": "list", "elements": "raw"}, "number": {"type": "int"}}
+    arguments = {**OPTIONS, "things": given, **options}
+    result = run_module(lambda: _module.run_module(repeating, spec), arguments)
+    assert bool(options) is result["failed"]
+    assert [one for one in misplaced if str(one) in str(result)] == []
+    # A later ansible-core adds the invocation only where the controller asks for it.
+    assert "passwords" in str(result.get("invocation", "passwords"))
+
+
+def test_of_many_secrets_none_shows() -> None:
+    """Not in what Ansible itself adds, either, as far as it looks for any there."""
+    secrets = [f"stray-{number:04}" for number in range(200)]
+
+    def repeating(client: Client, params: Params, check_mode: bool) -> Outcome:
+        if not hasattr(warnings, "get_warnings"):
+            # A later ansible-core leaves these as they are.
+            warnings.warn(f"mind {secrets[8]}")
+            warnings.deprecate(f"forget {secrets[9]}", version="9.9.9")
+        return Outcome(values={"told": f"it is {secrets[7]}"}, warnings=[f"mind {secrets[6]}"])
+
+    arguments = {**OPTIONS, "things": {"passwords": secrets}}
+    spec = {"things": {"type": "dict"}}
+    result = run_module(lambda: _module.run_module(repeating, spec), arguments)
+    assert result["told"] == "it is ********"
+    assert [one for one in secrets if one in str(result)] == []
