@@ -41,7 +41,7 @@ options:
     description:
       - Domains, each a name or a dictionary with C(name), C(state) and C(force).
       - With C(state=absent) the domain is deleted if nothing is left on it, and with C(force=true)
-        along with all that it holds.
+        along with all that it holds. The plan is refused if that is something that O(ignore) names.
     type: list
     elements: raw
   mailboxes:
@@ -94,7 +94,7 @@ options:
   ignore:
     description:
       - Patterns such as V(postmaster@*). What matches one of them is not purged, and neither is a
-        mailbox or forwarder with such an alias.
+        mailbox or forwarder with such an alias. Nor does it go with a domain by C(force).
     type: list
     elements: str
     default: []

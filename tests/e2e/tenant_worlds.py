@@ -149,10 +149,11 @@ class _Outcome:
         return (
             kind in self._case.purge
             and any(fnmatchcase(name, pattern) for pattern in SCOPE)
-            and not any(
-                fnmatchcase(one, p) for p in self._case.ignore for one in addresses | {name}
-            )
+            and not self._ignores(addresses | {name})
         )
+
+    def _ignores(self, addresses: Addresses) -> bool:
+        return any(fnmatchcase(one, p) for p in self._case.ignore for one in addresses)
 
     def _staying(self) -> dict[str, Box]:
         boxes = {}
@@ -211,8 +212,11 @@ class _Outcome:
     def _without_domain(self, world: World, domain: str, *, force: bool) -> World:
         boxes: dict[str, Box] = {}
         for name, box in world.boxes.items():
+            is_named_there = domain_of(name) == domain
             leaves = {a for a in box.aliases if domain_of(a) == domain}
-            if domain_of(name) != domain:
+            if self._ignores(frozenset(box.aliases | {name} if is_named_there else leaves)):
+                raise Impossible
+            if not is_named_there:
                 boxes[name] = replace(box, aliases=box.aliases - leaves)
                 self._unnamed += len(leaves)
             else:

@@ -79,18 +79,19 @@ class Purge:
         return (
             principal.kind in self.rules.kinds
             and self._in_scope(principal.name.key)
-            and not self._is_ignored(principal.name.key)
-            and not any(self._is_ignored(address.key) for address in principal.addresses)
+            and not any(map(self.ignores, {principal.name, *principal.addresses}))
         )
+
+    def ignores(self, name: Name) -> bool:
+        """Tell whether a name or an address is never to go without being named."""
+        return self._is_ignored(name.key)
 
     def of_aliases(self, undeclared: Iterable[Name]) -> frozenset[Name]:
         """Return those of the undeclared aliases of something declared that are to go."""
         if ALIAS not in self.rules.kinds:
             return frozenset()
         return frozenset(
-            alias
-            for alias in undeclared
-            if self._in_scope(alias.key) and not self._is_ignored(alias.key)
+            alias for alias in undeclared if self._in_scope(alias.key) and not self.ignores(alias)
         )
 
     def findings(

@@ -26,7 +26,7 @@ from ..names import Name
 from .common import difference, listed, wrong_kind
 from .drafts import Draft, Drafts, Passwords
 from .ordering import steps_of
-from .purging import ALIAS, Purge
+from .purging import ALIAS, Purge, PurgeRules
 from .steps import TenantPlan
 from .tenant import Tenant, knots
 
@@ -43,7 +43,7 @@ def plan_tenant(
         *_drop_individuals(drafts, tenant, definition),
         *_purge(drafts, tenant, definition, purge),
         *_keep(drafts, tenant, definition, purge, passwords),
-        *_empty_domains(drafts, tenant, definition),
+        *_empty_domains(drafts, tenant, definition, purge),
         *_settle_claims(drafts, tenant, definition),
         *_missing_domains(drafts, tenant, definition),
         *_circles(drafts, tenant),
@@ -59,8 +59,8 @@ def plan_tenant(
         steps,
         tuple(findings),
         tuple(_unchanged(definition, {step.change.subject.name for step in steps})),
-        tuple(p for p in tenant.principals if not _is_named(definition, p)),
-        tuple(_undeclared_aliases(drafts)),
+        tuple(_undeclared(tenant, definition, purge)),
+        tuple(_undeclared_aliases(drafts, purge)),
     )
 
 
@@ -152,7 +152,9 @@ def _declared_addresses(definition: Definition) -> set[Name]:
     return names.union(*(declared.aliases or () for declared in present))
 
 
-def _empty_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+def _empty_domains(
+    drafts: Drafts, tenant: Tenant, definition: Definition, purge: Purge
+) -> Iterator[Finding]:
     """Drop what is left on domains that go, where that is allowed."""
     going = drafts.gone.keys() & definition.domains.keys()
     staying = (drafts.after(p) for p in tenant.principals if p.name not in drafts.gone)
@@ -172,10 +174,23 @@ def _empty_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
                 declared.place,
             )
             continue
+        kept = [held for held in holders if any(map(purge.ignores, _lost_with_domain(*held)))]
+        if kept:
+            yield Finding(
+                f"The domain {domain} is to be absent with all that it holds, but ignore keeps "
+                f"{_in_words(kept)}. Declare these absent, or take them out of ignore.",
+                declared.place,
+            )
+            continue
         emptied += [(holder, domain, addresses) for holder, addresses in holders]
     # What goes as a whole comes first: it needs no edit for what it has on another domain.
     for holder, domain, addresses in sorted(emptied, key=lambda row: row[0].name not in row[2]):
         drafts.leave_domain(holder, domain, addresses)
+
+
+def _lost_with_domain(holder: Principal, on_it: frozenset[Name]) -> frozenset[Name]:
+    """Return which addresses go with a domain: all of what is named there, else those on it."""
+    return holder.addresses | on_it if holder.name in on_it else on_it
 
 
 def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
@@ -300,10 +315,21 @@ def _is_named(definition: Definition, principal: Principal) -> bool:
     )
 
 
-def _undeclared_aliases(drafts: Drafts) -> Iterator[tuple[Name, Individual]]:
+def _undeclared(tenant: Tenant, definition: Definition, purge: Purge) -> Iterator[Principal]:
+    found = [p for p in tenant.principals if not _is_named(definition, p)]
+    shown = _not_ignored((p.name for p in found), purge)
+    return (p for p in found if p.name in shown)
+
+
+def _undeclared_aliases(drafts: Drafts, purge: Purge) -> Iterator[tuple[Name, Individual]]:
     for draft in drafts.kept.values():
-        for alias in draft.undeclared:
+        for alias in _not_ignored(draft.undeclared, purge) if draft.undeclared else ():
             yield alias, draft.current
+
+
+def _not_ignored(names: Iterable[Name], purge: Purge) -> frozenset[Name]:
+    # What would go if nothing but ignore stood against it.
+    return Purge(PurgeRules(frozenset({ALIAS}), ignore=purge.rules.ignore)).of_aliases(names)
 
 
 def _unchanged(definition: Definition, changed: set[Name]) -> Iterator[tuple[str, Name]]:

@@ -121,6 +121,42 @@ def test_a_declared_domain_may_lie_on_what_purging_empties() -> None:
     }  # fmt: skip
 
 
+#: What a forced domain holds, what is ignored, and what of it is told to be kept.
+KEPT: dict[str, tuple[list[Principal], str, str]] = {
+    "a mailbox": ([box("legal@old.example"), box("x@old.example")], "legal@*",
+                  "1 object: mailbox legal@old.example"),
+    "by an alias": ([team("x@old.example", FAR, aliases=["legal"])], "LEGAL@*",
+                    "1 object: forwarder x@old.example"),
+    "an alias": ([box("alice", "legal@old.example", "x@old.example")], "*@OLD.example",
+                 ("2 objects: alias legal@old.example of the mailbox alice@example.com, alias "
+                  "x@old.example of the mailbox alice@example.com")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_force_takes_nothing_that_is_ignored(case: str) -> None:
+    """Neither does the rest of the domain go then."""
+    held, ignored, words = KEPT[case]
+    planned = plan([HOME, OLD, *held], FORCED, ignore=(ignored,), max_deletions=9)
+    assert findings(planned) == [
+        (
+            "domains[0]: The domain old.example is to be absent with all that it holds, but ignore "
+            f"keeps {words}. Declare these absent, or take them out of ignore."
+        )
+    ]
+    assert lost(planned) == {"old.example"}
+
+
+def test_force_takes_what_is_named_or_lies_elsewhere_whatever_is_ignored() -> None:
+    """Whoever is declared absent is named; an alias that matches stays where its owner does."""
+    parts: Parts = {**FORCED, "mailboxes": [{"name": "legal@old.example", "state": "absent"}]}
+    tenant: list[Principal] = [HOME, OLD, box("legal@old.example"),
+                               box("alice", "legal", "x@old.example")]  # fmt: skip
+    planned = plan(tenant, parts, ignore=("legal@*", "old.example"), max_deletions=1)
+    assert findings(planned) == []
+    assert lost(planned) == {"legal@old.example", "x@old.example", "old.example"}
+
+
 def test_what_is_used_by_the_definition_can_t_be_purged() -> None:
     """A domain that a new mailbox needs has to be declared."""
     parts: Parts = {"mailboxes": [{"name": "x@empty.example"}]}
