@@ -81,6 +81,8 @@ options:
       - A domain that holds anything is never purged, not even if that would be purged as well. The
         plan is refused until the domain is declared, with C(state=absent) to delete it, or is in
         O(ignore).
+      - Neither is a member of a declared forwarder. The plan is refused until it is declared, no
+        member any more, or in O(ignore).
     type: list
     elements: str
     choices: [alias, mailbox, forwarder, domain]
@@ -95,6 +97,7 @@ options:
     description:
       - Patterns such as V(postmaster@*). What matches one of them is not purged, and neither is a
         mailbox or forwarder with such an alias. Nor does it go with a domain by C(force).
+      - RV(undeclared) leaves out what matches by its own name.
     type: list
     elements: str
     default: []
@@ -253,8 +256,8 @@ results:
       sample: it lacks the alias sales@example.com
 undeclared:
   description:
-    - What the tenant held and the definition does not name, whether it was purged or not. Objects
-      of kinds that this collection does not manage are not in it.
+    - What the tenant held and neither the definition names nor O(ignore) matches, whether it was
+      purged or not. Objects of kinds that this collection does not manage are not in it.
   returned: when a plan was made
   type: dict
   contains:

@@ -155,6 +155,12 @@ class _Outcome:
     def _ignores(self, addresses: Addresses) -> bool:
         return any(fnmatchcase(one, p) for p in self._case.ignore for one in addresses)
 
+    def _check_members(self, purged: Addresses) -> None:
+        """Purge takes nothing that a declared forwarder needs, unless somebody else gets it."""
+        for box in self._live.values():
+            if box.members & purged - self._claims().keys():
+                raise Impossible
+
     def _staying(self) -> dict[str, Box]:
         boxes = {}
         for name, box in self._start.boxes.items():
@@ -163,6 +169,7 @@ class _Outcome:
                 if name in self._live:
                     boxes[name] = box
             elif self._takes(kind, name, box.aliases):
+                self._check_members(box.aliases | {name})
                 self._unnamed += 1
             else:
                 boxes[name] = box
@@ -185,6 +192,7 @@ class _Outcome:
             return held
         undeclared = held - declared.aliases - declared.lacks.keys()
         purged = {alias for alias in undeclared if self._takes("alias", alias)}
+        self._check_members(frozenset(purged))
         self._unnamed += len(purged)
         return (held | declared.aliases) - declared.lacks.keys() - purged
 

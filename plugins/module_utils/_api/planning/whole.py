@@ -26,7 +26,7 @@ from ..names import Name
 from .common import difference, listed, wrong_kind
 from .drafts import Draft, Drafts, Passwords
 from .ordering import steps_of
-from .purging import ALIAS, Purge, PurgeRules
+from .purging import ALIAS, Purge
 from .steps import TenantPlan
 from .tenant import Tenant, knots
 
@@ -43,6 +43,7 @@ def plan_tenant(
         *_drop_individuals(drafts, tenant, definition),
         *_purge(drafts, tenant, definition, purge),
         *_keep(drafts, tenant, definition, purge, passwords),
+        *_purged_members(drafts, tenant, definition),
         *_empty_domains(drafts, tenant, definition, purge),
         *_settle_claims(drafts, tenant, definition),
         *_missing_domains(drafts, tenant, definition),
@@ -150,6 +151,27 @@ def _declared_addresses(definition: Definition) -> set[Name]:
     present = [declared for declared in definition.individuals.values() if not declared.absent]
     names = {declared.name for declared in present}
     return names.union(*(declared.aliases or () for declared in present))
+
+
+def _purged_members(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
+    """Yield what purging would take away from under a forwarder that is declared."""
+    if not any(drafts.unnamed.values()):
+        return
+    declared = sorted(definition.individuals.values(), key=lambda d: d.name, reverse=True)
+    feeds = {m: f for f in declared if isinstance(f, DeclaredForwarder) for m in f.members}
+    used = feeds.keys() - _declared_addresses(definition)
+    for kind, names in drafts.unnamed.items():
+        for name in sorted(names):
+            principal = None if kind == ALIAS else tenant.find(name)
+            lost = {name} if principal is None else principal.addresses
+            for address in sorted(used & lost):
+                it = "it" if address == name else f"its alias {address}"
+                yield Finding(
+                    f"The {kind} {name} is not declared and would be purged, but {it} is a member "
+                    f"of the forwarder {feeds[address].name}. Declare it, drop it from the "
+                    "members, or add it to ignore.",
+                    feeds[address].place,
+                )
 
 
 def _empty_domains(
@@ -316,20 +338,16 @@ def _is_named(definition: Definition, principal: Principal) -> bool:
 
 
 def _undeclared(tenant: Tenant, definition: Definition, purge: Purge) -> Iterator[Principal]:
-    found = [p for p in tenant.principals if not _is_named(definition, p)]
-    shown = _not_ignored((p.name for p in found), purge)
-    return (p for p in found if p.name in shown)
+    for principal in tenant.principals:
+        if not _is_named(definition, principal) and not purge.ignores(principal.name):
+            yield principal
 
 
 def _undeclared_aliases(drafts: Drafts, purge: Purge) -> Iterator[tuple[Name, Individual]]:
     for draft in drafts.kept.values():
-        for alias in _not_ignored(draft.undeclared, purge) if draft.undeclared else ():
-            yield alias, draft.current
-
-
-def _not_ignored(names: Iterable[Name], purge: Purge) -> frozenset[Name]:
-    # What would go if nothing but ignore stood against it.
-    return Purge(PurgeRules(frozenset({ALIAS}), ignore=purge.rules.ignore)).of_aliases(names)
+        for alias in draft.undeclared:
+            if not purge.ignores(alias):
+                yield alias, draft.current
 
 
 def _unchanged(definition: Definition, changed: set[Name]) -> Iterator[tuple[str, Name]]:

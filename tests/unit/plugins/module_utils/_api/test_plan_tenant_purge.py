@@ -121,6 +121,41 @@ def test_a_declared_domain_may_lie_on_what_purging_empties() -> None:
     }  # fmt: skip
 
 
+#: What is purged, and how it is named as something that the declared forwarder needs.
+FED: dict[str, tuple[str, Principal, str]] = {
+    "a mailbox": ("mailbox", box("bob"), "mailbox bob@example.com {}, but it"),
+    "a mailbox by its alias": ("mailbox", box("x", "bob"),
+                               "mailbox x@example.com {}, but its alias bob@example.com"),
+    "a forwarder": ("forwarder", team("Bob", FAR), "forwarder Bob@example.com {}, but it"),
+    "an alias": ("alias", box("alice", "bob"), "alias bob@example.com {}, but it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FED)
+def test_members_of_what_is_declared_are_not_purged(case: str) -> None:
+    """Mail to the forwarder would get lost from then on."""
+    kind, held, words = FED[case]
+    parts: Parts = {"mailboxes": [mail("alice")], "forwarders": [forward("team", "bob", FAR)]}
+    tenant = [HOME, box("alice"), team("team", FAR), held]
+    said = words.format("is not declared and would be purged")
+    assert findings(plan(tenant, parts, purge=[kind], max_deletions=9)) == [
+        (
+            f"forwarders[0]: The {said} is a member of the forwarder team@example.com. Declare it, "
+            "drop it from the members, or add it to ignore."
+        )
+    ]
+    assert findings(plan(tenant, parts, purge=[kind], ignore=("bob@*",))) == []
+
+
+def test_a_member_that_someone_else_gets_may_be_purged() -> None:
+    """Its mail goes to whom the address is declared to belong to."""
+    parts: Parts = {"mailboxes": [mail("alice", "bob")], "forwarders": [forward("team", "bob")]}
+    tenant: list[Principal] = [HOME, box("alice"), team("team", "bob"), box("bob")]
+    planned = plan(tenant, parts, purge=["mailbox"], max_deletions=1)
+    assert findings(planned) == []
+    assert lost(planned) == {"bob@example.com"}
+
+
 #: What a forced domain holds, what is ignored, and what of it is told to be kept.
 KEPT: dict[str, tuple[list[Principal], str, str]] = {
     "a mailbox": ([box("legal@old.example"), box("x@old.example")], "legal@*",
