@@ -154,16 +154,21 @@ def test_drift_is_told_with_its_direction(desk: Desk, site: Site) -> None:
 
 
 def test_drift_ignores_what_it_is_told_to(desk: Desk, site: Site) -> None:
-    """Patterns are those of a shell; a dot in them is a dot."""
+    """Patterns are those of a shell; a dot in them is a dot, and names are compared as names."""
     site.create("one.example", "old.example", "zoe@old.example", "zoe@one.example")
+    site.create("xn--bcher-kva.example", "bob@xn--bcher-kva.example")
     site.create("ann@one.example", emails=["ann@one.example", "hi@one.example"])
     ann = {"name": "ann@one.example", "aliases": []}
     desk.save("tenant.yml", {"domains": ["one.example"], "mailboxes": [ann]})
     files = str(desk.folder / "tenant.yml")
-    patterns = ["*OLD.example", "zo?@one.example", "h*@one.example"]
+    patterns = ["*OLD.example", "zo?@one.example", "[f-h]*@one.example"]
+    patterns += ["Bücher.example", "*@bücher.example"]
     told = desk.play("drift", mail_definition_files=files, mail_ignore=patterns)
     assert told.status == 0, told.output
-    told = desk.play("drift", mail_definition_files=files, mail_ignore=["*old?example", "z*.one"])
+    told = desk.play("drift", mail_definition_files=files, mail_ignore="*.eXample")
+    assert told.status == 0, told.output
+    patterns = ["*old?example", "z*.one", "bücher.example", "*@Bücher.example"]
+    told = desk.play("drift", mail_definition_files=files, mail_ignore=patterns)
     assert told.status == 2
     assert re.findall(r"there, not declared: ([^\"]+)", told.output) == [
         "mailbox zoe@one.example",

@@ -92,6 +92,18 @@ def test_nothing_by_default(inhabited: Site) -> None:
     assert {row["address"] for row in told["aliases"]} == UNDECLARED["alias"]
 
 
+def test_what_is_ignored_is_not_told(inhabited: Site) -> None:
+    """By its own name, not by that of its owner or one of its aliases."""
+    told = inhabited.run(MODULE, **DECLARED)["undeclared"]
+    address, owner = (told["aliases"][0][key] for key in ("address", "owner"))
+    (first, *others) = told["mailboxes"]
+    ignore = [address.upper(), owner, first]
+    less = inhabited.run(MODULE, **DECLARED, ignore=ignore)["undeclared"]
+    assert less == {**told, "aliases": told["aliases"][1:], "mailboxes": others}
+    nothing = {"domains": [], "mailboxes": [], "forwarders": [], "aliases": []}
+    assert inhabited.run(MODULE, **DECLARED, ignore=["*"])["undeclared"] == nothing
+
+
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_each_kind_by_itself(inhabited: Site, kind: str) -> None:
     """Only what is of that kind goes; a mailbox takes its addresses along."""

@@ -226,6 +226,13 @@ def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
             is_declared = owner.name in definition.individuals
             if is_declared and holder is not None and address != owner.name:
                 holder.remove.setdefault(address, f"moves to {draft.name}")
+                if holder.declared is not None and holder.declared.aliases is None:
+                    yield Finding(
+                        f"{address} is taken: it is an alias of the {owner.kind} {owner.name}, "
+                        "which is declared without aliases. Add a list of aliases there, so that "
+                        "the address can move, or free it there first.",
+                        draft.place_of(address),
+                    )
             elif not is_declared:
                 yield Finding(
                     f"{address} is taken: it delivers to the {owner.kind} {owner.name}, which is "
