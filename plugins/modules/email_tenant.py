@@ -50,6 +50,8 @@ options:
       - With C(state=absent) the mailbox is deleted, and B(the mail that is stored in it) with it.
       - An alias is an address or a dictionary with C(address), C(state) and C(expires). Aliases
         that are not declared stay, unless O(purge) names V(alias).
+      - An alias that is declared elsewhere moves there, if its owner so far is declared with a list
+        of C(aliases) or is to be deleted. Otherwise the plan is refused.
     type: list
     elements: raw
   forwarders:

@@ -189,6 +189,8 @@ class _Outcome:
     ) -> Addresses:
         held = frozenset(a for a in box.aliases if claims.get(a, name) == name)
         if declared.aliases is None:
+            if held != box.aliases:
+                raise Impossible
             return held
         undeclared = held - declared.aliases - declared.lacks.keys()
         purged = {alias for alias in undeclared if self._takes("alias", alias)}

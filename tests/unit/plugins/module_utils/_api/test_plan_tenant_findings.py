@@ -38,6 +38,12 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, box("alice"), box("bob", "x")], {"mailboxes": [mail("alice", "y", "x")]},
         [("mailboxes[0].aliases[1]: x@example.com is taken: it delivers to the mailbox "
           f"bob@example.com, which is not declared. {TAKEN}")]),
+    "an alias of someone declared without aliases": (
+        [HOME, box("alice"), box("bob", "x", "y")], {"mailboxes": [mail("alice", "y", "x"), BOB]},
+        [(f"mailboxes[0].aliases[{at}]: {name}@example.com is taken: it is an alias of the mailbox "
+          "bob@example.com, which is declared without aliases. Add a list of aliases there, so "
+          "that the address can move, or free it there first.") for at, name in ((1, "x"), (0, "y"))
+         ]),
     "the name of someone undeclared": (
         [HOME, box("alice"), team("team", FAR)], {"mailboxes": [mail("alice", "team")]},
         [("mailboxes[0].aliases[0]: team@example.com is taken: it delivers to the forwarder "
