@@ -136,7 +136,7 @@ def test_members_of_what_is_declared_are_not_purged(case: str) -> None:
     """Mail to the forwarder would get lost from then on."""
     kind, held, words = FED[case]
     parts: Parts = {"mailboxes": [mail("alice")], "forwarders": [forward("team", "bob", FAR)]}
-    tenant = [HOME, box("alice"), team("team", FAR), held]
+    tenant: list[Principal] = [HOME, box("alice"), team("team", FAR), held]
     said = words.format("is not declared and would be purged")
     assert findings(plan(tenant, parts, purge=[kind], max_deletions=9)) == [
         (
