@@ -94,7 +94,7 @@ TENANT_MISTAKES: list[tuple[dict[str, Any], str, bool]] = [
         False,
     ),
     (
-        {"mailboxes": [{"name": ANN, "password": "x"}]},
+        {"mailboxes": [{"name": ANN, "password": SECRET}]},
         (
             "mailboxes[0].password: A definition holds no secrets. Drop this key, and give "
             "passwords with the option passwords."
