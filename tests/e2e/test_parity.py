@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     running_service,
 )
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.site import Api, Site
 
 pytestmark = pytest.mark.matrix
 
@@ -63,7 +63,16 @@ def tenant(service: RunningService, recorder: Recorder) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def stage(tenant: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def bulk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Return a service that takes its time, whose tenant two runs fill only in part."""
+    with running_service(tmp_path_factory.mktemp("bulk"), faults="latency=500ms") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def stage(
+    tenant: Site, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
     """Return a stage with all that the playbooks ask for."""
     folder = tmp_path_factory.mktemp("parity")
     (folder / "vault").write_text("key to the vault", "utf-8")
@@ -79,6 +88,12 @@ def stage(tenant: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
             "broken_url": broken.url,
             "slow_url": slow.url,
             "slow_token": slow.token,
+            "bulk_url": bulk.url,
+            "bulk_token": bulk.token,
+            "bulk_forwarders": [
+                {"name": f"f{number}@one.example", "members": ["x@far.example"]}
+                for number in range(200)
+            ],
             "other_python": str(other_python(folder)),
             "vaulted_text": {"__ansible_vault": vaulted},
         }
@@ -117,6 +132,30 @@ def test_both_ways_were_taken(both: Both) -> None:
         assert set(modules.told[task]) == {SWITCHED_OFF}
 
 
+@pytest.mark.parametrize(
+    ("task", "failed", "changed", "told"),
+    [
+        ("Foretell a whole tenant", False, True, "can't be created without a password"),
+        ("Make it", False, True, "'created': 3"),
+        ("Make it again", False, False, "'unchanged': 2"),
+        ("Foretell a change from another tenant", False, True, "max_deletions allows 0"),
+        ("Refuse another plan than the one expected", True, False, "not the one expected"),
+        ("Refuse to purge so much", True, False, "max_deletions allows 0"),
+        ("Carry out the plan that was expected", False, True, "'updated': 1"),
+        ("Do a part of it", True, True, "'not_attempted': 1"),
+        ("Refuse a definition", True, False, "A definition holds no secrets"),
+    ],
+)
+def test_a_whole_tenant_is_asked_for_it_all(
+    task: str, failed: bool, changed: bool, told: str, both: Both
+) -> None:
+    """Success and failure of every sort, or else there would be little to compare."""
+    (result,) = both[0].results[task]
+    assert (bool(result.get("failed")), result["changed"]) == (failed, changed)
+    assert told in str(result)
+    assert not any(password in str(result) for them in PASSWORDS.values() for password in them)
+
+
 def test_a_loop_runs_in_one_process(both: Both) -> None:
     """That is why the connection of one item serves the next."""
     here = both[0]
@@ -153,7 +192,7 @@ def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules
     assert without(here.results[task], *own) == without(modules.results[task], *own)
 
 
-def test_a_task_that_runs_out_of_time(stage: Stage) -> None:
+def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> None:
     """It is cut short as a module is, and the next one gets a connection of its own."""
     here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
     assert all(told.startswith("in process ") for them in here.told.values() for told in them)
@@ -164,6 +203,11 @@ def test_a_task_that_runs_out_of_time(stage: Stage) -> None:
     cut, whole = here.results["Run out of time in a loop"][-1]["results"]
     assert "domains" not in cut
     assert "domains" in whole
+    filled = Api(bulk.url, bulk.token)
+    try:
+        assert 1 < len(filled.listing()) <= 200
+    finally:
+        filled.close()
 
 
 def test_a_crash(stage: Stage, tenant: Site, collection_with_crash: Path) -> None:
