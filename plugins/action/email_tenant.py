@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+
 from ansible.utils.display import Display
 
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
@@ -26,11 +29,21 @@ class ActionModule(InProcessAction):
         def show(text: str, newline: bool) -> None:  # noqa: FBT001 - a screen knows no keywords
             display.display(text, newline=newline, screen_only=not newline)
 
+        parent = multiprocessing.parent_process()
+
         def ensure_with_progress(client: Client, params: Params, *, check_mode: bool) -> Outcome:
             progress = Progress(show)
+
+            def report(done: int, total: int) -> None:
+                if parent is not None and not parent.is_alive():
+                    # Ansible was killed or lost its terminal: nobody watches any more, and nobody
+                    # could be told what else was done.
+                    os._exit(1)
+                progress(done, total)
+
             try:
                 return email_tenant.ensure_tenant(
-                    client, params, check_mode=check_mode, report=progress
+                    client, params, check_mode=check_mode, report=report
                 )
             finally:
                 progress.end()

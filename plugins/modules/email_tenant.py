@@ -12,8 +12,9 @@ version_added: 0.1.0
 description:
   - Converges all domains, mailboxes, aliases and forwarders of a tenant in one task, from one or
     several definition files, or from options of the same form.
-  - Everything is validated before the first write. All problems are told at once, each with file,
-    line and remedy, and then nothing is changed.
+  - Everything is validated before the first write. All that is wrong with the definition is told
+    at once, each with file, line and remedy, before anything is asked of the service; then all
+    that does not fit the tenant. As long as anything is wrong, nothing is changed.
   - One request lists the tenant, however large it is. Changes are made several at a time, in the
     order in which they depend on each other; deletions come last, and domains at the very end.
   - What the definition does not name is left alone, unless O(purge) allows more.
@@ -28,7 +29,8 @@ options:
   definition_files:
     description:
       - Files that define the tenant, in YAML or JSON. They are read where the module runs, and
-        merged with each other and with O(domains), O(mailboxes) and O(forwarders).
+        merged with each other and with O(domains), O(mailboxes) and O(forwarders). They are no
+        templates.
       - An object may be in several of them, such as the administrator's file and one that a program
         wrote; its aliases and members are then joined. Where the files contradict each other, such
         as in C(expires), nothing is changed.
@@ -91,7 +93,8 @@ options:
     default: []
   scope:
     description:
-      - Patterns such as V(*@example.com). Only what matches one of them is purged.
+      - Patterns such as V(*@example.com). Only what matches one of them is purged. A pattern that
+        matches nothing at all is told by a warning.
     type: list
     elements: str
     default: ["*"]
@@ -138,6 +141,9 @@ notes:
     takes as long as it takes; the task keyword C(timeout) ends it, as soon as the requests that are
     under way have been answered.
   - A change that fails stops those that need it and no others. Run again to finish the rest.
+  - To stop a run, press Ctrl-C or end C(ansible-playbook) with SIGTERM. If it is killed or loses its
+    terminal, a run inside of Ansible's own process stops with the next change; a module process
+    goes on to its end.
   - Progress is shown where the task runs inside of Ansible's own process, as tasks on the local
     machine do.
   - In check mode limits that would be passed and passwords that are missing are warnings, so that

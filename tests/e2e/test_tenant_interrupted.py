@@ -77,10 +77,12 @@ def test_killed_again_and_again(site: Site, slow: RunningService, tmp_path: Path
 def test_a_worker_that_outlives_its_parent(
     site: Site, slow: RunningService, tmp_path: Path
 ) -> None:
-    """Where only the parent is killed, the worker goes on, beside a next run or two."""
+    """Where only the parent is killed, the worker stops, beside a next run or two."""
     inhabit(site)
     play = Play(tmp_path / "play", slow, **with_passwords(definition()))
     kill_at(play, site, 40, workers=False)
+    wait_for_orphans(site)
+    assert len(site.listing()) < len(wanted())
     # Both make the same, so that this one may find that it has been done.
     play.start().wait()
     wait_for_orphans(site)

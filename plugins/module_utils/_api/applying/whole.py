@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from ..wire.client import Client
 from .bulk import CHANGED, FAILED, NOT_ATTEMPTED, Report, Result, carry_out
 
 UNCHANGED = "unchanged"
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 _MOST_TOLD = 10
 _MOST_AT_A_TIME = 64
 
@@ -133,10 +135,7 @@ def converge_tenant(
     :raises Refused: the plan has problems, or is not the one expected; nothing was written
     :raises PostroomError: the tenant could not be read; what fails later is in the results
     """
-    if not 1 <= wanted.concurrency <= _MOST_AT_A_TIME:
-        raise errors.InvalidInput(
-            f"concurrency: {wanted.concurrency} can't be used. Give 1 to {_MOST_AT_A_TIME}."
-        )
+    _check(wanted)
     # Reading the definition has taken some of the time.
     client = client.with_time(client.timeout)
     found = _planned(client, wanted)
@@ -148,18 +147,34 @@ def converge_tenant(
     return found._replace(results=results)
 
 
+def _check(wanted: Wanted) -> None:
+    if not 1 <= wanted.concurrency <= _MOST_AT_A_TIME:
+        raise errors.InvalidInput(
+            f"concurrency: {wanted.concurrency} can't be used. Give 1 to {_MOST_AT_A_TIME}."
+        )
+    if wanted.expected is not None and not _DIGEST.fullmatch(wanted.expected):
+        raise errors.InvalidInput(
+            f"expected_plan: {wanted.expected!r} is no plan_digest, which is sha256: and 64 "
+            "hexadecimal digits. Give the one of the plan that was reviewed."
+        )
+
+
 @without_collection()
 def _planned(client: Client, wanted: Wanted) -> TenantReport:
     """Read the tenant and plan; the results are what would come of it."""
     tenant = Tenant(client.list_principals())
-    plan = plan_tenant(tenant, wanted.definition, Purge(wanted.rules), wanted.passwords)
+    purge = Purge(wanted.rules)
+    plan = plan_tenant(tenant, wanted.definition, purge, wanted.passwords)
     if any(step.change.action != "update" for step in plan.steps):
         client.check_list(tenant.names)
     return TenantReport(
         plan,
         [Result(CHANGED, step.change.reason) for step in plan.steps],
         digest(plan.changes),
-        tuple(f"{finding} A real run fails on this." for finding in plan.findings),
+        (
+            *(f"{finding} A real run fails on this." for finding in plan.findings),
+            *purge.idle_patterns(tenant.principals),
+        ),
     )
 
 
@@ -202,6 +217,6 @@ def _refuse_other_plan(found: TenantReport, expected: str | None) -> None:
         return
     raise errors.Refused(
         f"The plan is not the one expected: it has the digest {found.digest}, expected_plan is "
-        f"{expected}. The tenant or the definition has changed since. Nothing was changed. "
-        "Review the new plan in check mode, and expect that."
+        f"{expected}. The tenant, the definition or another option of the task has changed since. "
+        "Nothing was changed. Review the new plan in check mode, and expect that."
     )

@@ -94,6 +94,18 @@ class Purge:
             alias for alias in undeclared if self._in_scope(alias.key) and not self.ignores(alias)
         )
 
+    def idle_patterns(self, principals: Collection[Principal]) -> Iterator[str]:
+        """Yield, as warnings, which patterns match nothing that is there, such as misspelt ones."""
+        for option, patterns in (("scope", self.rules.scope), ("ignore", self.rules.ignore)):
+            for pattern in patterns:
+                matches = _matcher([pattern])
+                names = ({p.name, *p.addresses} for p in principals)
+                if pattern != "*" and not any(matches(name.key) for each in names for name in each):
+                    yield (
+                        f"{option}: {pattern} matches nothing that the tenant holds. "
+                        "Check its spelling."
+                    )
+
     def findings(
         self, unnamed: Mapping[str, Collection[Name]], held: Mapping[str, int]
     ) -> Iterator[Finding]:

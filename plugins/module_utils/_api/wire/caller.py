@@ -133,6 +133,8 @@ class Caller:
                 is_open = unsure and isinstance(error, (*UNSURE, errors.AlreadyExists))
                 if is_open and self.took_effect(error, settle):
                     return None
+                if isinstance(error, errors.ConnectionBroken):
+                    error.add("A moment later it had not taken effect; it still may.")
                 attempt = self.pause_or_raise(error, attempt)
 
     def took_effect(self, error: errors.ServiceError, settle: Callable[[], bool]) -> bool:

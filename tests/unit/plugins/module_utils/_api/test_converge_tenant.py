@@ -242,6 +242,26 @@ def test_an_empty_plan_is_always_expected(serve: Serve, connect: Connect) -> Non
     assert converged(connect(server), PARTS, expected).done == []
 
 
+@pytest.mark.parametrize("expected", ["", "sha256:", "SHA256:" + "0" * 64, "0" * 64, "sha256:0\n"])
+def test_what_is_no_digest_is_refused(expected: str, serve: Serve, connect: Connect) -> None:
+    """Before anything is sent, for nothing can be meant by it."""
+    server = serve(inhabited())
+    with pytest.raises(errors.InvalidInput, match="is no plan_digest"):
+        checked(connect(server), PARTS, expected)
+    assert server.requests == []
+
+
+def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) -> None:
+    """They may be misspelt, and what they were to protect is not."""
+    patterns = {"scope": ("*@EXAMPLE.com", "*@b.example"), "ignore": ("y@*", "carol@exmaple.com")}
+    found = checked(connect(serve(inhabited())), PARTS, None, **patterns)
+    idle = [warning for warning in found.warnings if "matches nothing" in warning]
+    assert idle == [
+        "scope: *@b.example matches nothing that the tenant holds. Check its spelling.",
+        "ignore: carol@exmaple.com matches nothing that the tenant holds. Check its spelling.",
+    ]
+
+
 def test_findings_refuse_the_whole(serve: Serve, connect: Connect) -> None:
     """All at once, each with its place; check mode lets pass what may come, with a warning."""
     parts: Parts = {"mailboxes": [mail("alice", "w@c.example"), mail("bob", "team")]}
