@@ -93,8 +93,8 @@ options:
     default: []
   scope:
     description:
-      - Patterns such as V(*@example.com). Only what matches one of them is purged. A pattern that
-        matches nothing at all is told by a warning.
+      - Patterns such as V(*@example.com). Only what matches one of them is purged. One that names
+        a domain and matches nothing is told by a warning.
     type: list
     elements: str
     default: ["*"]

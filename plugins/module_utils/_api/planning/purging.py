@@ -95,12 +95,17 @@ class Purge:
         )
 
     def idle_patterns(self, principals: Collection[Principal]) -> Iterator[str]:
-        """Yield, as warnings, which patterns match nothing that is there, such as misspelt ones."""
+        """Yield, as warnings, which patterns match nothing that is there, such as misspelt ones.
+
+        One for any domain, such as ``postmaster@*``, may well wait for what it is to match.
+        """
         for option, patterns in (("scope", self.rules.scope), ("ignore", self.rules.ignore)):
             for pattern in patterns:
                 matches = _matcher([pattern])
                 names = ({p.name, *p.addresses} for p in principals)
-                if pattern != "*" and not any(matches(name.key) for each in names for name in each):
+                if set("*?[") & set(pattern.rpartition("@")[2]):
+                    continue
+                if not any(matches(name.key) for each in names for name in each):
                     yield (
                         f"{option}: {pattern} matches nothing that the tenant holds. "
                         "Check its spelling."
