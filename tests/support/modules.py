@@ -23,8 +23,9 @@ def run_module(
     internal = {"_ansible_check_mode": check, "_ansible_diff": diff}
     output = io.StringIO()
     status: Any = "missing: the module did not exit"
-    # Warnings gather for the process, which is one module's everywhere but here.
+    # These gather for the process, which is one module's everywhere but here.
     warnings._global_warnings.clear()
+    warnings._global_deprecations.clear()
     with _module_arguments({**arguments, **internal}), contextlib.redirect_stdout(output):
         try:
             main()
