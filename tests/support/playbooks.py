@@ -60,6 +60,8 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_LOCAL_TEMP": str(folder / "ansible" / "tmp"),
         "ANSIBLE_REMOTE_TEMP": str(folder / "ansible" / "tmp"),
+        # By default it is in the home folder, of which its two ends may think differently.
+        "ANSIBLE_ASYNC_DIR": str(folder / "ansible" / "async"),
         "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
         "ANSIBLE_LOCALHOST_WARNING": "false",
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
