@@ -174,7 +174,9 @@ def test_of_many_secrets_none_shows() -> None:
         if not hasattr(warnings, "get_warnings"):
             # A later ansible-core leaves these as they are.
             warnings.warn(f"mind {secrets[8]}")
-            warnings.deprecate(f"forget {secrets[9]}", version="9.9.9")
+            warnings.deprecate(
+                f"forget {secrets[9]}", version="9.0.0", collection_name="postroom.email"
+            )
         return Outcome(values={"told": f"it is {secrets[7]}"}, warnings=[f"mind {secrets[6]}"])
 
     arguments = {**OPTIONS, "things": {"passwords": secrets}}
