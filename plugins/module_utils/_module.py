@@ -23,8 +23,7 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_deprecation_messages, get_warning_messages
 
 from ._api.applying.converge import Converged
-from ._api.definition.values import names_secret
-from ._api.errors import InvalidInput, PostroomError, ServiceError
+from ._api.errors import InvalidInput, PostroomError, ServiceError, names_secret
 from ._api.models import respelled
 from ._api.names import Name, parse_address
 from ._api.planning.changes import as_diff

@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 _LONGEST_DETAIL = 300
+_SECRET_KEY = re.compile("passw|passphrase|secret", re.IGNORECASE)
 
 
 class Failure(NamedTuple):
@@ -165,6 +166,11 @@ class BadAnswer(ServiceError):
 
 class LostUpdate(ServiceError):
     """Another writer kept replacing what was written."""
+
+
+def names_secret(key: object) -> bool:
+    """Tell whether the key of a mapping announces a secret."""
+    return _SECRET_KEY.search(str(key)) is not None
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, names_secret
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name, parse_address, parse_domain
 from .model import Finding, Place, Source
-from .values import Expiry, listed, names_secret, nearest, parse_expiry, quoted, shape, shown, twice
+from .values import Expiry, listed, nearest, parse_expiry, quoted, shape, shown, twice
 
 _STATES = ("present", "absent")
 _LONGEST_NAME = 500

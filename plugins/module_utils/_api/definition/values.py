@@ -16,7 +16,6 @@ from ..names import Name
 from .model import Finding, Place
 
 _LONGEST_SHOWN = 60
-_SECRET = re.compile(r"passw|passphrase|secret", re.IGNORECASE)
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})?)?"
@@ -29,11 +28,6 @@ _MEANT = {
     "alias": "aliases",
     "users": "mailboxes",
 }
-
-
-def names_secret(key: object) -> bool:
-    """Tell whether a key announces a secret, which belongs into no definition."""
-    return _SECRET.search(str(key)) is not None
 
 
 class Expiry(NamedTuple):
