@@ -31,6 +31,6 @@ def collections_root(checkout: Path) -> Path:
     return root
 
 
-for entry in (CHECKOUT / "service", collections_root(CHECKOUT)):
+for entry in (CHECKOUT / "bot", CHECKOUT / "service", collections_root(CHECKOUT)):
     if str(entry) not in sys.path:
         sys.path.insert(0, str(entry))
