@@ -16,16 +16,34 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import antsibull_nox
 import nox
-from nox.command import CommandFailed
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
 from tools import ansible_tree, pythons, report  # noqa: E402
+from tools.sessions import (  # noqa: E402
+    ANSIBLE,
+    BASE,
+    BOT,
+    HOME,
+    OLDEST_PYTHON,
+    RESULTS,
+    SERVICE,
+    STATE,
+    ansible_core,
+    ansible_test,
+    groups,
+    integrate,
+    link_collection,
+    pytest,
+    run_all,
+    target_env,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,21 +57,12 @@ CORES = {
 }
 # Where the programs run too, and they need Python 3.11.
 PROGRAM_CORES = {core: tuple(v for v in wanted if v != "3.10") for core, wanted in CORES.items()}
-OLDEST_PYTHON = "3.10"
 OLDEST_CORE = "2.17"
 MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
 ENDS = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-
-STATE = ROOT / ".nox"
-RESULTS = STATE / "results"
-# For tools that write into it.
-HOME = STATE / "home"
-ANSIBLE = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
-PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
-BASE: list[str] = PROJECT["project"]["dependencies"]
-SERVICE: list[str] = PROJECT["project"]["optional-dependencies"]["service"]
+PROGRAMS = ("bot/postroom_bot", "service/postroom_service")
 
 nox.needs_version = ">=2026.10"
 nox.options.sessions = ["test"]
@@ -118,54 +127,6 @@ def per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Callable[...,
     return register
 
 
-# --- what sessions share -----------------------------------------------------------------------
-
-
-def groups(*names: str) -> list[str]:
-    """Return the requirements of dependency groups of pyproject.toml."""
-    return list(nox.project.dependency_groups(PROJECT, *names))
-
-
-def ansible_core(core: str) -> str:
-    """Return the requirement for the newest release of that ansible-core."""
-    return f"ansible-core~={core}.0"
-
-
-def version_of(session: nox.Session) -> str:
-    """Return the Python of a session, such as `3.11`."""
-    return Path(str(session.python)).name.removeprefix("python")
-
-
-def link_collection(session: nox.Session) -> None:
-    """Make the tree of links that stands in for an installed collection."""
-    session.run("python", "tests/conftest.py", silent=True)
-
-
-def pytest(session: nox.Session, *default: str) -> None:
-    """Run pytest on the arguments of the command line, or the default ones."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    junit = f"--junit-xml={RESULTS / session.name / 'pytest.xml'}"
-    session.run("pytest", junit, *(session.posargs or default), env=ANSIBLE)
-
-
-def target_env() -> Path | None:
-    """Return the oldest Python, with what modules need, or None where it is not installed."""
-    found = pythons.find(OLDEST_PYTHON)
-    return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE, "pyyaml")
-
-
-def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
-    """Run every command, also after one has failed, and fail if one did."""
-    failed = []
-    for command in commands:
-        try:
-            session.run(*command, **keywords)
-        except CommandFailed:
-            failed.append(" ".join(command))
-    if failed:
-        session.error("failed: " + "; ".join(failed))
-
-
 # --- reading the code --------------------------------------------------------------------------
 
 
@@ -182,7 +143,7 @@ def lint(session: nox.Session) -> None:
         ("lint-imports", "--no-cache"),
         ("reuse", "lint", "--lines"),
         ("antsibull-changelog", "lint"),
-        env={"PYTHONPATH": f".collections{os.pathsep}service"},
+        env={"PYTHONPATH": os.pathsep.join([".collections", "bot", "service"])},
     )
 
 
@@ -208,13 +169,13 @@ def fix(session: nox.Session) -> None:
 @leaf(PROGRAM_PYTHONS)
 def types(session: nox.Session) -> None:
     """Check types: the plugins as the oldest Python that runs them, the programs as theirs."""
-    session.install(*groups("types"), "antsibull-nox", *BASE, *SERVICE)
+    session.install(*groups("types"), "antsibull-nox", *BASE, *SERVICE, *BOT)
     link_collection(session)
     collection = ".collections/ansible_collections/postroom/email"
     run_all(
         session,
         ("mypy", "--python-version", "3.10", f"{collection}/plugins", f"{collection}/tests/unit"),
-        ("mypy", "--python-version", "3.11", "service/postroom_service", "tools", "noxfile.py"),
+        ("mypy", "--python-version", "3.11", *PROGRAMS, "tools", "noxfile.py"),
         ("mypy", "--python-version", "3.11", f"{collection}/tests"),
     )
 
@@ -249,6 +210,13 @@ def service(session: nox.Session) -> None:
     """Run the tests of the reference service."""
     session.install(*groups("test-service"), *BASE, *SERVICE)
     pytest(session, "tests/service")
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
+def bot(session: nox.Session) -> None:
+    """Run the tests of the Slack bot, against stand-ins over HTTP and the reference service."""
+    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    pytest(session, "tests/bot")
 
 
 @per_core("e2e", PROGRAM_CORES)
@@ -291,7 +259,7 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "venv", "--clear", str(dist / "venv"))
     python = str(dist / "venv" / "bin" / "python")
     built = next(dist.glob("*.whl"))
-    session.run(python, "-m", "pip", "install", "--quiet", f"{built}[service]", external=True)
+    session.run(python, "-m", "pip", "install", "--quiet", f"{built}[bot,service]", external=True)
     session.run("python", "tools/check_built.py", str(dist))
     # Outside of the checkout, so that nothing but the wheel can answer.
     with session.chdir(dist):
@@ -308,29 +276,6 @@ def benchmark(session: nox.Session) -> None:
 # --- ansible-test ------------------------------------------------------------------------------
 
 
-def ansible_test_tree(session: nox.Session) -> tuple[Path, dict[str, str]]:
-    """Copy the collection for ansible-test; return the copy and the environment to run in."""
-    collection = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
-    ansible_tree.make_home(HOME, Path(session.bin).parent)
-    # Real interpreters come first: pyenv's shims are found for versions that they then refuse.
-    path = os.pathsep.join([session.bin, *pythons.bin_dirs(), os.environ["PATH"]])
-    return collection, {"HOME": str(HOME), "PATH": path}
-
-
-def ansible_test(session: nox.Session, *arguments: str) -> None:
-    """Run ansible-test on a copy of the collection, and keep what it says of each test."""
-    collection, env = ansible_test_tree(session)
-    junit = collection / "tests" / "output" / "junit"
-    try:
-        with session.chdir(collection):
-            session.run("ansible-test", *arguments, "--color", "no", *session.posargs, env=env)
-    finally:
-        if junit.is_dir():
-            shutil.copytree(junit, RESULTS / session.name, dirs_exist_ok=True)
-    if not report.tests_in(RESULTS / session.name):
-        session.error("ansible-test ran no test")
-
-
 @per_core("sanity", ENDS)
 def sanity(session: nox.Session, core: str) -> None:
     """Run ansible-test's sanity tests. There is no file of things to ignore."""
@@ -344,20 +289,6 @@ def ansible_units(session: nox.Session, core: str) -> None:
     tools = ("mock", "pytest-mock", "pytest-xdist")
     session.install(ansible_core(core), *groups("test"), *tools, *BASE)
     ansible_test(session, "units", "--python", version_of(session))
-
-
-def integrate(session: nox.Session, core: str, *arguments: str) -> None:
-    """Run the integration targets against the reference service, over real HTTP."""
-    session.install(ansible_core(core), *BASE, *SERVICE)
-    collection, env = ansible_test_tree(session)
-    # ansible-test lets no variable of the environment through; a file is how targets learn.
-    config = f"---\npostroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
-    collection.joinpath("tests/integration/integration_config.yml").write_text(config, "utf-8")
-    command = ("ansible-test", "integration", *arguments, "--color", "no", *session.posargs)
-    with session.chdir(collection):
-        session.run(*command, env=env)
-    if not report.count_targets(collection / "tests" / "output" / "junit", RESULTS / session.name):
-        session.error("ansible-test ran no target")
 
 
 @per_core("integration", PROGRAM_CORES)

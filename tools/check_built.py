@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Where the sources of the wheel lie, and what they are called in it.
 SOURCES = {
     "plugins/module_utils/_api": "ansible_collections/postroom/email/plugins/module_utils/_api",
+    "bot/postroom_bot": "postroom_bot",
     "service/postroom_service": "postroom_service",
 }
 # What users of the collection need, and what must not reach them.

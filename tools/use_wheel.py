@@ -20,13 +20,14 @@ def main() -> None:
     (folder,) = core.__path__
     for file in sorted(Path(folder).rglob("*.py")):
         importlib.import_module(".".join([CORE, *file.relative_to(folder).with_suffix("").parts]))
-    for package in (CORE, "postroom_service"):
+    for package in (CORE, "postroom_bot", "postroom_service"):
         if not importlib.resources.files(package).joinpath("py.typed").is_file():
             sys.exit(f"{package} has no py.typed")
-    program = Path(sys.executable).with_name("postroom-service")
-    subprocess.run([program, "--help"], check=True, stdout=subprocess.DEVNULL)
+    for name in ("postroom-bot", "postroom-service"):
+        program = Path(sys.executable).with_name(name)
+        subprocess.run([program, "--help"], check=True, stdout=subprocess.DEVNULL)
     version = importlib.metadata.version("postroom")
-    print(f"postroom {version}: the client core and postroom-service work")
+    print(f"postroom {version}: the client core, postroom-bot and postroom-service work")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the sessions of noxfile.py share: where things lie, what is installed, how tests are run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nox
+from nox.command import CommandFailed
+
+from tools import ansible_tree, pythons, report
+
+ROOT = Path(__file__).resolve().parent.parent
+OLDEST_PYTHON = "3.10"
+STATE = ROOT / ".nox"
+RESULTS = STATE / "results"
+# For tools that write into it.
+HOME = STATE / "home"
+ANSIBLE = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+BASE: list[str] = PROJECT["project"]["dependencies"]
+SERVICE: list[str] = PROJECT["project"]["optional-dependencies"]["service"]
+BOT: list[str] = PROJECT["project"]["optional-dependencies"]["bot"]
+
+
+def groups(*names: str) -> list[str]:
+    """Return the requirements of dependency groups of pyproject.toml."""
+    return list(nox.project.dependency_groups(PROJECT, *names))
+
+
+def ansible_core(core: str) -> str:
+    """Return the requirement for the newest release of that ansible-core."""
+    return f"ansible-core~={core}.0"
+
+
+def version_of(session: nox.Session) -> str:
+    """Return the Python of a session, such as `3.11`."""
+    return Path(str(session.python)).name.removeprefix("python")
+
+
+def link_collection(session: nox.Session) -> None:
+    """Make the tree of links that stands in for an installed collection."""
+    session.run("python", "tests/conftest.py", silent=True)
+
+
+def pytest(session: nox.Session, *default: str) -> None:
+    """Run pytest on the arguments of the command line, or the default ones."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    junit = f"--junit-xml={RESULTS / session.name / 'pytest.xml'}"
+    session.run("pytest", junit, *(session.posargs or default), env=ANSIBLE)
+
+
+def target_env() -> Path | None:
+    """Return the oldest Python, with what modules need, or None where it is not installed."""
+    found = pythons.find(OLDEST_PYTHON)
+    return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE, "pyyaml")
+
+
+def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
+    """Run every command, also after one has failed, and fail if one did."""
+    failed = []
+    for command in commands:
+        try:
+            session.run(*command, **keywords)
+        except CommandFailed:
+            failed.append(" ".join(command))
+    if failed:
+        session.error("failed: " + "; ".join(failed))
+
+
+def ansible_test_tree(session: nox.Session) -> tuple[Path, dict[str, str]]:
+    """Copy the collection for ansible-test; return the copy and the environment to run in."""
+    collection = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
+    ansible_tree.make_home(HOME, Path(session.bin).parent)
+    # Real interpreters come first: pyenv's shims are found for versions that they then refuse.
+    path = os.pathsep.join([session.bin, *pythons.bin_dirs(), os.environ["PATH"]])
+    return collection, {"HOME": str(HOME), "PATH": path}
+
+
+def ansible_test(session: nox.Session, *arguments: str) -> None:
+    """Run ansible-test on a copy of the collection, and keep what it says of each test."""
+    collection, env = ansible_test_tree(session)
+    junit = collection / "tests" / "output" / "junit"
+    try:
+        with session.chdir(collection):
+            session.run("ansible-test", *arguments, "--color", "no", *session.posargs, env=env)
+    finally:
+        if junit.is_dir():
+            shutil.copytree(junit, RESULTS / session.name, dirs_exist_ok=True)
+    if not report.tests_in(RESULTS / session.name):
+        session.error("ansible-test ran no test")
+
+
+def integrate(session: nox.Session, core: str, *arguments: str) -> None:
+    """Run the integration targets against the reference service, over real HTTP."""
+    session.install(ansible_core(core), *BASE, *SERVICE)
+    collection, env = ansible_test_tree(session)
+    # ansible-test lets no variable of the environment through; a file is how targets learn.
+    config = f"---\npostroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
+    collection.joinpath("tests/integration/integration_config.yml").write_text(config, "utf-8")
+    command = ("ansible-test", "integration", *arguments, "--color", "no", *session.posargs)
+    with session.chdir(collection):
+        session.run(*command, env=env)
+    if not report.count_targets(collection / "tests" / "output" / "junit", RESULTS / session.name):
+        session.error("ansible-test ran no target")
