@@ -1,0 +1,203 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slack's Web API, as far as the bot needs it; nothing else calls it.
+
+Nothing is tried again here: whoever asks knows whether, and when, to ask again. No exception holds
+what was sent or answered, so that none can carry a token, a message or a profile into a log.
+"""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from slack_sdk.errors import SlackApiError, SlackRequestError
+from slack_sdk.web import SlackResponse, WebClient
+
+from .model import Posted
+from .words.message import Message
+
+#: Long enough for Slack at its slowest, short enough for a worker to renew its lease meanwhile.
+TIMEOUT_SECONDS = 5
+
+#: Refusals that say nothing of the call itself.
+_PASSING = frozenset(
+    {
+        "fatal_error",
+        "internal_error",
+        "ratelimited",
+        "rate_limited",
+        "request_timeout",
+        "service_unavailable",
+    }
+)
+
+
+class ChatDown(Exception):
+    """Slack can't be reached, is overloaded or out of order: the same call may work later.
+
+    :param retry_after: the seconds that Slack asks to wait, if it does
+    """
+
+    def __init__(self, retry_after: float | None = None) -> None:
+        super().__init__("Slack does not answer")
+        self.retry_after = retry_after
+
+
+class ChatRefused(Exception):
+    """Slack will not do this.
+
+    :param code: Slack's own word for why, such as ``channel_not_found``
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"Slack refused: {code}")
+        self.code = code
+
+
+class Opened(NamedTuple):
+    """An open modal, in the state that somebody knows of."""
+
+    view_id: str
+    hash: str
+
+
+def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
+    """Return a client that waits 5 seconds at most and never repeats a call by itself.
+
+    :param base_url: where Slack's API is; its methods' names are added to it
+    """
+    base_url = base_url if base_url.endswith("/") else f"{base_url}/"
+    return WebClient(token=token, base_url=base_url, timeout=TIMEOUT_SECONDS, retry_handlers=[])
+
+
+class Chat:
+    """What the bot does in Slack. Threads may share it.
+
+    Every method raises ChatDown or ChatRefused.
+    """
+
+    def __init__(self, client: WebClient) -> None:
+        self._client = client
+        self._direct: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def post(self, channel: str, message: Message) -> Posted:
+        """Post a message in a channel."""
+        answer = _asked(
+            lambda: self._client.chat_postMessage(
+                channel=channel,
+                text=message.text,
+                blocks=message.blocks or None,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        )
+        return Posted(str(answer["channel"]), str(answer["ts"]))
+
+    def update(self, card: Posted, message: Message) -> None:
+        """Put another message in a posted one's place."""
+        # Slack keeps the old blocks unless it is told to have none.
+        _asked(
+            lambda: self._client.chat_update(
+                channel=card.channel, ts=card.ts, text=message.text, blocks=message.blocks
+            )
+        )
+
+    def tell(self, user: str, message: Message) -> Posted:
+        """Post a message in the bot's conversation with one person."""
+        return self.post(self._conversation(user), message)
+
+    def profile(self, user: str) -> Mapping[str, Any]:
+        """Return what Slack knows of a user: the ``user`` of ``users.info``."""
+        return _part(_asked(lambda: self._client.users_info(user=user)), "user")
+
+    def members(self, usergroup: str) -> frozenset[str]:
+        """Return the ids of the users in a user group."""
+        answer = _asked(lambda: self._client.usergroups_users_list(usergroup=usergroup))
+        return frozenset(map(str, answer.get("users") or ()))
+
+    def find_by_email(self, email: str) -> str | None:
+        """Return the id of the user whose profile has this address, or None."""
+        try:
+            answer = _asked(lambda: self._client.users_lookupByEmail(email=email))
+        except ChatRefused as refusal:
+            if refusal.code == "users_not_found":
+                return None
+            raise
+        return str(_part(answer, "user")["id"])
+
+    def open_view(self, trigger_id: str, view: dict[str, Any]) -> Opened:
+        """Open a modal; a trigger lives for 3 seconds."""
+        return _opened(_asked(lambda: self._client.views_open(trigger_id=trigger_id, view=view)))
+
+    def update_view(self, opened: Opened, view: dict[str, Any]) -> Opened:
+        """Put another view in an open one's place, unless it has changed meanwhile."""
+        return _opened(
+            _asked(
+                lambda: self._client.views_update(
+                    view_id=opened.view_id, hash=opened.hash, view=view
+                )
+            )
+        )
+
+    def publish_home(self, user: str, view: dict[str, Any]) -> None:
+        """Show this in the app's home tab of one person."""
+        _asked(lambda: self._client.views_publish(user_id=user, view=view))
+
+    def whoami(self) -> Mapping[str, Any]:
+        """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
+        return _asked(self._client.auth_test)
+
+    def _conversation(self, user: str) -> str:
+        with self._lock:
+            known = self._direct.get(user)
+        if known is not None:
+            return known
+        answer = _asked(lambda: self._client.conversations_open(users=[user]))
+        channel = str(_part(answer, "channel")["id"])
+        with self._lock:
+            self._direct[user] = channel
+        return channel
+
+
+def _asked(call: Callable[[], SlackResponse]) -> dict[str, Any]:
+    try:
+        answer = call()
+    except SlackApiError as error:
+        raise _failure(error.response) from None
+    except (OSError, ValueError, http.client.HTTPException, SlackRequestError):
+        # No connection, none in time, or an answer that is no JSON.
+        raise ChatDown from None
+    return answer.data if isinstance(answer.data, dict) else {}
+
+
+def _failure(response: SlackResponse) -> ChatDown | ChatRefused:
+    """Tell what may pass by itself from what will not."""
+    code = str(response.get("error") or "unknown_error")
+    if response.status_code == http.HTTPStatus.TOO_MANY_REQUESTS:
+        return ChatDown(_seconds(response.headers))
+    if response.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or code in _PASSING:
+        return ChatDown()
+    return ChatRefused(code)
+
+
+def _seconds(headers: Mapping[str, Any]) -> float | None:
+    """Read Retry-After; the SDK gives the value bare or in a list."""
+    value = next((headers[name] for name in headers if name.lower() == "retry-after"), None)
+    text = str(value[0] if isinstance(value, list) and value else value)
+    return float(text) if text.isdecimal() else None
+
+
+def _part(answer: Mapping[str, Any], name: str) -> dict[str, Any]:
+    part = answer.get(name)
+    if not isinstance(part, dict):
+        raise ChatDown
+    return part
+
+
+def _opened(answer: Mapping[str, Any]) -> Opened:
+    view = _part(answer, "view")
+    return Opened(str(view["id"]), str(view.get("hash") or ""))
