@@ -132,11 +132,11 @@ def delete_planned(client: Client, change: Change) -> None:
 
 def _refuse_newcomers(client: Client, domain: Name) -> None:
     """Refuse to delete a domain that holds something still, which the plan can't have named."""
-    now = Tenant(client.list_principals())
-    held = [*now.named_on(domain), *(principal for principal, _used in now.borrowing_from(domain))]
-    if held:
+    holders = Tenant(client.list_principals()).holders_on(domain)
+    if holders:
+        first = holders[0].principal
         raise errors.Refused(
-            f"The domain {domain} was left alone, for {held[0].kind} {held[0].name} has come to "
+            f"The domain {domain} was left alone, for {first.kind} {first.name} has come to "
             "use it meanwhile. Run again to plan anew."
         )
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from ..models import Domain, Edit, Individual, Mailbox, Principal, spelled
 from ..names import Name
 from .changes import Change, Plan, Problem
-from .tenant import Tenant
+from .tenant import Holder, Tenant
 
 _MOST_LISTED = 10
 
@@ -93,6 +93,19 @@ def wrong_kind(
     )
     what = f"{found.name} is a {found.kind}, not a {kind.kind}."
     yield Problem(f"{what} {remedy or make_room}")
+
+
+def holders_in_words(holders: Iterable[Holder]) -> str:
+    """Return who uses a domain, as a number and a row."""
+    things = []
+    for holder in holders:
+        principal = holder.principal
+        if holder.is_resident:
+            things.append(f"{principal.kind} {principal.name}")
+        else:
+            owner = f"of the {principal.kind} {principal.name}"
+            things += [f"alias {address} {owner}" for address in sorted(holder.addresses)]
+    return f"{len(things)} object{'s' if len(things) > 1 else ''}: {listed(sorted(things))}"
 
 
 def listed(things: list[str]) -> str:

@@ -11,6 +11,7 @@ a question that a glimpse can't answer raises NeedsWhole, and planning starts ag
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ..models import Domain, Forwarder, Principal
 from ..names import Name
@@ -18,6 +19,18 @@ from ..names import Name
 
 class NeedsWhole(Exception):
     """The question can only be answered by the whole tenant."""
+
+
+class Holder(NamedTuple):
+    """A principal that is named on a domain, or has addresses there, and which."""
+
+    principal: Principal
+    addresses: frozenset[Name]
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether its own name lies on the domain."""
+        return self.principal.name in self.addresses
 
 
 class Tenant:
@@ -49,14 +62,9 @@ class Tenant:
         """Tell whether a domain is registered."""
         return isinstance(self.find(domain), Domain)
 
-    def named_on(self, domain: Name) -> list[Principal]:
-        """Return the mailboxes, forwarders and others whose own name lies on a domain."""
-        return [p for p in self._all() if p.name.domain == domain and p.name != domain]
-
-    def borrowing_from(self, domain: Name) -> list[tuple[Principal, frozenset[Name]]]:
-        """Return the principals of other domains that have addresses on this one, and which."""
-        rows = ((p, _on(domain, p.addresses)) for p in self._all() if p.name.domain != domain)
-        return [(principal, addresses) for principal, addresses in rows if addresses]
+    def holders_on(self, domain: Name) -> list[Holder]:
+        """Return who is named on a domain or has addresses there."""
+        return holders_by_domain(self._all(), [domain]).get(domain, [])
 
     def loop_through(self, start: Forwarder) -> list[Name] | None:
         """Return the addresses along which mail to ``start`` would come back to it, if it would.
@@ -100,6 +108,23 @@ class Glimpse(Tenant):
 
     def _all(self) -> Iterable[Principal]:
         raise NeedsWhole
+
+
+def holders_by_domain(
+    principals: Iterable[Principal], domains: Iterable[Name]
+) -> dict[Name, list[Holder]]:
+    """Return, for each of the domains that is not empty, who is named or has addresses there."""
+    by_key = {domain.key: domain for domain in domains}
+    found: dict[Name, list[Holder]] = {}
+    for principal in principals:
+        used: dict[Name, set[Name]] = {}
+        for address in {principal.name, *principal.addresses}:
+            domain = by_key.get(address.key.rpartition("@")[2])
+            if domain is not None and "@" in address.key:
+                used.setdefault(domain, set()).add(address)
+        for domain, addresses in used.items():
+            found.setdefault(domain, []).append(Holder(principal, frozenset(addresses)))
+    return found
 
 
 def knots(forwarders: Iterable[Forwarder]) -> Iterator[list[Forwarder]]:
@@ -182,10 +207,6 @@ def _owners(principals: Iterable[Principal]) -> Iterator[tuple[Name, Principal]]
     for principal in principals:
         for address in principal.addresses:
             yield address, principal
-
-
-def _on(domain: Name, addresses: frozenset[Name]) -> frozenset[Name]:
-    return frozenset(address for address in addresses if address.domain == domain)
 
 
 def _path(came_from: dict[Name, Name], end: Name, start: Name) -> list[Name]:

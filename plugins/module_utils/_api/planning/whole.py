@@ -12,7 +12,7 @@ order by ``ordering``. All of it is pure and takes time in proportion to the ten
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ..definition.model import (
     DeclaredDomain,
@@ -23,12 +23,12 @@ from ..definition.model import (
 )
 from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
-from .common import difference, listed, wrong_kind
+from .common import difference, holders_in_words, wrong_kind
 from .drafts import Draft, Drafts, Passwords
 from .ordering import steps_of
 from .purging import ALIAS, Purge
 from .steps import TenantPlan
-from .tenant import Tenant, knots
+from .tenant import Holder, Tenant, holders_by_domain, knots
 
 _MOST_ON_THE_WAY = 10
 
@@ -91,13 +91,13 @@ def _purge(
 ) -> Iterator[Finding]:
     chosen = [p for p in tenant.principals if not _is_named(definition, p) and purge.takes(p)]
     domains = {p.name for p in chosen if isinstance(p, Domain)}
-    held = _holders(tenant.principals, domains) if domains else {}
+    held = holders_by_domain(tenant.principals, domains) if domains else {}
     for principal in chosen:
         if held.get(principal.name):
             yield Finding(
                 f"The domain {principal.name} is not declared and would be purged, but it holds "
-                f"{_in_words(held[principal.name])}. A domain that holds anything is only deleted "
-                "by name: declare it with state absent, or add it to ignore."
+                f"{holders_in_words(held[principal.name])}. A domain that holds anything is only "
+                "deleted by name: declare it with state absent, or add it to ignore."
             )
         else:
             drafts.drop_unnamed(principal, "it is not declared")
@@ -180,9 +180,9 @@ def _empty_domains(
     """Drop what is left on domains that go, where that is allowed."""
     going = drafts.gone.keys() & definition.domains.keys()
     staying = (drafts.after(p) for p in tenant.principals if p.name not in drafts.gone)
-    emptied: list[tuple[Principal, Name, frozenset[Name]]] = []
-    for domain, holders in (_holders(staying, going) if going else {}).items():
-        foreign = [p for p, _addresses in holders if isinstance(p, Foreign)]
+    emptied: list[tuple[Name, Holder]] = []
+    for domain, holders in (holders_by_domain(staying, going) if going else {}).items():
+        foreign = [held for held in holders if isinstance(held.principal, Foreign)]
         declared = definition.domains[domain]
         if foreign or not declared.force:
             remedy = (
@@ -192,27 +192,28 @@ def _empty_domains(
                 "of them with it, stored mail included."
             )
             yield Finding(
-                f"The domain {domain} is to be absent but holds {_in_words(holders)}. {remedy}",
+                f"The domain {domain} is to be absent but holds {holders_in_words(holders)}. "
+                f"{remedy}",
                 declared.place,
             )
             continue
-        kept = [held for held in holders if any(map(purge.ignores, _lost_with_domain(*held)))]
+        kept = [held for held in holders if any(map(purge.ignores, _lost_with_domain(held)))]
         if kept:
             yield Finding(
                 f"The domain {domain} is to be absent with all that it holds, but ignore keeps "
-                f"{_in_words(kept)}. Declare these absent, or take them out of ignore.",
+                f"{holders_in_words(kept)}. Declare these absent, or take them out of ignore.",
                 declared.place,
             )
             continue
-        emptied += [(holder, domain, addresses) for holder, addresses in holders]
+        emptied += [(domain, held) for held in holders]
     # What goes as a whole comes first: it needs no edit for what it has on another domain.
-    for holder, domain, addresses in sorted(emptied, key=lambda row: row[0].name not in row[2]):
-        drafts.leave_domain(holder, domain, addresses)
+    for domain, held in sorted(emptied, key=lambda row: not row[1].is_resident):
+        drafts.leave_domain(held.principal, domain, held.addresses)
 
 
-def _lost_with_domain(holder: Principal, on_it: frozenset[Name]) -> frozenset[Name]:
+def _lost_with_domain(held: Holder) -> frozenset[Name]:
     """Return which addresses go with a domain: all of what is named there, else those on it."""
-    return holder.addresses | on_it if holder.name in on_it else on_it
+    return held.principal.addresses | held.addresses if held.is_resident else held.addresses
 
 
 def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
@@ -292,34 +293,6 @@ def _in_short(way: list[Name]) -> str:
     if more > 0:
         names = [*names[: _MOST_ON_THE_WAY - 1], f"{more} more", names[-1]]
     return " -> ".join(names)
-
-
-def _holders(
-    principals: Iterable[Principal], domains: Iterable[Name]
-) -> dict[Name, list[tuple[Principal, frozenset[Name]]]]:
-    """Return, for each domain, who is named on it or has addresses there, and which."""
-    by_key = {domain.key: domain for domain in domains}
-    held: dict[Name, list[tuple[Principal, frozenset[Name]]]] = {}
-    for principal in principals:
-        used: dict[Name, set[Name]] = {}
-        for address in {principal.name, *principal.addresses}:
-            domain = by_key.get(address.key.rpartition("@")[2])
-            if domain is not None and "@" in address.key:
-                used.setdefault(domain, set()).add(address)
-        for domain, addresses in used.items():
-            held.setdefault(domain, []).append((principal, frozenset(addresses)))
-    return held
-
-
-def _in_words(holders: Iterable[tuple[Principal, frozenset[Name]]]) -> str:
-    things = []
-    for principal, addresses in holders:
-        if principal.name in addresses:
-            things.append(f"{principal.kind} {principal.name}")
-        else:
-            owner = f"of the {principal.kind} {principal.name}"
-            things += [f"alias {address} {owner}" for address in sorted(addresses)]
-    return f"{len(things)} object{'s' if len(things) > 1 else ''}: {listed(sorted(things))}"
 
 
 def _wrong_kind(

@@ -38,10 +38,9 @@ def test_a_tenant_knows_who_is_where() -> None:
     assert tenant.owner_of(HOME) is None
     assert tenant.has_domain(HOME)
     assert not tenant.has_domain(ALICE)
-    assert tenant.named_on(HOME) == [BOX]
-    assert tenant.named_on(OTHER) == []
-    assert tenant.borrowing_from(OTHER) == [(BOX, frozenset({SALES}))]
-    assert tenant.borrowing_from(HOME) == []
+    (at_home,), (elsewhere,) = tenant.holders_on(HOME), tenant.holders_on(OTHER)
+    assert (at_home.principal, at_home.is_resident) == (BOX, True)
+    assert (elsewhere, elsewhere.is_resident) == ((BOX, frozenset({SALES})), False)
 
 
 def test_a_glimpse_knows_one_name() -> None:
@@ -53,8 +52,7 @@ def test_a_glimpse_knows_one_name() -> None:
         lambda: glimpse.find(SALES),
         lambda: glimpse.owner_of(ALICE),
         lambda: glimpse.has_domain(HOME),
-        lambda: glimpse.named_on(HOME),
-        lambda: glimpse.borrowing_from(HOME),
+        lambda: glimpse.holders_on(HOME),
         lambda: glimpse.loop_through(Forwarder(ALICE, frozenset(), frozenset({SALES}))),
     ):
         with pytest.raises(NeedsWhole):
