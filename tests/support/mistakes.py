@@ -306,8 +306,8 @@ UNFIT = [
     Bad(
         DOMAIN,
         {"name": "two.example", "state": "absent"},
-        "The domain two.example still holds 2 objects: mailbox cat@two.example, "
-        f"alias ann@two.example of the mailbox ann@one.example. {DELETE_FIRST}",
+        "The domain two.example still holds 2 objects: alias ann@two.example of the mailbox "
+        f"ann@one.example, mailbox cat@two.example. {DELETE_FIRST}",
     ),
 ]
 
