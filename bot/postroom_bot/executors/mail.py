@@ -1,0 +1,270 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The mail service: looking, trying a wish out, carrying it out, setting a password.
+
+Everything goes through the client core that the Ansible modules use, so that chat and playbooks
+mean the same, survive the same faults and repair the same lost updates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.plugins.module_utils._api import dns, errors
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
+    apply,
+    look,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Forwarder,
+    Mailbox,
+    Principal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import (
+    Name,
+    parse_address,
+    parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
+from postroom_bot.executors.base import Done, Keeper, WontDo
+from postroom_bot.executors.plans import Intent, intent_of, password_intent
+from postroom_bot.executors.troubles import in_plain_words
+from postroom_bot.model import Action, Request, Wish
+
+#: Seconds for which the list of domains is believed.
+_DOMAINS_KEEP = 60.0
+#: Seconds that DNS records are proposed to live.
+_TTL = 3600
+
+
+class Forward(NamedTuple):
+    """A forwarder as it is there: its address, and where mail goes on to, sorted."""
+
+    address: str
+    destinations: tuple[str, ...]
+
+
+class DnsRecords(NamedTuple):
+    """What to publish for a domain.
+
+    :param records: each with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and what its type
+        adds, such as ``priority``
+    :param zone: the same as lines for a zone file
+    """
+
+    domain: str
+    records: tuple[Mapping[str, Any], ...]
+    zone: str
+
+
+class Mail:
+    """One tenant of the mail service. Threads may share it.
+
+    Every method that asks the service raises TryLater where it gives no answer.
+
+    :param url: the service's address
+    :param token: of the tenant
+    :param verify: whether its certificate has to be valid
+    :param ca_path: a PEM file of the authorities to trust in place of the system's
+    :param timeout: seconds for all of one call of a method here; a lease has to outlast it
+    :param settle: seconds after which a change is looked at again, in case of another writer
+    :param clock: tells the seconds
+    :raises ValueError: the address, the token, the file or the time can't be used, in a sentence
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: SecretStr,
+        *,
+        verify: bool = True,
+        ca_path: str | None = None,
+        timeout: float = 30.0,
+        settle: float = 0.25,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._timeout = timeout
+        self._settle = settle
+        self._clock = clock
+        #: The domains and until when they are believed, in one: threads read and replace it.
+        self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
+        try:
+            self._sender = Sender(url, token.get_secret_value(), verify=verify, ca_path=ca_path)
+            self._client()
+        except errors.InvalidInput as error:
+            raise ValueError(str(error)) from None
+
+    def close(self) -> None:
+        """Close every connection. No thread may be using one."""
+        self._sender.close()
+
+    def check(self, wish: Wish) -> str | None:
+        """Return why a wish can't be carried out as things are, in a sentence, or None.
+
+        Nothing is written. What is there already is no obstacle.
+
+        :param wish: with its mailbox
+        """
+        try:
+            with in_plain_words(wish.target):
+                _look(self._client(), intent_of(wish))
+        except WontDo as refusal:
+            return str(refusal)
+        return None
+
+    def carry_out(self, request: Request, keeper: Keeper) -> Done:
+        """Make the tenant what the request says.
+
+        :raises WontDo: it can't be done
+        :raises ValueError: it is a request for a password, which is never carried out unseen
+        """
+        wish = request.wish
+        if wish.action is Action.PASSWORD:
+            raise ValueError("a password is set only while its owner is looking")
+        if not wish.mailbox and wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+            wish = replace(wish, mailbox=request.requester_mailbox)
+        with in_plain_words(wish.target):
+            return self._carry_out(wish, request.progress, keeper)
+
+    def set_password(self, mailbox: str, password: str) -> None:
+        """Replace a mailbox's passwords by one.
+
+        :raises WontDo: there is no such mailbox
+        """
+        with in_plain_words(mailbox):
+            client = self._client()
+            plan, _found = _look(client, password_intent(mailbox, password))
+            apply(client, plan)
+
+    def aliases(self, mailbox: str) -> list[str] | None:
+        """Return the further addresses of a mailbox, sorted, or None where it is none."""
+        with in_plain_words(mailbox):
+            found = self._client().find(parse_address(mailbox))
+        return _keys(found.aliases) if isinstance(found, Mailbox) else None
+
+    def mailbox_exists(self, name: str) -> bool:
+        """Tell whether an address is a mailbox's own."""
+        return self.aliases(name) is not None
+
+    def forwarders(self) -> list[Forward]:
+        """Return all forwarders, sorted."""
+        with in_plain_words("forwarders"):
+            found = self._client().list_principals("individual")
+        return sorted(
+            Forward(each.name.key, tuple(_keys(each.members)))
+            for each in found
+            if isinstance(each, Forwarder)
+        )
+
+    def domains(self) -> frozenset[str]:
+        """Return the tenant's domains, as of a minute ago at most."""
+        domains, until = self._domains
+        if self._clock() >= until:
+            with in_plain_words("domains"):
+                found = self._client().list_principals("domain")
+            domains = frozenset(each.name.key for each in found)
+            self._domains = domains, self._clock() + _DOMAINS_KEEP
+        return domains
+
+    def dns(self, domain: str) -> DnsRecords:
+        """Return the DNS records to publish for a domain.
+
+        :raises WontDo: it is no domain of this tenant
+        """
+        with in_plain_words(domain):
+            found = self._client().dns_records(parse_domain(domain))
+        records = tuple(dns.neutral(found, _TTL))
+        return DnsRecords(found.domain.key, records, dns.zone_text(found, _TTL))
+
+    def standing(self, wish: Wish) -> Wish:
+        """Return what the ledger is to hold of a wish that somebody else has carried out.
+
+        :param wish: with its mailbox
+        """
+        if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+            return wish
+        with in_plain_words(wish.target):
+            return _standing(wish, self._client().find(parse_address(wish.target)))
+
+    def _client(self) -> Client:
+        return Client(self._sender, settle=self._settle, timeout=self._timeout)
+
+    def _carry_out(self, wish: Wish, progress: Mapping[str, Any], keeper: Keeper) -> Done:
+        client = self._client()
+        intent = intent_of(wish)
+        plan, after = _look(client, intent)
+        # An earlier try may have freed some and gone down before it could say so.
+        freed = _still_free(client, progress.get("freeing", ()))
+        if plan.changes:
+            freed = sorted({*freed, *_freed(plan)})
+            keeper.renew()
+            keeper.note({"freeing": freed})
+            after = apply(client, plan)[intent.name]
+        stands = _standing(wish, after)
+        return Done(bool(plan.changes), _sentence(wish, stands), stands, tuple(freed))
+
+
+def _look(client: Client, intent: Intent) -> tuple[Plan, Principal | None]:
+    """Return the plan, and what it is about as it is now.
+
+    :raises Refused: the core sees an obstacle that nobody was told of
+    """
+    plan, found = look(client, intent.name, intent.plan)
+    if found is None and not plan.changes:
+        # Not found is the answer of anything that is not the mail service, too.
+        client.check_api()
+    if plan.problems:
+        raise errors.Refused(" ".join(problem.text for problem in plan.problems))
+    return plan, found
+
+
+def _freed(plan: Plan) -> list[str]:
+    """Return the addresses that a plan frees."""
+    freed: set[Name] = set()
+    for change in plan.changes:
+        before = change.before.addresses if change.before else frozenset()
+        freed |= before - (change.after.addresses if change.after else frozenset())
+    return _keys(freed)
+
+
+def _still_free(client: Client, addresses: Iterable[str]) -> list[str]:
+    """Return those addresses that deliver nowhere now."""
+    if not addresses:
+        return []
+    tenant = Tenant(client.list_principals())
+    return [each for each in addresses if tenant.owner_of(parse_address(each)) is None]
+
+
+def _standing(wish: Wish, after: Principal | None) -> Wish:
+    if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+        return wish
+    if isinstance(after, Forwarder):
+        destinations = tuple(_keys(after.members))
+        return replace(wish, action=Action.FORWARD_ADD, destinations=destinations)
+    return replace(wish, action=Action.FORWARD_REMOVE, destinations=())
+
+
+def _sentence(wish: Wish, stands: Wish) -> str:
+    """Return what is so now, for the requester."""
+    if wish.action is Action.ALIAS_ADD:
+        return f"`{wish.target}` delivers to `{wish.mailbox}`."
+    if wish.action is Action.ALIAS_REMOVE:
+        return f"`{wish.target}` no longer delivers to `{wish.mailbox}`."
+    if stands.action is Action.FORWARD_REMOVE:
+        return f"Mail to `{wish.target}` is no longer forwarded."
+    named = ", ".join(f"`{each}`" for each in sorted(wish.destinations))
+    if wish.action is Action.FORWARD_ADD:
+        return f"Mail to `{wish.target}` goes on to {named}."
+    return f"Mail to `{wish.target}` no longer goes on to {named}."
+
+
+def _keys(names: Iterable[Name]) -> list[str]:
+    return sorted(name.key for name in names)

@@ -1,0 +1,177 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a wish to a plan of the client core, or to a sentence that tells why there is none.
+
+The core's own refusals name whoever is in the way. Most people must not learn that, so whatever
+they may run into is looked for here first and said in words that name nobody but what they wrote.
+All of this is pure: it asks a Tenant and sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Edit,
+    Forwarder,
+    Mailbox,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, parse_address
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.alias import (
+    plan_alias,
+    plan_alias_removal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+    plan_removal,
+    updates,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
+    WantedForwarder,
+    plan_forwarder,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
+    WantedMailbox,
+    plan_mailbox,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from postroom_bot.executors.base import WontDo
+from postroom_bot.model import Action, Wish
+
+
+class Intent(NamedTuple):
+    """What is to be planned.
+
+    :param name: the mailbox or forwarder that it is about
+    :param plan: gives the plan for a tenant; raises WontDo where people can be told why not
+    """
+
+    name: Name
+    plan: Callable[[Tenant], Plan]
+
+
+def intent_of(wish: Wish) -> Intent:
+    """Return what a wish for an alias or a forwarder means; its mailbox is known by now.
+
+    :raises InvalidInput: an address can't be used
+    :raises WontDo: the wish lacks something
+    """
+    target = parse_address(wish.target, "target")
+    if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+        if not wish.mailbox:
+            raise WontDo(f"Say which mailbox `{target}` belongs to.")
+        mailbox = parse_address(wish.mailbox, "mailbox")
+        alias_plan = _alias if wish.action is Action.ALIAS_ADD else _no_alias
+        return Intent(mailbox, partial(alias_plan, address=target, mailbox=mailbox))
+    destinations = frozenset(parse_address(each, "destinations") for each in wish.destinations)
+    if wish.action is Action.FORWARD_ADD and destinations:
+        return Intent(target, partial(_forward, target=target, destinations=destinations))
+    if wish.action is Action.FORWARD_REMOVE:
+        return Intent(target, partial(_no_forward, target=target, destinations=destinations))
+    if wish.action is Action.PASSWORD:
+        return Intent(target, partial(_is_mailbox, mailbox=target))
+    raise WontDo(f"Say where mail to `{target}` is to go on to.")
+
+
+def password_intent(mailbox: str, password: str) -> Intent:
+    """Return the intent to replace a mailbox's passwords by one.
+
+    :raises InvalidInput: the address or the password can't be used
+    """
+    wanted = WantedMailbox(parse_address(mailbox), (password,), replace_passwords=True)
+
+    def plan(tenant: Tenant) -> Plan:
+        _is_mailbox(tenant, wanted.name)
+        return plan_mailbox(tenant, wanted)
+
+    return Intent(wanted.name, plan)
+
+
+def taken(address: object) -> WontDo:
+    """Return the refusal for an address that somebody has; it doesn't say who."""
+    return WontDo(f"`{address}` already delivers somewhere else. Ask an administrator.")
+
+
+def _is_mailbox(tenant: Tenant, mailbox: Name) -> Plan:
+    """Return an empty plan for what is a mailbox."""
+    if not isinstance(tenant.find(mailbox), Mailbox):
+        raise WontDo(f"`{mailbox}` is not a mailbox here. Check the spelling.")
+    return Plan()
+
+
+def _alias(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
+    _is_mailbox(tenant, mailbox)
+    plan = plan_alias(tenant, address, mailbox, move=False)
+    if plan.changes:
+        _must_be_free(tenant, address)
+    return plan
+
+
+def _no_alias(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
+    if address == mailbox:
+        raise WontDo(f"`{address}` is the mailbox's own address, which can't be removed.")
+    if tenant.find(mailbox) is not None:
+        _is_mailbox(tenant, mailbox)
+    return plan_alias_removal(tenant, address, mailbox)
+
+
+def _forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> Plan:
+    found = tenant.find(target)
+    if isinstance(found, Forwarder):
+        new, own = destinations - found.members, found.addresses
+    else:
+        new, own = destinations, frozenset({target})
+        _must_be_free(tenant, target)
+        _must_end_no_forward(tenant, target)
+    if not new:
+        return Plan()
+    _must_store_mail(tenant, new, own)
+    wanted = WantedForwarder(target, members=destinations, purge_members=False)
+    return plan_forwarder(tenant, wanted)
+
+
+def _no_forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> Plan:
+    """Take destinations out; the last one, or all where none is named, with the forwarder."""
+    found = tenant.find(target)
+    if found is None and tenant.owner_of(target) is None:
+        return Plan()
+    if not isinstance(found, Forwarder):
+        raise WontDo(f"`{target}` is not a forwarder of its own. Ask an administrator.")
+    leaving = found.members & destinations
+    if not destinations or leaving == found.members:
+        return plan_removal(tenant, target, Forwarder)
+    return Plan(updates(found, Edit(remove_members=leaving)))
+
+
+def _must_be_free(tenant: Tenant, address: Name) -> None:
+    if tenant.owner_of(address) is not None:
+        raise taken(address)
+    if not tenant.has_domain(address.domain):
+        raise WontDo(
+            f"The domain of `{address}` is not set up here. "
+            "Check the spelling, or ask an administrator."
+        )
+
+
+def _must_end_no_forward(tenant: Tenant, target: Name) -> None:
+    """Refuse a forwarder where another one leads to: mail would go on twice."""
+    for principal in tenant.principals:
+        if isinstance(principal, Forwarder) and target in principal.members:
+            raise WontDo(
+                f"Mail is forwarded to `{target}` already, and one forwarder may not lead to "
+                "another. Ask an administrator."
+            )
+
+
+def _must_store_mail(tenant: Tenant, new: Iterable[Name], own: frozenset[Name]) -> None:
+    """Refuse new destinations from which mail would go on, or come back."""
+    for destination in sorted(new):
+        if destination in own:
+            raise WontDo(f"Mail to `{destination}` would come back to itself. Name another one.")
+        if isinstance(tenant.owner_of(destination), Forwarder):
+            raise WontDo(
+                f"`{destination}` forwards its mail too, and one forwarder may not lead to "
+                "another. Name an address where mail stays."
+            )
