@@ -1,0 +1,259 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a bot is told when it starts.
+
+A setting comes from its environment variable, or else from a secret's file, or else from the
+settings file. All mistakes are found at once, and none of them is told with the value it has.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo
+from pydantic import field_validator as checks
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+PREFIX = "POSTROOM_BOT_"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
+CONTAINER_SECRETS = Path("/run/secrets")
+
+#: What is only needed where another setting has one value.
+_NEEDED: Mapping[str, tuple[str, str]] = {
+    "slack_app_token": ("mode", "socket"),
+    "slack_signing_secret": ("mode", "http"),
+    "awx_url": ("executor", "awx"),
+    "awx_alias_template": ("executor", "awx"),
+    "awx_forward_template": ("executor", "awx"),
+}
+
+#: How pydantic begins a sentence; the setting's name takes its place.
+_SUBJECT = re.compile(r"^(?:Value error,|Input|String|Value) ")
+
+
+class SettingsError(Exception):
+    """The bot can't start like this.
+
+    :param mistakes: a sentence each
+    """
+
+    def __init__(self, mistakes: Iterable[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__(" ".join(self.mistakes))
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be an address that begins with https:// or http://")
+    return text
+
+
+def _told(secret: SecretStr) -> SecretStr:
+    if not secret.get_secret_value().strip():
+        raise ValueError("is empty")
+    return SecretStr(secret.get_secret_value().strip())
+
+
+Url = Annotated[str, AfterValidator(_url)]
+Secret = Annotated[SecretStr, AfterValidator(_told)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Settings(BaseSettings):
+    """All settings; `load` is how to get them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        validate_default=True,
+    )
+
+    mode: Literal["socket", "http"] = "socket"
+    executor: Literal["mail", "awx"] = "mail"
+
+    slack_bot_token: Secret
+    slack_app_token: Secret | None = None
+    slack_signing_secret: Secret | None = None
+    slack_api_url: Url = "https://slack.com/api/"
+
+    #: It may hold a password.
+    database: str = Field("postroom-bot.sqlite3", min_length=1, repr=False)
+    #: None for: on SQLite, yes; on PostgreSQL, `migrate` has to be run.
+    auto_migrate: bool | None = None
+    replicas: int = Field(1, ge=1)
+    workers: int = Field(4, ge=1, le=64)
+
+    policy_file: Path
+
+    api_url: Url
+    api_token: Secret
+    validate_certs: bool = True
+    ca_path: Path | None = None
+    timeout: float = Field(30.0, gt=0, le=300)
+    #: The mail server's name that people are told with a new password.
+    mail_host: str | None = None
+
+    awx_url: Url | None = None
+    awx_token: Secret | None = None
+    awx_username: str | None = None
+    awx_password: Secret | None = None
+    awx_alias_template: int | None = Field(None, ge=1)
+    awx_forward_template: int | None = Field(None, ge=1)
+
+    http_host: str = "127.0.0.1"
+    http_port: Port = 3000
+    admin_host: str = "127.0.0.1"
+    admin_port: Port = 9180
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "text"] = "json"
+    #: A file, or "-" for standard output; None for nowhere.
+    audit_lines: str | None = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Name the sources, the strongest first."""
+        file = YamlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, file_secret_settings, file
+
+    @checks(*_NEEDED)
+    @classmethod
+    def _needed(cls, value: Any, info: ValidationInfo) -> Any:
+        other, meaning = _NEEDED[info.field_name or ""]
+        if value is None and info.data.get(other) == meaning:
+            raise ValueError(f"is needed where {other} is {meaning}")
+        return value
+
+    @checks("awx_password")
+    @classmethod
+    def _one_way_in(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.data.get("executor") != "awx":
+            return value
+        token, username = info.data.get("awx_token"), info.data.get("awx_username")
+        if (token is None) == (username is None and value is None):
+            raise ValueError("is needed with awx_username, unless there is awx_token")
+        if (username is None) != (value is None):
+            raise ValueError("goes together with awx_username")
+        return value
+
+    @checks("slack_bot_token", "slack_app_token")
+    @classmethod
+    def _right_kind(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        begin = "xoxb-" if info.field_name == "slack_bot_token" else "xapp-"
+        if value is not None and not value.get_secret_value().startswith(begin):
+            raise ValueError(f"must be a token that begins with {begin}")
+        return value
+
+    @checks("replicas")
+    @classmethod
+    def _one_on_sqlite(cls, value: int, info: ValidationInfo) -> int:
+        database = info.data.get("database")
+        if value > 1 and database is not None and not database.startswith("postgres"):
+            raise ValueError("must be 1 on SQLite; more replicas need PostgreSQL")
+        return value
+
+    def secrets(self) -> frozenset[str]:
+        """Return what must appear in no log."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return frozenset(one.get_secret_value() for one in values if isinstance(one, SecretStr))
+
+
+def load(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings.
+
+    :param config: the settings file; else the one that the environment names, else none
+    :raises SettingsError: with all mistakes
+    """
+    environment = os.environ if environment is None else environment
+    named = environment.get(CONFIG_VARIABLE)
+    file = config or (Path(named) if named else None)
+    mistakes = _strangers(environment)
+    settings: Settings | None = None
+    try:
+        settings = _located(file, environment).model_validate({})
+    except ValidationError as error:
+        mistakes += _sentences(error)
+    except OSError as error:
+        mistakes.append(f"The settings file {file} can't be read ({error.strerror}).")
+    except Exception as error:  # noqa: BLE001 - whatever a YAML reader raises, it is the file's
+        mistakes.append(f"The settings file {file} is no YAML{_line(error)}.")
+    if mistakes or settings is None:
+        raise SettingsError(mistakes)
+    return settings
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return PREFIX + name.upper()
+
+
+def _located(file: Path | None, environment: Mapping[str, str]) -> type[Settings]:
+    """Return the settings' class that knows where to read."""
+    if file is not None and not file.is_file():
+        raise FileNotFoundError(2, "there is no such file")
+    credentials = environment.get("CREDENTIALS_DIRECTORY")
+    places = [CONTAINER_SECRETS, *([Path(credentials)] if credentials else [])]
+
+    class Located(Settings):
+        model_config = SettingsConfigDict(
+            yaml_file=file, secrets_dir=[place for place in places if place.is_dir()] or None
+        )
+
+    return Located
+
+
+def _strangers(environment: Mapping[str, str]) -> list[str]:
+    """Find the variables with our prefix that nobody reads."""
+    known = {variable(name) for name in Settings.model_fields} | {CONFIG_VARIABLE}
+    strangers = sorted(
+        name for name in environment if name.upper().startswith(PREFIX) and name not in known
+    )
+    return [f"There is no setting {name}{_meant(name, known)}." for name in strangers]
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    problems = error.errors(include_input=False, include_url=False, include_context=False)
+    return [_sentence(problem["type"], problem["loc"], problem["msg"]) for problem in problems]
+
+
+def _sentence(kind: str, place: tuple[int | str, ...], message: str) -> str:
+    if not place:
+        return "The settings file is no YAML mapping."
+    name = str(place[0])
+    if kind == "extra_forbidden":
+        return f"There is no setting {name}{_meant(name, Settings.model_fields)}."
+    if kind == "missing":
+        return f"The setting {name} ({variable(name)}) is missing."
+    return f"The setting {name} ({variable(name)}) {_SUBJECT.sub('', message)}."
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]}" if near else ""
+
+
+def _line(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return "" if mark is None else f" (line {mark.line + 1})"
