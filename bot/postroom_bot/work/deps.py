@@ -1,0 +1,71 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the rooms of the work are given, and how they say no."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from postroom_bot.chat import Chat
+from postroom_bot.executors.base import Executor
+from postroom_bot.executors.mail import Mail
+from postroom_bot.metrics import Metrics
+from postroom_bot.people import People
+from postroom_bot.policy.model import Policy
+from postroom_bot.store.database import Database
+
+#: How long a request is held at a time. It outlives one HTTP call with its repetitions, and is
+#: renewed between them; after a crash it is how long a request waits.
+LEASE = timedelta(seconds=60)
+
+
+class Refusal(Exception):
+    """The bot says no at once; its text is a sentence for the person who asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The Slack workspace that the bot serves, and the app that it is there.
+
+    :param team: such as ``T0123``
+    :param enterprise: the organisation's id, where the workspace belongs to one
+    :param app: the app's id; "" where it is not known, and then it is not compared
+    """
+
+    team: str
+    enterprise: str | None = None
+    app: str = ""
+
+    def has(self, team: str) -> bool:
+        """Whether somebody of this team belongs here."""
+        return team == self.team
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What the work stands on. Threads share it.
+
+    :param clock: the time, aware and in UTC
+    :param policy: gives the policy in force now
+    :param mail: the tenant, to look at and to set passwords in
+    :param executor: carries aliases and forwarders out
+    :param owner: names this process in leases; no other process has the name
+    :param lease: how long a request is held at a time
+    :param wake: set where there is something new for the worker
+    """
+
+    database: Database
+    clock: Callable[[], datetime]
+    policy: Callable[[], Policy]
+    people: People
+    chat: Chat
+    mail: Mail
+    executor: Executor
+    workspace: Workspace
+    owner: str
+    metrics: Metrics
+    lease: timedelta = LEASE
+    wake: threading.Event = field(default_factory=threading.Event)

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where wishes, votes and cancellations are handed in: one short transaction each, and no HTTP.
+
+What Slack delivers twice is taken once, by its key. Who may do what is judged later, by the worker,
+with what Slack says of people then; here only by what the database and the payload tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from postroom_bot.model import Posted, Request, State, Vote, VoteState, Wish
+from postroom_bot.store import audit, inbox, requests, votes
+from postroom_bot.store.database import Connection, Database
+
+from . import sentences
+from .deps import Refusal, Workspace
+
+#: Where nothing has been done yet that could not be left undone.
+CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Somebody's press on a button of a card, as Slack told it.
+
+    :param key: of the delivery, the same in each
+    :param card: the message that has the button
+    :param app: the app that the message is of
+    """
+
+    key: str
+    request_id: str
+    user: str
+    team: str
+    approves: bool
+    reason: str
+    card: Posted
+    app: str
+
+
+class Desk:
+    """Takes in what people want. Threads share it.
+
+    :param wake: called after whatever gives the worker something to do
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], datetime],
+        workspace: Workspace,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._workspace = workspace
+        self._wake = wake
+
+    def submit(self, key: str, wish: Wish, user: str, team: str) -> Request:
+        """Keep a wish as a new request and return it; a second call with the key returns it too.
+
+        :param key: of what Slack delivered, the same in each delivery
+        :raises Refusal: the person is not of this workspace, or has asked for the same already
+        """
+        if not self._workspace.has(team):
+            raise Refusal(sentences.ELSEWHERE)
+        taken = self._database.write(lambda c: self._taken(c, key, wish, user, team))
+        if isinstance(taken, str):
+            raise Refusal(taken)
+        self._wake()
+        return taken
+
+    def vote(
+        self,
+        key: str,
+        request_id: str,
+        user: str,
+        team: str,
+        approves: bool,  # noqa: FBT001 - one of the two buttons
+        reason: str,
+        card: Posted,
+        app_id: str,
+    ) -> str:
+        """Keep a vote for the worker to judge and return a sentence for the voter."""
+        press = Press(key, request_id, user, team, approves, reason, card, app_id)
+        answer = self._database.write(lambda c: self._voted(c, press))
+        self._wake()
+        return answer
+
+    def cancel(self, key: str, request_id: str, user: str) -> str:
+        """End one's own request, unless it is too late, and return a sentence."""
+        answer = self._database.write(lambda c: self._cancelled(c, key, request_id, user))
+        self._wake()
+        return answer
+
+    def status(self, user: str, id: str | None = None) -> list[Request]:  # noqa: A002
+        """Return the person's latest requests, or the one of this id if it is theirs."""
+        if id is None:
+            return self._database.read(lambda c: requests.recent_by(c, user))
+        found = self._database.read(lambda c: requests.get(c, id))
+        return [found] if found is not None and found.requester == user else []
+
+    def _taken(self, c: Connection, key: str, wish: Wish, user: str, team: str) -> Request | str:
+        at = self._clock()
+        again = not inbox.first(c, key, at=at)
+        if again and (earlier := _earlier(c, wish, user)):
+            return earlier
+        if twin := requests.twin(c, wish, user):
+            return sentences.twin(twin.id)
+        if again:
+            return sentences.TAKEN
+        request = requests.add(c, wish=wish, requester=user, team=team, at=at)
+        data = {"wish": wish.as_dict(), "team": team}
+        audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
+        return request
+
+    def _voted(self, c: Connection, press: Press) -> str:
+        request = requests.get(c, press.request_id)
+        if not inbox.first(c, press.key, at=self._clock()):
+            return sentences.VOTE_TAKEN
+        if request is None:
+            return sentences.WRONG_CARD
+        if why := self._why_no_vote(request, press):
+            data = {"approves": press.approves, "why": why}
+            self._note(c, "vote.turned_away", press.user, request, data)
+            return why
+        return self._cast(c, request, press)
+
+    def _why_no_vote(self, request: Request, press: Press) -> str:
+        """Say why a press can't be a vote, "" where it can, by what is known without asking."""
+        if not self._workspace.has(press.team):
+            return sentences.ELSEWHERE
+        if request.card != press.card or press.app != (self._workspace.app or press.app):
+            return sentences.WRONG_CARD
+        if request.state is not State.PENDING:
+            return sentences.not_waiting(request)
+        if request.requester == press.user:
+            return sentences.OWN_REQUEST
+        return ""
+
+    def _cast(self, c: Connection, request: Request, press: Press) -> str:
+        at = self._clock()
+        vote = Vote(
+            request=request.id,
+            voter=press.user,
+            team=press.team,
+            approves=press.approves,
+            state=VoteState.CAST,
+            at=at,
+            card=press.card,
+            reason=press.reason,
+        )
+        if not votes.cast(c, vote):
+            return sentences.VOTED_ALREADY
+        data = {"approves": vote.approves, "reason": vote.reason, "card": list(vote.card)}
+        self._note(c, "vote.cast", vote.voter, request, data)
+        requests.poke(c, request.id, at=at)
+        return sentences.VOTE_TAKEN
+
+    def _cancelled(self, c: Connection, key: str, request_id: str, user: str) -> str:
+        at = self._clock()
+        request = requests.get(c, request_id)
+        if request is None or request.requester != user:
+            return sentences.unknown(request_id)
+        first = inbox.first(c, key, at=at)
+        if request.state is State.CANCELLED:
+            return sentences.cancelled(request)
+        if not first or request.state not in CANCELLABLE:
+            return sentences.too_late(request)
+        requests.move(c, request, State.CANCELLED, at=at)
+        requests.poke(c, request.id, at=at)
+        self._note(c, "request.cancelled", user, request, {})
+        return sentences.cancelled(request)
+
+    def _note(
+        self, c: Connection, event: str, actor: str, request: Request, data: dict[str, object]
+    ) -> None:
+        audit.append(c, event, at=self._clock(), actor=actor, request_id=request.id, data=data)
+
+
+def _earlier(c: Connection, wish: Wish, user: str) -> Request | None:
+    """Find the request that a wish has become already."""
+    for request in requests.recent_by(c, user):
+        kept = request.wish
+        # Since then, the requester's own mailbox may have been filled in.
+        mailbox, target = wish.mailbox or kept.mailbox, wish.target or kept.target
+        if kept == replace(wish, mailbox=mailbox, target=target):
+            return request
+    return None
