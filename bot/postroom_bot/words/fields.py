@@ -20,7 +20,15 @@ MOST_DESTINATIONS = 10
 NOT_AN_ADDRESS = "That is not an email address. Write it in full, such as `alice@example.com`."
 NOT_A_MAILBOX = "That is not a mailbox. Write its address in full, such as `alice@example.com`."
 NOT_A_DOMAIN = "That is not a domain. Write it in full, such as `example.com`."
-NOT_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+NOT_A_DATE = "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`."
+NOT_A_REQUEST = "That is not the number of a request. It looks like `R-7K2M`."
+NOT_DESTINATIONS = (
+    f"Give 1 to {MOST_DESTINATIONS} addresses that mail is to go on to, separated by commas."
+)
+REASON_TOO_LONG = f"The reason is too long. Use up to {LONGEST_REASON} characters."
+
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _REQUEST = re.compile(r"(?:R-)?([0-9A-Z]{3,8})", re.IGNORECASE | re.ASCII)
 _BETWEEN = re.compile(r"[\s,;]+")
 # What people put round an address, or what is left of a sentence.
