@@ -43,6 +43,10 @@ from postroom_bot.model import Action, Request, Wish
 _DOMAINS_KEEP = 60.0
 #: Seconds that DNS records are proposed to live.
 _TTL = 3600
+#: The note of the addresses that a try is about to free.
+FREEING = "freeing"
+
+_ALIASES = (Action.ALIAS_ADD, Action.ALIAS_REMOVE)
 
 
 class Forward(NamedTuple):
@@ -120,19 +124,33 @@ class Mail:
             return str(refusal)
         return None
 
+    def rehearse(self, request: Request) -> Done:
+        """Return what carrying a request out would come to. Nothing is written.
+
+        :return: ``changed`` tells whether anything is left to be done
+        :raises WontDo: it can't be done
+        """
+        wish = wish_of(request)
+        with in_plain_words(wish.target):
+            return _prepare(self._client(), wish, request.progress).outcome()
+
     def carry_out(self, request: Request, keeper: Keeper) -> Done:
         """Make the tenant what the request says.
 
         :raises WontDo: it can't be done
         :raises ValueError: it is a request for a password, which is never carried out unseen
         """
-        wish = request.wish
-        if wish.action is Action.PASSWORD:
-            raise ValueError("a password is set only while its owner is looking")
-        if not wish.mailbox and wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
-            wish = replace(wish, mailbox=request.requester_mailbox)
+        wish = wish_of(request)
         with in_plain_words(wish.target):
-            return self._carry_out(wish, request.progress, keeper)
+            client = self._client()
+            prepared = _prepare(client, wish, request.progress)
+            if prepared.plan.changes:
+                keeper.renew()
+                keeper.note({FREEING: prepared.freed})
+                # One change, for one wish. Another writer may have been there just before.
+                (after,) = apply(client, prepared.plan).values()
+                prepared = prepared._replace(stands=_standing(wish, after))
+            return prepared.outcome()
 
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace a mailbox's passwords by one.
@@ -184,32 +202,48 @@ class Mail:
         records = tuple(dns.neutral(found, _TTL))
         return DnsRecords(found.domain.key, records, dns.zone_text(found, _TTL))
 
-    def standing(self, wish: Wish) -> Wish:
-        """Return what the ledger is to hold of a wish that somebody else has carried out.
-
-        :param wish: with its mailbox
-        """
-        if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
-            return wish
-        with in_plain_words(wish.target):
-            return _standing(wish, self._client().find(parse_address(wish.target)))
-
     def _client(self) -> Client:
         return Client(self._sender, settle=self._settle, timeout=self._timeout)
 
-    def _carry_out(self, wish: Wish, progress: Mapping[str, Any], keeper: Keeper) -> Done:
-        client = self._client()
-        intent = intent_of(wish)
-        plan, after = _look(client, intent)
-        # An earlier try may have freed some and gone down before it could say so.
-        freed = _still_free(client, progress.get("freeing", ()))
-        if plan.changes:
-            freed = sorted({*freed, *_freed(plan)})
-            keeper.renew()
-            keeper.note({"freeing": freed})
-            after = apply(client, plan)[intent.name]
-        stands = _standing(wish, after)
-        return Done(bool(plan.changes), _sentence(wish, stands), stands, tuple(freed))
+
+def wish_of(request: Request) -> Wish:
+    """Return what a request asks for, with its mailbox.
+
+    :raises ValueError: it is a request for a password, which is never carried out unseen
+    """
+    if request.wish.action is Action.PASSWORD:
+        raise ValueError("a password is set only while its owner is looking")
+    if request.wish.action in _ALIASES and not request.wish.mailbox:
+        return replace(request.wish, mailbox=request.requester_mailbox)
+    return request.wish
+
+
+class _Prepared(NamedTuple):
+    """What is to be done, and what will be so afterwards.
+
+    :param stands: as in Done
+    :param freed: the addresses that deliver nowhere afterwards, and did before the first try
+    """
+
+    wish: Wish
+    plan: Plan
+    stands: Wish
+    freed: list[str]
+
+    def outcome(self) -> Done:
+        """Return what carrying it out comes to."""
+        sentence = _sentence(self.wish, self.stands)
+        return Done(bool(self.plan.changes), sentence, self.stands, tuple(self.freed))
+
+
+def _prepare(client: Client, wish: Wish, progress: Mapping[str, Any]) -> _Prepared:
+    intent = intent_of(wish)
+    plan, after = _look(client, intent)
+    # An earlier try may have freed some and gone down before it could say so.
+    freed = {*_still_free(client, progress.get(FREEING, ())), *_freed(plan)}
+    for change in plan.changes:
+        after = change.after
+    return _Prepared(wish, plan, _standing(wish, after), sorted(freed))
 
 
 def _look(client: Client, intent: Intent) -> tuple[Plan, Principal | None]:
@@ -244,7 +278,7 @@ def _still_free(client: Client, addresses: Iterable[str]) -> list[str]:
 
 
 def _standing(wish: Wish, after: Principal | None) -> Wish:
-    if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+    if wish.action in _ALIASES:
         return wish
     if isinstance(after, Forwarder):
         destinations = tuple(_keys(after.members))
