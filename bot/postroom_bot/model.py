@@ -209,6 +209,7 @@ class Request:
     :param progress: an executor's notes to itself, in case it has to go on after a crash
     :param result: how it ended, in a sentence for people
     :param due_at: when somebody has to look at it next; None for never
+    :param leases: counts the leases, which tells one from the next of the same owner
     :param version: counts changes from outside of the lease
     """
 
@@ -237,6 +238,7 @@ class Request:
     due_at: datetime | None = None
     lease_owner: str | None = None
     lease_until: datetime | None = None
+    leases: int = 0
     version: int = 0
 
     @property

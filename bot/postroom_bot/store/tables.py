@@ -1,0 +1,217 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tables as they are now; `migrations` says how a database gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    DateTime,
+    Dialect,
+    Enum,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    text,
+)
+from sqlalchemy.types import TypeDecorator
+
+from postroom_bot.model import Action, State, VoteState
+
+CODE_LENGTH = 16
+KEY_LENGTH = 200
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware time, in UTC again when it is read; SQLite itself knows no time zones."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
+        """Refuse a time of which nobody knows when it is."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError("a time needs its time zone")
+        return value and value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
+        """Give it in UTC."""
+        if value is None or value.tzinfo is not None:
+            return value and value.astimezone(UTC)
+        return value.replace(tzinfo=UTC)
+
+
+def _code(names: type[StrEnum]) -> Enum:
+    return Enum(
+        names,
+        native_enum=False,
+        length=CODE_LENGTH,
+        values_callable=lambda members: [member.value for member in members],
+    )
+
+
+def _text(name: str, **options: Any) -> Column[str]:
+    return Column(name, String, nullable=False, **options)
+
+
+def _moment(name: str, **options: Any) -> Column[datetime]:
+    return Column(name, Moment, nullable=False, **options)
+
+
+def _wish() -> Iterator[Column[Any]]:
+    yield Column("action", _code(Action), nullable=False)
+    yield _text("target")
+    yield Column("mailbox", String)
+    yield Column("destinations", JSON, nullable=False)
+    yield Column("expires_on", Date)
+    yield _text("reason")
+
+
+metadata = MetaData()
+
+request = Table(
+    "request",
+    metadata,
+    Column("id", String(CODE_LENGTH), primary_key=True),
+    *_wish(),
+    _text("requester"),
+    _text("team"),
+    Column("state", _code(State), nullable=False),
+    _moment("created_at"),
+    _text("origin"),
+    Column("requester_mailbox", String),
+    _text("rule"),
+    Column("quorum", JSON, nullable=False),
+    Column("warnings", JSON, nullable=False),
+    _text("digest"),
+    _text("policy_digest"),
+    Column("expires_at", Moment),
+    Column("remind_at", Moment),
+    Column("card_channel", String),
+    Column("card_ts", String),
+    _text("shown"),
+    _text("told"),
+    Column("attempts", Integer, nullable=False),
+    Column("progress", JSON, nullable=False),
+    _text("result"),
+    Column("ended_at", Moment),
+    Column("due_at", Moment),
+    Column("lease_owner", String),
+    Column("lease_until", Moment),
+    Column("leases", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Index("request_due", "due_at"),
+    Index("request_requester", "requester", "created_at"),
+    Index("request_state", "state"),
+)
+
+vote = Table(
+    "vote",
+    metadata,
+    Column("request", ForeignKey(request.c.id), primary_key=True),
+    Column("voter", String, primary_key=True),
+    _text("team"),
+    Column("approves", Boolean, nullable=False),
+    Column("state", _code(VoteState), nullable=False),
+    _moment("at"),
+    _text("card_channel"),
+    _text("card_ts"),
+    _text("reason"),
+    Column("mailbox", String),
+    Column("groups", JSON, nullable=False),
+)
+# One person with two Slack accounts is one approver.
+_counted = text("state = 'counted' AND approves")
+Index(
+    "vote_one_per_mailbox",
+    vote.c.request,
+    vote.c.mailbox,
+    unique=True,
+    sqlite_where=_counted,
+    postgresql_where=_counted,
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("key", String(KEY_LENGTH), primary_key=True),
+    _moment("at", index=True),
+)
+
+mailbox_lock = Table(
+    "mailbox_lock",
+    metadata,
+    Column("mailbox", String, primary_key=True),
+    _text("owner"),
+    _moment("until"),
+)
+
+identity = Table(
+    "identity",
+    metadata,
+    Column("user", String, primary_key=True),
+    _text("email"),
+    _moment("since"),
+    Column("changed_at", Moment),
+)
+
+tombstone = Table(
+    "tombstone",
+    metadata,
+    Column("address", String, primary_key=True),
+    _text("owner"),
+    _moment("at"),
+    _moment("until"),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("seq", Integer, primary_key=True),
+    Column("request", ForeignKey(request.c.id), nullable=False, unique=True),
+    _moment("at"),
+    *_wish(),
+)
+
+# Text only, as it was hashed: a database that rewrites times or JSON can't break the chain.
+audit = Table(
+    "audit",
+    metadata,
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    _text("at"),
+    _text("actor"),
+    _text("event"),
+    Column("request", String, index=True),
+    _text("data"),
+    _text("prev_hash"),
+    _text("hash"),
+)
+
+# Where the chain ends, so that rows cut off its end are missed.
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("seq", Integer, nullable=False),
+    _text("hash"),
+)
+
+# How far the audit was written out.
+audit_cursor = Table(
+    "audit_cursor",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("seq", Integer, nullable=False),
+)

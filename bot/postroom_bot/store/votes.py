@@ -1,0 +1,101 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Votes: one per person and request, first cast and then settled by whoever judges the request."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from postroom_bot.model import Posted, Vote, VoteState
+
+from .rows import Lost, insert_new
+from .tables import vote as table
+
+
+class SamePerson(Exception):
+    """An approval by the owner of this mailbox counts already, from another Slack account."""
+
+
+def cast(connection: Connection, vote: Vote) -> bool:
+    """Write a vote down; it takes the place of one that was refused.
+
+    :returns: False if a vote of the same person stands, which is left as it is
+    """
+    values = _values(vote)
+    if insert_new(connection, table, values):
+        return True
+    refused = and_(_key(vote), table.c.state == VoteState.REFUSED)
+    return connection.execute(update(table).where(refused).values(values)).rowcount == 1
+
+
+def of(connection: Connection, request_id: str) -> list[Vote]:
+    """Return a request's votes in the order in which they were cast."""
+    mine = select(table).where(table.c.request == request_id)
+    rows = connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings()
+    return [_vote(row) for row in rows]
+
+
+def settle(
+    connection: Connection,
+    vote: Vote,
+    state: VoteState,
+    *,
+    reason: str = "",
+    mailbox: str | None = None,
+    groups: Collection[str] = (),
+) -> Vote:
+    """Write down what became of a vote and return it so.
+
+    :param reason: why it was refused; the voter's own reason stays where it is empty
+    :raises SamePerson: if it can't count because an approval with this mailbox does; nothing is
+        changed
+    :raises Lost: if it is no longer as given
+    """
+    settled = replace(
+        vote,
+        state=state,
+        reason=reason or vote.reason,
+        mailbox=mailbox,
+        groups=tuple(sorted(groups)),
+    )
+    same = and_(_key(vote), table.c.state == vote.state, table.c.at == vote.at)
+    try:
+        with connection.begin_nested():
+            found = connection.execute(update(table).where(same).values(_values(settled))).rowcount
+    except IntegrityError:
+        raise SamePerson(vote.voter) from None
+    if found != 1:
+        raise Lost(vote.request)
+    return settled
+
+
+def _key(vote: Vote) -> ColumnElement[bool]:
+    return and_(table.c.request == vote.request, table.c.voter == vote.voter)
+
+
+def _values(vote: Vote) -> dict[str, Any]:
+    return {
+        "request": vote.request,
+        "voter": vote.voter,
+        "team": vote.team,
+        "approves": vote.approves,
+        "state": vote.state,
+        "at": vote.at,
+        "card_channel": vote.card.channel,
+        "card_ts": vote.card.ts,
+        "reason": vote.reason,
+        "mailbox": vote.mailbox,
+        "groups": vote.groups,
+    }
+
+
+def _vote(row: RowMapping) -> Vote:
+    values = dict(row)
+    values["card"] = Posted(values.pop("card_channel"), values.pop("card_ts"))
+    values["groups"] = tuple(values["groups"])
+    return Vote(**values)
