@@ -104,3 +104,9 @@ def like(words: str) -> str:
     if shape == example:
         return f"Write `{shape}`."
     return f"Write `{shape}`, such as `{example}`."
+
+
+def lines() -> list[str]:
+    """Return what can be typed and what each does, a line each."""
+    entries = [f"`{COMMAND} {entry.usage}` {entry.says}" for entry in ENTRIES]
+    return ["You can type these; only you see the answers.", *entries]

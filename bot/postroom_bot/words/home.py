@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Home tab, "My mail": a person's addresses and requests, and what waits for their approval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postroom_bot.model import Person, Request, State
+from postroom_bot.words import phrases
+from postroom_bot.words.blocks import Block, View, actions, header, section, sections
+from postroom_bot.words.message import address, channel, mention, sentence
+from postroom_bot.words.notices import cancel_button
+from postroom_bot.words.phrases import MARKUP
+from postroom_bot.words.views import form_buttons
+
+_MOST_ALIASES = 50
+_MOST_REQUESTS = 10
+_CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
+
+
+def home(
+    person: Person,
+    aliases: Sequence[str] | None,
+    requests: Sequence[Request],
+    approvals: Sequence[Request],
+) -> View:
+    """Return the Home tab of a person.
+
+    :param aliases: the other addresses of the person's mailbox; None where they can't be known now
+    :param requests: the person's open ones
+    :param approvals: pending ones that the person may approve
+    """
+    blocks = [header("My mail"), *_rest(person, aliases, requests, approvals)]
+    return {"type": "home", "blocks": blocks}
+
+
+def _rest(
+    person: Person,
+    aliases: Sequence[str] | None,
+    requests: Sequence[Request],
+    approvals: Sequence[Request],
+) -> list[Block]:
+    if person.obstacle:
+        return [section(sentence(person.obstacle))]
+    return [
+        *_mailbox(person, aliases),
+        *form_buttons(),
+        header("My open requests"),
+        *(block for one in requests[:_MOST_REQUESTS] for block in _own(one)),
+        *_remainder(requests, "You have no open requests."),
+        header("Waiting for my approval"),
+        *(_foreign(one) for one in approvals[:_MOST_REQUESTS]),
+        *_remainder(approvals, "No request waits for your approval."),
+    ]
+
+
+def _mailbox(person: Person, aliases: Sequence[str] | None) -> list[Block]:
+    if person.mailbox is None:
+        return [section(sentence(person.mailbox_obstacle) or "No mailbox is known to be yours.")]
+    lines = [f"Your mailbox: {address(person.mailbox)}"]
+    if aliases is None:
+        lines.append("Its other addresses could not be looked up. Open this tab again later.")
+    else:
+        lines += [f"Also: {address(one)}" for one in sorted(aliases)[:_MOST_ALIASES]]
+        if len(aliases) > _MOST_ALIASES:
+            lines.append(f"And {len(aliases) - _MOST_ALIASES} more.")
+    return sections(lines)
+
+
+def _own(request: Request) -> list[Block]:
+    what = phrases.deed(request, MARKUP, "your own mailbox")
+    told = f"{phrases.title(request, MARKUP)}: {what}. {phrases.standing(request, (), MARKUP)}"
+    row = [actions(cancel_button(request))] if request.state in _CANCELLABLE else []
+    return [section(told), *row]
+
+
+def _foreign(request: Request) -> Block:
+    """Tell of a request and where its card is; only there it can be approved."""
+    where = f" Its card is in {channel(request.card.channel)}." if request.card else ""
+    who = mention(request.requester)
+    return section(
+        f"{phrases.title(request, MARKUP)}: {who} asks to {phrases.deed(request, MARKUP)}.{where}"
+    )
+
+
+def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
+    """Say that there are none, or how many are not shown."""
+    if not requests:
+        return [section(none)]
+    more = len(requests) - _MOST_REQUESTS
+    return [section(f"And {more} more.")] if more > 0 else []

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the bot tells people about requests: requesters, approvers, owners and the audit channel.
+
+The card is in `cards`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from postroom_bot.model import Action, Request, State, Vote
+from postroom_bot.words import catalog, ids, phrases
+from postroom_bot.words.blocks import Block, actions, button, section
+from postroom_bot.words.message import Message, joined
+from postroom_bot.words.phrases import MARKUP, PLAIN, Style
+
+_YOURS = "your own mailbox"
+
+
+def received(request: Request) -> Message:
+    """Answer the person who has just asked; only they see it."""
+    return Message(
+        f"{_head(request, MARKUP)} I am looking into it and will tell you here what becomes of it. "
+        f"`{catalog.COMMAND} status {request.id}` shows how it stands."
+    )
+
+
+def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
+    """Tell the requester how the request stands now.
+
+    A pending one can be cancelled by a button; an approved password can be made by one.
+    """
+    plain = [_head(request, PLAIN), phrases.standing(request, votes, PLAIN)]
+    blocks = [section(f"{_head(request, MARKUP)} {phrases.standing(request, votes, MARKUP)}")]
+    if request.state is State.PENDING:
+        plain.append("Button: Cancel, which takes it back.")
+        blocks.append(actions(cancel_button(request)))
+    if request.state is State.APPROVED and request.wish.action is Action.PASSWORD:
+        says = "Make the new password when you are ready to copy it: it is shown once, to you."
+        plain.append(f"{says} Button: Make it, which asks you once more.")
+        blocks += [section(says), actions(_password_button(request))]
+    return Message(joined(plain), blocks)
+
+
+def cancel_button(request: Request) -> Block:
+    """Return the button by which a requester takes a request back."""
+    return button(
+        "Cancel",
+        ids.REQUEST_CANCEL,
+        says=f"Cancel request {request.id}",
+        value=request.id,
+    )
+
+
+def reminder(request: Request, votes: Sequence[Vote] = ()) -> Message:
+    """Remind approvers of a pending request, in the channel that has its card."""
+    return Message(
+        joined(
+            [
+                f"{phrases.title(request, MARKUP)} still waits: {phrases.deed(request, MARKUP)}.",
+                phrases.standing(request, votes, MARKUP),
+                "Approve or deny it on its card, further up in this channel.",
+            ]
+        )
+    )
+
+
+def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
+    """Tell the owner of a mailbox that its password has been made anew, and who did it."""
+    mailbox = MARKUP.quote(request.wish.target or request.requester_mailbox or "")
+    who = MARKUP.person(request.requester)
+    if request.wish.target in ("", request.requester_mailbox):
+        who = f"your Slack account ({who})"
+    return Message(
+        joined(
+            [
+                f"A new password was made for your mailbox {mailbox} by {who}.",
+                *phrases.approved(request, votes, MARKUP),
+                f"The old one no longer works. {phrases.title(request, MARKUP)}.",
+                "If you did not expect this, tell your mail administrators at once.",
+            ]
+        )
+    )
+
+
+def audit_notice(
+    request: Request, votes: Sequence[Vote] = (), *, names: Mapping[str, str] | None = None
+) -> Message:
+    """Tell the audit channel how a request stands.
+
+    :param names: from Slack users' ids, their names, for the text that is read out
+    """
+    return Message(
+        joined(_audited(request, votes, phrases.plain(names or {}))),
+        [section(" ".join(_audited(request, votes, MARKUP)))],
+    )
+
+
+def _audited(request: Request, votes: Sequence[Vote], style: Style) -> list[str]:
+    mailbox = request.requester_mailbox
+    own = f" ({style.quote(mailbox)})" if mailbox else ""
+    return [
+        f"{phrases.title(request, style)} by {style.person(request.requester)}{own}:",
+        f"{phrases.deed(request, style)}.",
+        *phrases.all_destinations(request.wish, style),
+        *phrases.approved(request, votes, style),
+        phrases.standing(request, votes, style),
+        *([f"Rule: {style.quote(request.rule)}."] if request.rule else []),
+    ]
+
+
+def _head(request: Request, style: Style) -> str:
+    return f"{phrases.title(request, style)}: {phrases.deed(request, style, _YOURS)}."
+
+
+def _password_button(request: Request) -> Block:
+    return button(
+        "Make it",
+        ids.PASSWORD_SHOW,
+        says=f"Make the new password of request {request.id}",
+        value=request.id,
+        style="primary",
+    )

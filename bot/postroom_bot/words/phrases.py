@@ -1,0 +1,189 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What requests are about and how they stand, in sentences that messages and views share.
+
+Each sentence is written once and said in two styles: as markup for people who look at it, and plain
+for a message's text, which screen readers and notifications read out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from postroom_bot.model import Action, Quorum, Request, State, Vote, VoteState, Wish
+from postroom_bot.words import message
+from postroom_bot.words.message import counted, listed
+
+#: What the requester's own mailbox is called where it is not known.
+OWN = "their own mailbox"
+
+# More than these in a sentence, and nobody reads it.
+_INLINE = 2
+_LONGEST_NAME = 80
+
+
+class Style(NamedTuple):
+    """How the parts of a sentence are said; each function returns finished text.
+
+    :param quote: an address, a name or what somebody typed
+    :param person: a Slack user
+    :param sentence: a sentence that a row holds
+    :param time: a time
+    :param strong: finished text that is to catch the eye
+    """
+
+    quote: Callable[[str], str]
+    person: Callable[[str], str]
+    sentence: Callable[[str], str]
+    time: Callable[[datetime], str]
+    strong: Callable[[str], str]
+
+
+MARKUP = Style(message.address, message.mention, message.sentence, message.when, "*{}*".format)
+
+
+def plain(names: Mapping[str, str]) -> Style:
+    """Return the style of what is read out.
+
+    :param names: from Slack users' ids, their names; of others Slack tells it
+    """
+
+    def person(user: str) -> str:
+        name = message.one_line(names.get(user, ""), _LONGEST_NAME)
+        return message.escape(name) if name else message.mention(user)
+
+    def sentence(text: str) -> str:
+        return message.sentence(text.replace("`", ""))
+
+    return Style(message.bare, person, sentence, message.utc, "{}".format)
+
+
+PLAIN = plain({})
+
+
+def title(request: Request, style: Style) -> str:
+    """Return what a request is called."""
+    return f"Request {style.strong(message.escape(request.id))}"
+
+
+def deed(request: Request, style: Style, own: str = OWN) -> str:
+    """Return what a request is about, such as "add sales@example.com to alice@example.com"."""
+    return deed_of(request.wish, request.requester_mailbox, style, own)
+
+
+def deed_of(wish: Wish, requester_mailbox: str | None, style: Style, own: str = OWN) -> str:
+    """Return what a wish is about; see `deed`."""
+    target = style.quote(wish.target)
+    holder = wish.mailbox or requester_mailbox
+    mailbox = style.quote(holder) if holder else own
+    match wish.action:
+        case Action.ALIAS_ADD:
+            until = f" until {wish.expires_on.isoformat()}" if wish.expires_on else ""
+            return f"add {target} to {mailbox}{until}"
+        case Action.ALIAS_REMOVE:
+            return f"remove {target} from {mailbox}"
+        case Action.FORWARD_ADD:
+            return f"forward {target} to {_destinations(wish, style)}"
+        case Action.FORWARD_REMOVE if wish.destinations:
+            return f"no longer forward {target} to {_destinations(wish, style)}"
+        case Action.FORWARD_REMOVE:
+            return f"no longer forward {target} to anybody"
+        case Action.PASSWORD:
+            return f"make a new password for {target if wish.target else mailbox}"
+
+
+def _destinations(wish: Wish, style: Style) -> str:
+    if len(wish.destinations) <= _INLINE:
+        return listed([style.quote(one) for one in wish.destinations])
+    return f"{len(wish.destinations)} addresses"
+
+
+def all_destinations(wish: Wish, style: Style) -> list[str]:
+    """Return each destination that `deed` only counts, as a line."""
+    if len(wish.destinations) <= _INLINE:
+        return []
+    return [f"Destination: {style.quote(one)}." for one in wish.destinations]
+
+
+def needs(quorum: Sequence[Quorum], style: Style) -> str:
+    """Return such as "1 approval from mail-admins and 2 approvals from security"."""
+    parts = [
+        f"{counted(one.approvals, 'approval')} from {style.quote(one.group)}" for one in quorum
+    ]
+    return listed(parts)
+
+
+def approvals(votes: Sequence[Vote]) -> list[Vote]:
+    """Return those that count, oldest first."""
+    return sorted(
+        (vote for vote in votes if vote.approves and vote.state is VoteState.COUNTED),
+        key=lambda vote: vote.at,
+    )
+
+
+def approved(request: Request, votes: Sequence[Vote], style: Style) -> list[str]:
+    """Return such as "Approved by Bob (1 of 2)." for each approval."""
+    of = request.approvals_needed
+    return [
+        f"Approved by {style.person(vote.voter)} ({place} of {of})."
+        for place, vote in enumerate(approvals(votes), 1)
+    ]
+
+
+def standing(request: Request, votes: Sequence[Vote], style: Style) -> str:
+    """Return how a request stands, in a sentence or two."""
+    match request.state:
+        case State.PENDING:
+            return f"{_waiting(request, votes, style)}{_expiry(request, style)}"
+        case State.DENIED:
+            return _denied(votes, style) or _ended("Denied", request, style)
+        case State.CANCELLED:
+            return f"Cancelled by the requester{_time(request, style)}."
+        case state if state in _ENDS:
+            return _ended(_ENDS[state], request, style)
+        case state:
+            return _ON_THE_WAY[state]
+
+
+_ON_THE_WAY = {
+    State.NEW: "It is being looked into.",
+    State.APPROVED: "Approved.",
+    State.EXECUTING: "Approved; it is being carried out.",
+}
+_ENDS = {
+    State.DONE: "Done",
+    State.FAILED: "Failed",
+    State.REFUSED: "Stopped",
+    State.EXPIRED: "Expired",
+}
+
+
+def _waiting(request: Request, votes: Sequence[Vote], style: Style) -> str:
+    wanted = needs(request.quorum, style) or "approval"
+    so_far = len(approvals(votes))
+    if not so_far:
+        return f"Waiting for {wanted}."
+    return f"It needs {wanted}, and has {so_far} so far."
+
+
+def _expiry(request: Request, style: Style) -> str:
+    return f" It expires {style.time(request.expires_at)}." if request.expires_at else ""
+
+
+def _denied(votes: Sequence[Vote], style: Style) -> str:
+    for vote in votes:
+        if not vote.approves and vote.state is VoteState.COUNTED:
+            why = f": {style.quote(vote.reason)}" if vote.reason else ""
+            return f"Denied by {style.person(vote.voter)}{why}."
+    return ""
+
+
+def _ended(word: str, request: Request, style: Style) -> str:
+    result = f" {style.sentence(request.result)}" if request.result else ""
+    return f"{word}{_time(request, style)}.{result}"
+
+
+def _time(request: Request, style: Style) -> str:
+    return f" {style.time(request.ended_at)}" if request.ended_at else ""
