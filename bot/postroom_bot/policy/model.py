@@ -8,78 +8,58 @@ stands in its ``description``, from which the schema and the reference are writt
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    StringConstraints,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from postroom_bot.model import Action, Quorum, digest_of
-from postroom_bot.names import address, domain, pattern
+from postroom_bot.policy.kinds import (
+    Address,
+    AddressPattern,
+    Approvals,
+    ChannelId,
+    Domain,
+    DomainPattern,
+    Duration,
+    GroupName,
+    LocalName,
+    LocalPattern,
+    Number,
+    RuleName,
+    Sentence,
+    UsergroupId,
+    UserId,
+    duration,
+)
 from postroom_bot.policy.names import RESERVED, SENSITIVE
 
 #: The built-in group of everybody who may use the bot at all.
 EVERYONE = "everyone"
-
-_DURATION = re.compile(r"([1-9][0-9]{0,3})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
-
-
-def _read_duration(value: Any) -> timedelta:
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        raise ValueError("This is no length of time. Write a number and m, h or d, such as 24h.")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
-
-
-def _write_duration(value: timedelta) -> str:
-    minutes = int(value.total_seconds()) // 60
-    return next(
-        f"{minutes // n}{u}" for n, u in ((1440, "d"), (60, "h"), (1, "m")) if not minutes % n
-    )
-
-
-def _read_address_pattern(value: str) -> str:
-    if value.count("@") != 1:
-        raise ValueError("A pattern of addresses has one @, such as sales-*@example.com.")
-    return pattern(value)
-
-
-Duration = Annotated[
-    timedelta,
-    BeforeValidator(_read_duration),
-    PlainSerializer(_write_duration),
-    WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$", "title": "Duration"}),
-]
-GroupName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
-UserId = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{2,20}$")]
-UsergroupId = Annotated[str, StringConstraints(pattern=r"^S[A-Z0-9]{2,20}$")]
-ChannelId = Annotated[str, StringConstraints(pattern=r"^[CG][A-Z0-9]{2,20}$")]
-Address = Annotated[str, AfterValidator(address)]
-Domain = Annotated[str, AfterValidator(domain)]
-AddressPattern = Annotated[str, AfterValidator(_read_address_pattern)]
-DomainPattern = Annotated[str, StringConstraints(pattern=r"^[^\s@\[\]]+$"), AfterValidator(pattern)]
-LocalName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
-LocalPattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9*?]{1,64}$")]
-Sentence = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-Approvals = Annotated[int, Field(ge=1, le=10)]
+#: Of these keys, a rule has exactly one.
+EFFECTS = ("deny", "approvals", "automatic")
 
 
 def _some(**about: Any) -> Any:
     """Return the field of a list, which is a tuple here and may be missing."""
     return Field(default=(), strict=False, **about)
+
+
+def _lasting(text: str, description: str) -> Any:
+    """Return the field of a length of time with a default."""
+    extra: dict[str, Any] = {"default": text}
+    return Field(
+        default=duration(text),
+        description=description,
+        examples=[text],
+        json_schema_extra=extra,
+    )
+
+
+def _up_to(number: int, description: str) -> Any:
+    """Return the field of a limit with a default."""
+    return Field(default=number, description=description, examples=[number])
 
 
 class _Part(BaseModel):
@@ -96,11 +76,7 @@ class SlackEmail(_Part):
         "Slack address freely.",
         examples=[["example.com"]],
     )
-    cooldown: Duration = Field(
-        default=timedelta(hours=72),
-        description="How long a changed address is not believed.",
-        examples=["72h"],
-    )
+    cooldown: Duration = _lasting("72h", "How long a changed address is not believed.")
 
 
 class Identity(_Part):
@@ -169,44 +145,29 @@ class Reserved(_Part):
 class Limits(_Part):
     """How much one person may ask for."""
 
-    open_requests: int = Field(
-        default=5, ge=1, le=1000, description="Open requests of one person.", examples=[5]
-    )
-    requests_per_day: int = Field(
-        default=20, ge=1, le=1000, description="Requests of one person in 24 hours.", examples=[20]
-    )
-    aliases_per_mailbox: int = Field(
-        default=20, ge=1, le=10000, description="Aliases that a mailbox may have.", examples=[20]
-    )
+    open_requests: Number = _up_to(5, "Open requests of one person.")
+    requests_per_day: Number = _up_to(20, "Requests of one person in 24 hours.")
+    aliases_per_mailbox: Number = _up_to(20, "Aliases that a mailbox may have.")
 
 
 class Requests(_Part):
     """How long things wait."""
 
-    expire_after: Duration = Field(
-        default=timedelta(hours=24),
-        description="When a request that nobody decided ends by itself.",
-        examples=["24h"],
-    )
-    remind_after: Duration = Field(
-        default=timedelta(hours=4),
-        description="When the approvers are reminded, once.",
-        examples=["4h"],
-    )
-    tombstone: Duration = Field(
-        default=timedelta(days=90),
-        description="How long an address that was given up is kept from everybody else.",
-        examples=["90d"],
+    expire_after: Duration = _lasting("24h", "When a request that nobody decided ends by itself.")
+    remind_after: Duration = _lasting("4h", "When the approvers are reminded, once.")
+    tombstone: Duration = _lasting(
+        "90d", "How long an address that was given up is kept from everybody else."
     )
 
 
 class Rule(_Part):
-    """What is allowed or denied. A condition that is missing is met by every request.
+    """What is allowed or denied. A condition that is missing is met by every request."""
 
-    Exactly one of `deny`, `approvals` and `automatic` says what follows.
-    """
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": [effect]} for effect in EFFECTS]}
+    )
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,59}$")] = Field(
+    name: RuleName = Field(
         description="What the rule is called in messages and in the audit.",
         examples=["own-aliases"],
     )
@@ -269,9 +230,8 @@ class Rule(_Part):
 
     @model_validator(mode="after")
     def _has_one_effect(self) -> Self:
-        effects = [self.deny, self.approvals, self.automatic]
-        if sum(effect is not None for effect in effects) != 1:
-            raise ValueError("A rule has one of deny, approvals and automatic. Keep one of them.")
+        if sum(getattr(self, effect) is not None for effect in EFFECTS) != 1:
+            raise ValueError("A rule has one of deny, approvals and automatic. Write one of them.")
         return self
 
     @property
@@ -280,25 +240,32 @@ class Rule(_Part):
         return tuple(Quorum(*one) for one in (self.approvals or {}).items())
 
 
+def _section(model: type[_Part], **example: Any) -> Any:
+    """Return the field of a part that may be missing; the part's own words describe it."""
+    return Field(default_factory=model, description=model.__doc__, examples=[example])
+
+
 class Policy(_Part):
     """Who may ask for what, and who has to approve it."""
 
-    version: Literal[1] = Field(description="The version of this format.", examples=[1])
-    identity: Identity = Field(default_factory=Identity)
+    version: Literal[1] = Field(
+        title="Number", description="The version of this format.", examples=[1]
+    )
+    identity: Identity = _section(Identity, pinned={"U024BE7LH": "alice@example.com"})
     groups: Mapping[GroupName, Group] = Field(
         min_length=1,
         description="Groups, by name. `everyone` is built in: all who may use the bot.",
         examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}],
     )
     approvers: GroupName = Field(
-        description="The group that approves where the rule that fits is automatic and a built-in "
+        description="The group that approves where the rule that fits is automatic, and a built-in "
         "rule asks for two people all the same.",
         examples=["mail-admins"],
     )
-    channels: Channels
-    reserved: Reserved = Field(default_factory=Reserved)
-    limits: Limits = Field(default_factory=Limits)
-    requests: Requests = Field(default_factory=Requests)
+    channels: Channels = Field(description=Channels.__doc__, examples=[{"approvals": "C024BE91L"}])
+    reserved: Reserved = _section(Reserved, names=["vpn"])
+    limits: Limits = _section(Limits, open_requests=5)
+    requests: Requests = _section(Requests, expire_after="24h")
     rules: tuple[Rule, ...] = Field(
         strict=False,
         min_length=1,

@@ -1,0 +1,73 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The JSON schema of the policy file, for editors: `python -m postroom_bot.policy.schema > FILE`.
+
+The file is `schemas/policy.schema.json`; a test compares it with what this prints.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from typing import Any
+
+from postroom_bot.policy.model import Policy
+
+ADDRESS = "https://github.com/postroom/email/raw/main/schemas/policy.schema.json"
+#: What stands in a definition before everything else.
+_FIRST = ("$schema", "$id", "title", "description")
+
+Schema = dict[str, Any]
+
+
+@cache
+def schema() -> Schema:
+    """Return the schema as plain data."""
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ADDRESS,
+        **Policy.model_json_schema(),
+    }
+    plain: Schema = _without_null(about)
+    return {key: plain[key] for key in (*_FIRST, *(k for k in plain if k not in _FIRST))}
+
+
+def part(way: tuple[str | int, ...]) -> Schema:
+    """Return what the schema says of a part of the file, or nothing where it knows none."""
+    found: Schema = schema()
+    for step in way:
+        if isinstance(step, int):
+            found = found.get("items", {})
+        else:
+            others = found.get("patternProperties", {}).values()
+            found = found.get("properties", {}).get(step) or next(iter(others), {})
+        found = {**_target(found), **found}
+    return found
+
+
+def _target(about: Schema) -> Schema:
+    """Return what a reference leads to."""
+    name = about.get("$ref", "").rpartition("/")[2]
+    found: Schema = schema()["$defs"][name] if name else {}
+    return found
+
+
+def _without_null(about: Any) -> Any:
+    """Return a schema in which what may be missing may not be null: the file has no nulls."""
+    if isinstance(about, list):
+        return [_without_null(one) for one in about]
+    if not isinstance(about, dict):
+        return about
+    plain: Schema = {
+        key: _without_null(value)
+        for key, value in about.items()
+        if key != "anyOf" and not (key == "default" and value is None)
+    }
+    for one in about.get("anyOf", ()):
+        plain.update({} if one == {"type": "null"} else _without_null(one))
+    return {**plain, "additionalProperties": False} if "patternProperties" in plain else plain
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
