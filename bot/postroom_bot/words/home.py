@@ -69,8 +69,7 @@ def _mailbox(person: Person, aliases: Sequence[str] | None) -> list[Block]:
 
 
 def _own(request: Request) -> list[Block]:
-    what = phrases.deed(request, MARKUP, "your own mailbox")
-    told = f"{phrases.title(request, MARKUP)}: {what}. {phrases.standing(request, (), MARKUP)}"
+    told = f"{phrases.headline(request, MARKUP)} {phrases.standing(request, (), MARKUP)}"
     row = [actions(cancel_button(request))] if request.state in _CANCELLABLE else []
     return [section(told), *row]
 

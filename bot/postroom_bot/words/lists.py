@@ -96,8 +96,7 @@ def _forward(source: str, destinations: Sequence[str]) -> str:
 
 
 def _request(request: Request) -> str:
-    what = phrases.deed(request, MARKUP, "your own mailbox")
-    return f"{phrases.title(request, MARKUP)}: {what}. {phrases.standing(request, (), MARKUP)}"
+    return f"{phrases.headline(request, MARKUP)} {phrases.standing(request, (), MARKUP)}"
 
 
 def _record(record: Record) -> str:

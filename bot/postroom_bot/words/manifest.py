@@ -20,10 +20,10 @@ SCOPES = (
 EVENTS = ("app_home_opened", "user_change")
 
 _LONG = (
-    "Ask for email addresses, forwarding and passwords without leaving Slack. Requests that need it "
-    "go to approvers first, as the policy of your organisation says. Nobody types a password, and "
-    "no password is ever posted: a new one is shown once, to the person whose mailbox it is, in a "
-    "window that closes. Every step is kept in an audit trail that shows tampering."
+    "Ask for email addresses, forwarding and passwords without leaving Slack. Requests that need "
+    "it go to approvers first, as the policy of your organisation says. Nobody types a password, "
+    "and no password is ever posted: a new one is shown once, to the person who asked for it, in "
+    "a window that closes. Every step is kept in an audit trail in which tampering shows."
 )
 
 

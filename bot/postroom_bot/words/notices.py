@@ -15,13 +15,11 @@ from postroom_bot.words.blocks import Block, actions, button, section
 from postroom_bot.words.message import Message, joined
 from postroom_bot.words.phrases import MARKUP, PLAIN, Style
 
-_YOURS = "your own mailbox"
-
 
 def received(request: Request) -> Message:
     """Answer the person who has just asked; only they see it."""
     return Message(
-        f"{_head(request, MARKUP)} I am looking into it and will tell you here what becomes of it. "
+        f"{phrases.headline(request, MARKUP)} I am looking into it and will tell you here what becomes of it. "
         f"`{catalog.COMMAND} status {request.id}` shows how it stands."
     )
 
@@ -31,8 +29,10 @@ def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
 
     A pending one can be cancelled by a button; an approved password can be made by one.
     """
-    plain = [_head(request, PLAIN), phrases.standing(request, votes, PLAIN)]
-    blocks = [section(f"{_head(request, MARKUP)} {phrases.standing(request, votes, MARKUP)}")]
+    plain = [phrases.headline(request, PLAIN), phrases.standing(request, votes, PLAIN)]
+    blocks = [
+        section(f"{phrases.headline(request, MARKUP)} {phrases.standing(request, votes, MARKUP)}")
+    ]
     if request.state is State.PENDING:
         plain.append("Button: Cancel, which takes it back.")
         blocks.append(actions(cancel_button(request)))
@@ -108,10 +108,6 @@ def _audited(request: Request, votes: Sequence[Vote], style: Style) -> list[str]
         phrases.standing(request, votes, style),
         *([f"Rule: {style.quote(request.rule)}."] if request.rule else []),
     ]
-
-
-def _head(request: Request, style: Style) -> str:
-    return f"{phrases.title(request, style)}: {phrases.deed(request, style, _YOURS)}."
 
 
 def _password_button(request: Request) -> Block:

@@ -18,6 +18,7 @@ from postroom_bot.words.message import counted, listed
 
 #: What the requester's own mailbox is called where it is not known.
 OWN = "their own mailbox"
+YOURS = "your own mailbox"
 
 # More than these in a sentence, and nobody reads it.
 _INLINE = 2
@@ -66,6 +67,11 @@ PLAIN = plain({})
 def title(request: Request, style: Style) -> str:
     """Return what a request is called."""
     return f"Request {style.strong(message.escape(request.id))}"
+
+
+def headline(request: Request, style: Style) -> str:
+    """Return which request it is and what it is about, for the requester."""
+    return f"{title(request, style)}: {deed(request, style, YOURS)}."
 
 
 def deed(request: Request, style: Style, own: str = OWN) -> str:
