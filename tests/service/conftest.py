@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.service.postgresql import (
+from ansible_collections.postroom.email.tests.support.postgresql import (
     NO_POSTGRESQL,
     binaries,
     cluster,

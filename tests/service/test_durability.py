@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api, check_problem
-from ansible_collections.postroom.email.tests.service.postgresql import (
+from ansible_collections.postroom.email.tests.support.postgresql import (
     NO_POSTGRESQL,
     binaries,
     cluster,

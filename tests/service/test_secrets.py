@@ -13,7 +13,7 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 
 from ansible_collections.postroom.email.tests.service.api import Api, forwarder_body, mailbox_body
-from ansible_collections.postroom.email.tests.service.postgresql import binaries
+from ansible_collections.postroom.email.tests.support.postgresql import binaries
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 
 SECRETS = [f"canary-{n}-Zx9%pq" for n in range(8)]

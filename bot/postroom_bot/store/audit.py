@@ -1,0 +1,250 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The audit: rows that are only ever added, each with a hash over itself and the one before.
+
+Triggers in the database refuse edits and deletions. Whoever can drop those breaks the chain, unless
+all later rows are written anew; that is found in the lines that were streamed elsewhere.
+A row's hash is the SHA-256 of the previous one's, in hexadecimal, followed by the row as canonical
+JSON: sorted keys, no blanks, ASCII.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from .database import Database
+from .tables import audit as table
+from .tables import audit_cursor, audit_head
+
+#: Comes before the first row's hash.
+START = "0" * 64
+PAGE = 500
+
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)|secret|token|credential|authori[sz]ation|cookie|response_?url"
+    r"|(api|private|signing)_?key",
+    re.IGNORECASE,
+)
+
+
+class AuditRow(NamedTuple):
+    """One row: who did what, when, for which request.
+
+    :param at: as it was written: ISO 8601 in UTC, to the microsecond
+    :param actor: a Slack user's id, or the name of a part of the bot
+    """
+
+    seq: int
+    at: str
+    actor: str
+    event: str
+    request_id: str | None
+    data: Mapping[str, Any]
+    prev_hash: str
+    hash: str
+
+    def line(self) -> str:
+        """Return it as a line of JSON, without the line's end."""
+        return _canonical(self._asdict())
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An audit in order: how many rows it has, and the last one's hash."""
+
+    count: int
+    head: str
+
+
+class Tampered(Exception):
+    """The audit is not as it was written.
+
+    :param seq: the first row where it shows
+    """
+
+    def __init__(self, seq: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.seq = seq
+        self.sentence = sentence
+
+
+def append(
+    connection: Connection,
+    event: str,
+    *,
+    at: datetime,
+    actor: str,
+    request_id: str | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> AuditRow:
+    """Add a row; other writers wait for this transaction's end, so do it last.
+
+    :param data: plain data, as for JSON; ValueError where a key announces a secret
+    """
+    details = dict(data or {})
+    _refuse_secrets(details)
+    # The lock on this one row is what makes all writers take turns.
+    head = connection.execute(select(audit_head.c.seq, audit_head.c.hash).with_for_update()).one()
+    row = AuditRow(head.seq + 1, _written(at), actor, event, request_id, details, head.hash, "")
+    row = row._replace(hash=_hash(row))
+    connection.execute(insert(table).values(_columns(row)))
+    connection.execute(update(audit_head).values(seq=row.seq, hash=row.hash))
+    return row
+
+
+def rows(
+    connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
+) -> list[AuditRow]:
+    """Return up to `limit` rows that come after that one, in order, or a request's only."""
+    return [_row(raw) for raw in _raw(connection, after, limit, request_id)]
+
+
+def verify(connection: Connection) -> Verified:
+    """Check every row and the chain from the first one to the last, on one snapshot.
+
+    :raises Tampered: if a row was edited, inserted, moved or removed, also at the end
+    """
+    count, last = 0, START
+    for raw in _all_raw(connection):
+        count += 1
+        last = _checked(raw, count, last)
+    head = connection.execute(select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
+    if head is None or tuple(head) != (count, last):
+        raise Tampered(count + 1, f"The audit does not end where it did: see row {count + 1}.")
+    return Verified(count, last)
+
+
+def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
+    """Compare streamed lines with the database, whose own chain is checked first.
+
+    The lines may begin with any row, as after a rotation, and repeat some, as after a crash; the
+    database may have rows that were not streamed yet.
+
+    :returns: the last row that was streamed, and its hash
+    :raises Tampered: if the two differ, lines are missing, or the database is not in order
+    """
+    verify(connection)
+    last = Verified(0, START)
+    for number, line in enumerate(lines, 1):
+        row = _streamed(connection, line.rstrip("\r\n"), number)
+        if last.count and row.seq > last.count + 1:
+            raise Tampered(last.count + 1, f"Row {last.count + 1} is missing before line {number}.")
+        if row.seq > last.count:
+            last = Verified(row.seq, row.hash)
+    return last
+
+
+def stream(database: Database, write: Callable[[str], None]) -> int:
+    """Write the rows that were not written out yet as lines of JSON, and tell how many.
+
+    They come in order and each at least once: some come again after a crash.
+    """
+    written = 0
+    while page := database.read(_unstreamed):
+        for row in page:
+            write(row.line())
+        database.write(partial(_advance, to=page[-1].seq))
+        written += len(page)
+    return written
+
+
+def _unstreamed(connection: Connection) -> list[AuditRow]:
+    return rows(connection, after=connection.scalars(select(audit_cursor.c.seq)).one())
+
+
+def _advance(connection: Connection, to: int) -> None:
+    # Never back: another replica may have written out more by now.
+    connection.execute(update(audit_cursor).where(audit_cursor.c.seq < to).values(seq=to))
+
+
+def _all_raw(connection: Connection) -> Iterator[Row[Any]]:
+    page = _raw(connection, None, PAGE, None)
+    while page:
+        yield from page
+        page = _raw(connection, page[-1].seq, PAGE, None)
+
+
+def _raw(
+    connection: Connection, after: int | None, limit: int, request_id: str | None
+) -> Sequence[Row[Any]]:
+    wanted = select(table).order_by(table.c.seq).limit(limit)
+    if after is not None:
+        wanted = wanted.where(table.c.seq > after)
+    if request_id is not None:
+        wanted = wanted.where(table.c.request == request_id)
+    return connection.execute(wanted).all()
+
+
+def _checked(raw: Row[Any], seq: int, last: str) -> str:
+    """Return the hash of a row that is the one that has to come now."""
+    if raw.seq != seq:
+        raise Tampered(seq, f"Row {raw.seq} of the audit stands where row {seq} has to.")
+    try:
+        row = _row(raw)
+        right = raw.data == _canonical(row.data) and row.prev_hash == last
+        right = right and row.hash == _hash(row)
+    except (TypeError, ValueError):  # not even the kind of value that was written
+        right = False
+    if not right:
+        raise Tampered(seq, f"Row {seq} of the audit, or the one before it, was changed.")
+    return str(raw.hash)
+
+
+def _streamed(connection: Connection, line: str, number: int) -> AuditRow:
+    """Return the database's row for a line."""
+    try:
+        seq = int(json.loads(line)["seq"])
+    except (TypeError, ValueError, KeyError):
+        raise Tampered(1, f"Line {number} is not a row of the audit.") from None
+    kept = rows(connection, after=seq - 1, limit=1)
+    if not kept or kept[0].line() != line:
+        raise Tampered(seq, f"Row {seq} in the database is not the one in line {number}.")
+    return kept[0]
+
+
+def _row(raw: Row[Any]) -> AuditRow:
+    return AuditRow._make((*raw[:5], json.loads(raw.data), *raw[6:]))
+
+
+def _columns(row: AuditRow) -> dict[str, Any]:
+    values = row._asdict()
+    values["request"] = values.pop("request_id")
+    return values | {"data": _canonical(row.data)}
+
+
+def _hash(row: AuditRow) -> str:
+    fields = row._asdict()
+    hashed = {name: fields[name] for name in fields if name not in ("prev_hash", "hash")}
+    return hashlib.sha256((row.prev_hash + _canonical(hashed)).encode("ascii")).hexdigest()
+
+
+def _canonical(data: Any) -> str:
+    return json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def _written(at: datetime) -> str:
+    if at.tzinfo is None:
+        raise ValueError("a time needs its time zone")
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _refuse_secrets(data: Any) -> None:
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if _SECRET.search(str(key)):
+                raise ValueError(f"the audit keeps no secrets, so no {key}")
+            _refuse_secrets(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            _refuse_secrets(value)

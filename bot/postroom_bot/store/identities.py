@@ -1,0 +1,61 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The e-mail addresses that Slack told of its users, and when they last changed.
+
+Whoever can change an address in Slack could otherwise ask for that mailbox's password at once.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Select, select, update
+
+from .rows import insert_new
+from .tables import identity as table
+
+
+class Seen(NamedTuple):
+    """What is known of a user's address.
+
+    :param email: the address that was seen last, as Slack told it; "" where it told none yet
+    :param since: when it was seen first
+    :param changed_at: when the user was last seen with another one than before; None for never
+    """
+
+    email: str
+    since: datetime
+    changed_at: datetime | None
+
+
+def seen(connection: Connection, user: str, email: str, *, at: datetime) -> Seen:
+    """Write down which address a user has now, and return what is known of it.
+
+    A user's first address is no change. One that follows upon `changed` is.
+    """
+    first = {"user": user, "email": email, "since": at, "changed_at": None}
+    if not insert_new(connection, table, first):
+        other = update(table).where(table.c.user == user, table.c.email != email)
+        connection.execute(other.values(email=email, since=at, changed_at=at))
+    return Seen._make(connection.execute(_of(user)).one())
+
+
+def get(connection: Connection, user: str) -> Seen | None:
+    """Return what is known of a user's address."""
+    row = connection.execute(_of(user)).one_or_none()
+    return Seen._make(row) if row else None
+
+
+def changed(connection: Connection, user: str, *, at: datetime) -> None:
+    """Write down that a user's address changed, where Slack tells only that and not to which.
+
+    Not for just any change of a profile: a new status text would begin the cool-down anew.
+    """
+    unknown = {"user": user, "email": "", "since": at, "changed_at": at}
+    if not insert_new(connection, table, unknown):
+        connection.execute(update(table).where(table.c.user == user).values(changed_at=at))
+
+
+def _of(user: str) -> Select[tuple[str, datetime, datetime | None]]:
+    return select(table.c.email, table.c.since, table.c.changed_at).where(table.c.user == user)

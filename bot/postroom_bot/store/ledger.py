@@ -1,0 +1,42 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ledger: what was changed at the mail service by way of chat, in the order in which it was."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from postroom_bot.model import Wish
+
+from .rows import insert_new, take_wish, wish_values
+from .tables import ledger as table
+
+
+class LedgerEntry(NamedTuple):
+    """A change that was made, and the request that it was made for."""
+
+    seq: int
+    request_id: str
+    wish: Wish
+    at: datetime
+
+
+def record(connection: Connection, *, request_id: str, wish: Wish, at: datetime) -> None:
+    """Write a change down; of one request only once, however often it is told.
+
+    :param wish: as carried out, so with its mailbox where it needs one
+    """
+    insert_new(connection, table, {"request": request_id, "at": at, **wish_values(wish)})
+
+
+def entries(connection: Connection) -> list[LedgerEntry]:
+    """Return all changes in order."""
+    found = []
+    for row in connection.execute(select(table).order_by(table.c.seq)).mappings():
+        values = dict(row)
+        wish = take_wish(values)
+        found.append(LedgerEntry(values["seq"], values["request"], wish, values["at"]))
+    return found
