@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pwd
 import shutil
@@ -16,10 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 NO_POSTGRESQL = "no PostgreSQL: neither initdb on PATH nor /usr/lib/postgresql/*/bin"
 UNPRIVILEGED = ("postgres", "nobody")
+
+_numbers = itertools.count(1)
 
 
 def binaries() -> Path | None:
@@ -59,6 +64,18 @@ def cluster(place: Path) -> Iterator[str]:
             yield f"postgresql:///postgres?host={directory}&user=postgres"
         finally:
             _stop(process)
+
+
+@contextlib.contextmanager
+def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[str]:
+    """Make a database of its own, as a copy of another one, and give its URL."""
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(cluster_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        try:
+            yield cluster_url.replace("///postgres?", f"///{name}?")
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _other_user(directory: Path) -> dict[str, Any]:

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Databases of each kind, each fresh and migrated, and a clock that stands still."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+    fresh_database,
+)
+from postroom_bot.store.database import Database, migrate
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
+    """Give a real PostgreSQL server's URL."""
+    place = binaries()
+    if place is None:
+        pytest.skip(NO_POSTGRESQL)
+    with cluster(place) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_url: str) -> Iterator[str]:
+    """Migrate one PostgreSQL database for all tests to have copies of, and give its name."""
+    with fresh_database(postgresql_url) as url:
+        migrate(url)
+        yield url.partition("///")[2].partition("?")[0]
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Migrate one SQLite file for all tests to have copies of."""
+    path = tmp_path_factory.mktemp("template") / "bot.sqlite"
+    migrate(str(path))
+    return path
+
+
+@pytest.fixture(scope="session", params=("sqlite", "postgresql"))
+def backend(request: pytest.FixtureRequest) -> str:
+    """Name a kind of database."""
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Give the URL of a database without tables."""
+    if backend == "sqlite":
+        yield str(tmp_path / "bot.sqlite")
+        return
+    with fresh_database(request.getfixturevalue("postgresql_url")) as url:
+        yield url
+
+
+@pytest.fixture
+def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Give the URL of an empty database with the bot's tables."""
+    if backend == "sqlite":
+        template = request.getfixturevalue("sqlite_template")
+        yield str(shutil.copy(template, tmp_path / "bot.sqlite"))
+        return
+    template = request.getfixturevalue("postgresql_template")
+    with fresh_database(request.getfixturevalue("postgresql_url"), template) as url:
+        yield url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """Give an empty database with the bot's tables."""
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give a clock that stands still until the test puts it forward."""
+    return Clock()
