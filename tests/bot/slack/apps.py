@@ -49,12 +49,12 @@ def over_sockets(slack: Workspace, app: App) -> Iterator[SocketModeHandler]:
     handler = SocketModeHandler(app, slack.app_token)
     # Slack's client asks Slack itself for the address, unless it is told where Slack is.
     handler.client.web_client = WebClient(base_url=slack.base_url)
-    handler.connect()
+    handler.connect()  # type: ignore[no-untyped-call]
     try:
         slack.wait_for_connection()
         yield handler
     finally:
-        handler.close()
+        handler.close()  # type: ignore[no-untyped-call]
         app.listener_runner.listener_executor.shutdown()
 
 

@@ -1,0 +1,130 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Over Socket Mode a real slack_bolt app with Slack's own client understands the stand-in."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from slack_bolt import Ack, App
+from slack_sdk import WebClient
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_sockets
+from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+
+
+@pytest.fixture
+def echo(slack: Workspace) -> Iterator[App]:
+    """Connect an app that repeats commands."""
+    app = app_of(slack)
+
+    @app.command("/email")
+    def listener(ack: Ack, command: dict[str, Any]) -> None:
+        ack(command["text"])
+
+    with over_sockets(slack, app):
+        yield app
+
+
+def connection_url(slack: Workspace) -> str:
+    """Return the address of one new connection."""
+    client = WebClient(base_url=slack.base_url)
+    return str(client.apps_connections_open(app_token=slack.app_token)["url"])
+
+
+def test_a_command_is_acked_in_its_envelope(slack: Workspace, echo: App) -> None:
+    """The ack of an envelope carries the answer, which the person sees."""
+    alice = slack.person("alice")
+    assert alice.command("/email help").ok
+    assert alice.sees().ephemerals[0].text == "help"
+
+
+def test_events_arrive(slack: Workspace) -> None:
+    """The envelope of an event is acked, and the listener hears of it."""
+    app = app_of(slack)
+    changed: list[str] = []
+
+    @app.event("user_change")
+    def listener(event: dict[str, Any]) -> None:
+        changed.append(event["user"]["profile"]["email"])
+
+    alice = slack.person("alice", email="alice@example.com")
+    with over_sockets(slack, app):
+        slack.change_user(alice, email="other@example.com")
+        slack.wait_for(lambda: changed == ["other@example.com"])
+
+
+def test_a_refreshed_connection_is_made_anew(slack: Workspace, echo: App) -> None:
+    """The client follows Slack's request to connect again."""
+    slack.sockets.refresh()
+    slack.wait_for_connection()
+    assert slack.person("alice").command("/email help").ok
+
+
+# Slack's client forgets to close a socket whose other end was cut.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_was_not_acked_comes_again_after_a_cut(slack: Workspace) -> None:
+    """The same envelope is delivered over the next connection."""
+    app = app_of(slack)
+    came: list[str] = []
+    stuck = threading.Event()
+
+    @app.command("/email")
+    def listener(ack: Ack, command: dict[str, Any]) -> None:
+        came.append(command["trigger_id"])
+        if len(came) == 1:
+            stuck.wait(10)
+        ack()
+
+    alice = slack.person("alice")
+    slack.delivery.seconds = 0.2
+    with over_sockets(slack, app):
+        assert alice.command("/email help").error == "operation_timeout"
+        slack.sockets.drop()
+        slack.wait_for(lambda: len(came) == 2, timeout=30)
+        stuck.set()
+    gc.collect()
+    assert came[0] == came[1]
+    assert "redeliver slash_commands" in slack.log()
+
+
+def test_without_a_connection_a_command_fails_and_waits(slack: Workspace) -> None:
+    """The person is told, and the envelope is delivered to whoever connects."""
+    assert slack.person("alice").command("/email help").error == "dispatch_failed"
+    with connect(connection_url(slack)) as connection:
+        assert json.loads(connection.recv())["type"] == "hello"
+        envelope = json.loads(connection.recv())
+        assert envelope["payload"]["text"] == "help"
+        assert envelope["retry_attempt"] == 1
+        connection.send(json.dumps({"envelope_id": envelope["envelope_id"]}))
+    slack.wait_for(lambda: "socket ack" in slack.log())
+
+
+def test_connections_take_turns_and_ten_are_the_most(slack: Workspace) -> None:
+    """Each envelope goes to one connection; an eleventh is turned away."""
+    with ExitStack() as open_ones:
+        connections = [open_ones.enter_context(connect(connection_url(slack))) for _ in range(10)]
+        slack.wait_for_connection(10)
+        eleventh = open_ones.enter_context(connect(connection_url(slack)))
+        assert json.loads(eleventh.recv())["reason"] == "too_many_websockets"
+        slack.delivery.seconds = 0.01
+        for _ in range(10):
+            slack.person("alice").command("/email help")
+        for connection in connections:
+            kinds = [json.loads(connection.recv())["type"] for _ in range(2)]
+            assert kinds == ["hello", "slash_commands"]
+
+
+def test_a_ticket_is_good_for_one_connection(slack: Workspace) -> None:
+    """The address of a connection cannot be used again."""
+    url = connection_url(slack)
+    with connect(url), pytest.raises(InvalidStatus, match="403"):
+        connect(url)
