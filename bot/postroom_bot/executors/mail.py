@@ -35,7 +35,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenan
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from postroom_bot.executors.base import Done, Keeper, WontDo
-from postroom_bot.executors.plans import Intent, intent_of, password_intent
+from postroom_bot.executors.plans import Intent, intent_of, no_domain, password_intent
 from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Request, Wish
 
@@ -198,7 +198,10 @@ class Mail:
         :raises WontDo: it is no domain of this tenant
         """
         with in_plain_words(domain):
-            found = self._client().dns_records(parse_domain(domain))
+            try:
+                found = self._client().dns_records(parse_domain(domain))
+            except errors.NotFound:
+                raise no_domain(domain) from None
         records = tuple(dns.neutral(found, _TTL))
         return DnsRecords(found.domain.key, records, dns.zone_text(found, _TTL))
 

@@ -94,6 +94,13 @@ def taken(address: object) -> WontDo:
     return WontDo(f"`{address}` already delivers somewhere else. Ask an administrator.")
 
 
+def no_domain(domain: object) -> WontDo:
+    """Return the refusal for a domain that the tenant does not have."""
+    return WontDo(
+        f"The domain `{domain}` is not set up here. Check the spelling, or ask an administrator."
+    )
+
+
 def _is_mailbox(tenant: Tenant, mailbox: Name) -> Plan:
     """Return an empty plan for what is a mailbox."""
     if not isinstance(tenant.find(mailbox), Mailbox):
@@ -149,10 +156,7 @@ def _must_be_free(tenant: Tenant, address: Name) -> None:
     if tenant.owner_of(address) is not None:
         raise taken(address)
     if not tenant.has_domain(address.domain):
-        raise WontDo(
-            f"The domain of `{address}` is not set up here. "
-            "Check the spelling, or ask an administrator."
-        )
+        raise no_domain(address.domain)
 
 
 def _must_end_no_forward(tenant: Tenant, target: Name) -> None:

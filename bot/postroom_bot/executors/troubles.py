@@ -45,7 +45,7 @@ def _for_people(error: errors.PostroomError, subject: str) -> Exception:
     if isinstance(error, errors.AlreadyExists):
         return taken(subject)
     if isinstance(error, errors.NotFound):
-        return WontDo(f"`{subject}` is not known to the mail service. Check the spelling.")
+        return WontDo("What this is about is no longer there. Check the names and ask again.")
     if isinstance(error, _FINAL):
         return WontDo(
             f"The mail service does not accept this for `{subject}`. Ask an administrator."

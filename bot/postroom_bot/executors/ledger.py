@@ -1,0 +1,61 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What chat has changed, as a definition: so that the next converge keeps it.
+
+It is one more file beside the administrator's own:
+
+    definition_files: [tenant.yml, chat.json]
+
+email_tenant reads both as one, so that each has its say and neither is overruled in silence:
+
+- Where they contradict each other (the administrator's file still lists an alias that chat has
+  removed, or gives an address to somebody else), nothing is changed and the message names both
+  places. One of the two has to be corrected: the file, or by another request the ledger.
+- The members of a forwarder are those of both files together. A destination that chat has removed
+  and the administrator's file still lists comes back; no definition can say that it is not to be.
+- A mailbox that is named here has to be there. Before it is deleted, its aliases are to go.
+- Where aliases are purged, a mailbox that is named here has its aliases declared, and those that
+  neither file lists are purged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from postroom_bot.model import Action, Wish
+
+
+def definition(wishes: Iterable[Wish]) -> dict[str, Any]:
+    """Return what chat wants of the tenant, in the shape of a definition file, sorted.
+
+    An alias that has ended stays with its end, and is absent by it. Nothing depends on the time.
+
+    :param wishes: what the ledger holds, the oldest first, each as in ``Done.stands``; of those
+        about one address the latest counts
+    """
+    latest = {wish.target: wish for wish in wishes}
+    aliases: dict[str, list[Any]] = {}
+    forwarders: list[dict[str, Any]] = []
+    for target in sorted(latest):
+        wish = latest[target]
+        if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+            aliases.setdefault(wish.mailbox or "", []).append(_alias(wish))
+        else:
+            forwarders.append(_forwarder(wish))
+    mailboxes = [{"name": name, "aliases": aliases[name]} for name in sorted(aliases)]
+    return {"mailboxes": mailboxes, "forwarders": forwarders}
+
+
+def _alias(wish: Wish) -> Any:
+    if wish.action is Action.ALIAS_REMOVE:
+        return {"address": wish.target, "state": "absent"}
+    if wish.expires_on is not None:
+        return {"address": wish.target, "expires": wish.expires_on.isoformat()}
+    return wish.target
+
+
+def _forwarder(wish: Wish) -> dict[str, Any]:
+    if wish.action is Action.FORWARD_REMOVE:
+        return {"name": wish.target, "state": "absent"}
+    return {"name": wish.target, "members": sorted(wish.destinations)}

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A tenant on the reference service, and the executor over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.executors.scenes import mail_at
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from postroom_bot.executors.mail import Mail
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _direct() -> Iterator[None]:
+    """Reach the loopback directly, whatever proxies this machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("NO_PROXY", "no_proxy"):
+            patch.setenv(variable, "127.0.0.1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Run the reference service."""
+    with running_service(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture
+def api(service: RunningService) -> Iterator[Api]:
+    """Give access to a tenant with example.com, Alice and Bob."""
+    with Api(service.url, service.token) as api:
+        for principal in api.listing(type="domain"):
+            api.delete(principal["name"])
+        api.domain("example.com")
+        api.mailbox("alice@example.com")
+        api.mailbox("bob@example.com", "sales@example.com")
+        yield api
+
+
+@pytest.fixture
+def mail(service: RunningService, api: Api) -> Iterator[Mail]:
+    """Give the executor over that tenant."""
+    mail = mail_at(service)
+    yield mail
+    mail.close()

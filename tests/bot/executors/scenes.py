@@ -1,0 +1,105 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Wishes, requests and keepers for the tests of executors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.executors.mail import Mail
+from postroom_bot.model import Action, Request, State, Wish
+
+AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ALICE = "alice@example.com"
+BOB = "bob@example.com"
+SALES = "sales@example.com"
+TEAM = "team@example.com"
+
+
+def mail_at(service: RunningService, **options: Any) -> Mail:
+    """Return an executor over a service that looks again soon after it has written."""
+    return Mail(service.url, SecretStr(service.token), **{"settle": 0.02, **options})
+
+
+def alias(target: str, mailbox: str | None = ALICE) -> Wish:
+    """Wish for an alias."""
+    return Wish(Action.ALIAS_ADD, target, mailbox)
+
+
+def no_alias(target: str, mailbox: str | None = ALICE) -> Wish:
+    """Wish an alias away."""
+    return Wish(Action.ALIAS_REMOVE, target, mailbox)
+
+
+def forward(target: str, *destinations: str) -> Wish:
+    """Wish that mail goes on."""
+    return Wish(Action.FORWARD_ADD, target, destinations=destinations)
+
+
+def no_forward(target: str, *destinations: str) -> Wish:
+    """Wish that mail no longer goes on."""
+    return Wish(Action.FORWARD_REMOVE, target, destinations=destinations)
+
+
+def request_for(wish: Wish, **fields: Any) -> Request:
+    """Return a request that is about to be carried out."""
+    return Request(
+        **{
+            "id": "R-7K2M",
+            "wish": wish,
+            "requester": "U1",
+            "team": "T1",
+            "state": State.EXECUTING,
+            "created_at": AT,
+            "requester_mailbox": ALICE,
+            **fields,
+        }
+    )
+
+
+class LeaseLostError(Exception):
+    """Somebody else has the request."""
+
+
+@dataclass
+class Notebook:
+    """A keeper that remembers.
+
+    :param renewals_left: how often the lease can be renewed; None for ever
+    """
+
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    renewals: int = 0
+    renewals_left: int | None = None
+
+    def renew(self) -> None:
+        """Count."""
+        if self.renewals == self.renewals_left:
+            raise LeaseLostError
+        self.renewals += 1
+
+    def note(self, progress: Mapping[str, Any]) -> None:
+        """Write down."""
+        self.notes.append(dict(progress))
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """What the next try finds."""
+        return self.notes[-1] if self.notes else {}
+
+
+def emails(api: Api, name: str) -> set[str]:
+    """Return a principal's addresses; none where it is not there."""
+    return set(api.get(name).json().get("emails", ()))
+
+
+def members(api: Api, name: str) -> set[str]:
+    """Return a forwarder's members; none where it is not there."""
+    return set(api.get(name).json().get("members", ()))
