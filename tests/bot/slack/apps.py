@@ -54,8 +54,24 @@ def over_sockets(slack: Workspace, app: App) -> Iterator[SocketModeHandler]:
         slack.wait_for_connection()
         yield handler
     finally:
+        _hang_up(slack, handler)
         handler.close()  # type: ignore[no-untyped-call]
         app.listener_runner.listener_executor.shutdown()
+
+
+def _hang_up(slack: Workspace, handler: SocketModeHandler) -> None:
+    """End the connection from Slack's side.
+
+    Where Slack's client does it, it can wait for ten seconds; where Slack does it, the client
+    forgets to close the socket.
+    """
+    handler.client.auto_reconnect_enabled = False
+    session = handler.client.current_session
+    connection = session.sock if session else None
+    slack.sockets.drop()
+    slack.wait_for(lambda: session is None or session.sock is None)
+    if connection is not None and connection.sock is not None:
+        connection.sock.close()
 
 
 class _Server(ThreadingMixIn, WSGIServer):

@@ -73,9 +73,9 @@ class Sockets:
         return Answer(HTTPStatus.OK, envelope.ack or {}, "") if acked else Answer(0, {}, TIMEOUT)
 
     def refresh(self) -> None:
-        """Ask the app to connect anew, as Slack does every few hours, and hang up."""
+        """Ask the app to connect anew, as Slack does every few hours; it hangs up itself."""
         for connection in self._taken():
-            self._disconnect(connection, "refresh_requested")
+            _say_goodbye(connection, "refresh_requested")
 
     def drop(self) -> None:
         """Cut all connections without a word."""
@@ -97,7 +97,7 @@ class Sockets:
     def serve(self, connection: ServerConnection) -> None:
         """Speak with the app over one connection until it ends."""
         if self.count >= CONNECTION_LIMIT:
-            self._disconnect(connection, "too_many_websockets")
+            _say_goodbye(connection, "too_many_websockets")
             return
         with suppress(ConnectionClosed):
             connection.send(plain(self._hello()))
@@ -170,12 +170,6 @@ class Sockets:
             taken, self._connections = self._connections, []
             return taken
 
-    def _disconnect(self, connection: ServerConnection, reason: str) -> None:
-        """Say why, and hang up."""
-        with suppress(ConnectionClosed):
-            connection.send(plain({"type": "disconnect", "reason": reason, "debug_info": {}}))
-        connection.close()
-
     def _hello(self) -> Payload:
         """Return Slack's greeting."""
         return {
@@ -201,6 +195,12 @@ def serving(sockets: Sockets) -> Iterator[str]:
             sockets.drop()
             server.shutdown()
             thread.join()
+
+
+def _say_goodbye(connection: ServerConnection, reason: str) -> None:
+    """Say why a connection is to end."""
+    with suppress(ConnectionClosed):
+        connection.send(plain({"type": "disconnect", "reason": reason, "debug_info": {}}))
 
 
 def _content(parcel: Parcel, retry: Retry) -> Payload:
