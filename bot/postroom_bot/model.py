@@ -57,7 +57,9 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
         State.PENDING: frozenset(
             {State.APPROVED, State.REFUSED, State.DENIED, State.EXPIRED, State.CANCELLED}
         ),
-        State.APPROVED: frozenset({State.EXECUTING, State.REFUSED, State.EXPIRED, State.CANCELLED}),
+        State.APPROVED: frozenset(
+            {State.EXECUTING, State.REFUSED, State.FAILED, State.EXPIRED, State.CANCELLED}
+        ),
         # Back to approved where the work was handed back undone.
         State.EXECUTING: frozenset({State.DONE, State.FAILED, State.REFUSED, State.APPROVED}),
     }

@@ -17,9 +17,9 @@ from postroom_bot.people import People
 from postroom_bot.policy.model import Policy
 from postroom_bot.store.database import Database
 
-#: How long a request is held at a time. It outlives one HTTP call with its repetitions, and is
-#: renewed between them; after a crash it is how long a request waits.
-LEASE = timedelta(seconds=60)
+#: How long a request is held at a time. It is renewed between calls to Slack and to the mail
+#: service and outlasts some of them; after a crash it is how long the request waits.
+LEASE = timedelta(seconds=120)
 
 
 class Refusal(Exception):
@@ -54,6 +54,7 @@ class Deps:
     :param executor: carries aliases and forwarders out
     :param owner: names this process in leases; no other process has the name
     :param lease: how long a request is held at a time
+    :param audit_lines: takes the audit's rows as lines of JSON, where they are wanted
     :param wake: set where there is something new for the worker
     """
 
@@ -68,4 +69,5 @@ class Deps:
     owner: str
     metrics: Metrics
     lease: timedelta = LEASE
+    audit_lines: Callable[[str], None] | None = None
     wake: threading.Event = field(default_factory=threading.Event)

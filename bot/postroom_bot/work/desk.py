@@ -97,7 +97,7 @@ class Desk:
         self._wake()
         return answer
 
-    def status(self, user: str, id: str | None = None) -> list[Request]:  # noqa: A002
+    def status(self, user: str, id: str | None = None) -> list[Request]:
         """Return the person's latest requests, or the one of this id if it is theirs."""
         if id is None:
             return self._database.read(lambda c: requests.recent_by(c, user))
@@ -157,8 +157,8 @@ class Desk:
         if not votes.cast(c, vote):
             return sentences.VOTED_ALREADY
         data = {"approves": vote.approves, "reason": vote.reason, "card": list(vote.card)}
-        self._note(c, "vote.cast", vote.voter, request, data)
         requests.poke(c, request.id, at=at)
+        self._note(c, "vote.cast", vote.voter, request, data)
         return sentences.VOTE_TAKEN
 
     def _cancelled(self, c: Connection, key: str, request_id: str, user: str) -> str:

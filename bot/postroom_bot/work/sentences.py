@@ -16,8 +16,30 @@ VOTE_TAKEN = "I have your answer. The card shows what becomes of it."
 VOTED_ALREADY = "You have answered this request already."
 WRONG_CARD = "This is not the request's own card, so I did nothing. Use the latest card."
 OWN_REQUEST = "You asked for this, so someone else has to approve it."
+VOTED_LATE = "The request had expired when you answered."
+SAME_PERSON = "You have approved this already, with another Slack account."
+
+EDITED = "The request was changed in the database after it was asked for. Tell those who run me."
+REQUESTER_CHANGED = "The requester's account changed since it was asked for. Ask again."
+APPROVERS_CHANGED = "Somebody who approved it may not do so any more. Ask again."
+POLICY_CHANGED = "The policy changed since it was asked for. Ask again."
+TOO_LONG = "I could not look at it in time. Ask again."
+DAY_OVER = "The day until which it was to last is over. Name a later one."
+GAVE_UP = "The mail service did not take it, however often I tried. Ask again later."
+NO_CARD = "I can't post it where it would be approved. Tell those who run me."
+
+SLACK_DOWN = "Slack does not tell me who you are right now. Try again in a moment."
+NOT_YOUR_MAILBOX = "This is not your mailbox, so you can't make its password here."
+NOT_YOURS_TO_SEE = "You can only see your own mailbox. Ask a mail administrator."
+NO_MAILBOX_OF_YOURS = "I do not know which mailbox is yours. Ask a mail administrator."
+PRESSED_TWICE = "I am making it already. If you see no password, ask for a new one."
+MAILBOX_BUSY = "Something else is being done to this mailbox. Try again in a moment."
+PRESS_AGAIN = "The mail service did not say whether it took the password. Make another one."
+MADE = "A new password was made and shown once."
+ABANDONED = "I was stopped while I made the password, so nobody has seen it. Make another one."
 
 _ENDS = {
+    State.PENDING: "waits for approval",
     State.APPROVED: "is approved already",
     State.EXECUTING: "is being carried out already",
     State.DONE: "is done already",
@@ -52,3 +74,40 @@ def cancelled(request: Request) -> str:
 def too_late(request: Request) -> str:
     """Tell that a request can't be cancelled."""
     return f"Request {request.id} {_ENDS[request.state]}, so it can't be cancelled."
+
+
+def not_an_approver(request: Request) -> str:
+    """Tell who may answer a request."""
+    groups = " or ".join(f"`{one.group}`" for one in request.quorum)
+    return f"Only members of {groups} can answer request {request.id}."
+
+
+def now_denied(reason: str) -> str:
+    """Tell that the policy says no now, and why."""
+    return f"The answer is no by now: {reason}"
+
+
+def stopped(why: str, *, begun: bool) -> str:
+    """Tell why it was not carried out, or not again."""
+    return f"{why} It may have been carried out before I saw that." if begun else why
+
+
+def no_mailbox(name: str) -> str:
+    """Tell that nothing has this name, or nothing that has a password."""
+    return f"There is no mailbox `{name}`. Check the spelling."
+
+
+def no_owner(mailbox: str) -> str:
+    """Tell that a password could be shown to nobody."""
+    return f"I do not know whose `{mailbox}` is in Slack, so I could show the password to nobody."
+
+
+def ask_for_password(mailbox: str) -> str:
+    """Tell that a password has to be asked for."""
+    return f"A new password for `{mailbox}` has to be approved first."
+
+
+def no_longer_offered(request: Request) -> str:
+    """Tell why no password can be made for a request."""
+    end = "has expired" if request.state is State.APPROVED else _ENDS.get(request.state, "is new")
+    return f"Request {request.id} {end}, so no password can be made for it."

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A new request is looked at: who asks, what the policy says, whether it would work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
+from postroom_bot.store import requests
+from postroom_bot.store.database import Connection
+
+from . import sentences
+from .deps import Deps
+from .facts import Asked, decided, in_full, owner_of
+from .hold import Hold
+
+
+def examine(deps: Deps, hold: Hold) -> None:
+    """Take a new request to where it waits for approvals, is approved, or is refused.
+
+    :raises ChatDown: Slack does not answer
+    :raises TryLater: the mail service does not
+    """
+    request = hold.request
+    if hold.now >= request.created_at + deps.policy().requests.expire_after:
+        hold.move(State.FAILED, result=sentences.TOO_LONG)
+        return
+    person = deps.people.person(request.requester, request.team, fresh=True)
+    wish = in_full(request.wish, person)
+    decision = decided(deps, Asked(person, wish, request.created_at, request.id))
+    hold.renew()
+    changes = examined(request, wish, person, decision)
+    if why := _why_not(deps, hold, person, wish, decision):
+        hold.move(State.REFUSED, data={"rule": decision.rule}, result=why, **changes)
+    else:
+        _accept(deps, hold, decision, changes)
+
+
+def examined(request: Request, wish: Wish, person: Person, decision: Decision) -> dict[str, Any]:
+    """Return what a decision writes into its request."""
+    changes: dict[str, Any] = {
+        "wish": wish,
+        "requester_mailbox": person.mailbox,
+        "rule": decision.rule,
+        "quorum": decision.quorum,
+        "warnings": decision.warnings,
+        "policy_digest": decision.policy_digest,
+    }
+    return {**changes, "digest": replace(request, **changes).right_digest()}
+
+
+def _accept(deps: Deps, hold: Hold, decision: Decision, changes: dict[str, Any]) -> None:
+    times = deps.policy().requests
+    changes["expires_at"] = hold.now + times.expire_after
+    data = {
+        "rule": decision.rule,
+        "quorum": [list(one) for one in decision.quorum],
+        "policy": decision.policy_digest,
+        "digest": changes["digest"],
+    }
+    if decision.verdict is Verdict.ALLOW:
+        hold.move(State.APPROVED, data=data, **changes)
+        return
+    if times.remind_after < times.expire_after:
+        changes["remind_at"] = hold.now + times.remind_after
+    hold.move(State.PENDING, data=data, **changes)
+
+
+def _why_not(deps: Deps, hold: Hold, person: Person, wish: Wish, decision: Decision) -> str:
+    """Return why the request is refused, a sentence, or ""."""
+    if decision.verdict is Verdict.DENY:
+        return decision.reason
+    if wish.expires_on is not None and wish.expires_on < hold.now.date():
+        return sentences.DAY_OVER
+    if twin := deps.database.read(lambda c: _earlier_twin(c, hold.request, wish)):
+        return sentences.twin(twin.id)
+    if wish.action is Action.PASSWORD:
+        return _why_no_password(deps, person, wish)
+    return deps.mail.check(wish) or ""
+
+
+def _why_no_password(deps: Deps, person: Person, wish: Wish) -> str:
+    if not deps.mail.mailbox_exists(wish.target):
+        return sentences.no_mailbox(wish.target)
+    # It is shown to the mailbox's owner and to nobody else.
+    return "" if owner_of(deps, person, wish) else sentences.no_owner(wish.target)
+
+
+def _earlier_twin(c: Connection, request: Request, wish: Wish) -> Request | None:
+    """Find an open request for the same, which may have become visible only with the mailbox."""
+    for other in requests.open_by(c, request.requester):
+        same = replace(other.wish, reason=wish.reason, expires_on=wish.expires_on) == wish
+        if same and (other.created_at, other.id) < (request.created_at, request.id):
+            return other
+    return None

@@ -1,0 +1,121 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""An approved request is carried out: once more looked at, done, and written down.
+
+At least once, with an executor that makes things so whatever was done already: after a crash
+somebody else does it again, and only one of them can write that it is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from postroom_bot.executors.base import Done, TryLater, WontDo
+from postroom_bot.model import Action, Request, State
+from postroom_bot.store import ledger, tombstones
+from postroom_bot.store.database import Connection
+
+from . import sentences
+from .backoff import seconds
+from .deps import Deps
+from .hold import BOT, Hold
+from .standing import approvals_of, why_stopped
+
+#: Tries, with growing pauses between them: about an hour.
+MOST_ATTEMPTS = 12
+#: Until a mailbox that is busy is looked at again.
+BUSY = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """It could not be done now.
+
+    :param at: when to look again
+    """
+
+    at: datetime
+
+
+def execute(deps: Deps, hold: Hold) -> Again | None:
+    """Carry out an approved request, or one that somebody began and did not end.
+
+    :raises ChatDown: Slack can't say whether the people are still who they were; nothing was done
+    """
+    request = hold.request
+    over = request.expires_at is not None and request.expires_at <= hold.now
+    if request.state is State.APPROVED and over:
+        hold.move(State.EXPIRED)
+    elif request.attempts >= MOST_ATTEMPTS:
+        hold.move(State.FAILED, result=sentences.GAVE_UP)
+    elif hold.lock(busy_name(request)):
+        return _attempt(deps, hold, request.attempts + 1)
+    else:
+        return Again(hold.now + BUSY)
+    return None
+
+
+def busy_name(request: Request) -> str:
+    """Return what is locked: the mailbox with all of its addresses, or the forwarder."""
+    return request.wish.mailbox or request.wish.target
+
+
+def _attempt(deps: Deps, hold: Hold, attempt: int) -> Again | None:
+    try:
+        if why := why_stopped(deps, hold.request, approvals_of(deps, hold.request)):
+            begun = hold.request.state is State.EXECUTING
+            hold.move(State.REFUSED, result=sentences.stopped(why, begun=begun))
+            return None
+        _begin(hold, attempt)
+        done = deps.executor.carry_out(hold.request, hold)
+    except WontDo as refusal:
+        hold.move(State.FAILED, result=str(refusal))
+    except TryLater as later:
+        return _postpone(hold, attempt, later)
+    else:
+        _write_down(deps, hold, done)
+    return None
+
+
+def _begin(hold: Hold, attempt: int) -> None:
+    data = {"attempt": attempt}
+    hold.renew()
+    if hold.request.state is State.APPROVED:
+        hold.move(State.EXECUTING, data=data, attempts=attempt)
+    else:
+        hold.change(
+            also=lambda c: hold.audit(c, "request.resumed", BOT, data),
+            attempts=attempt,
+        )
+
+
+def _postpone(hold: Hold, attempt: int, later: TryLater) -> Again | None:
+    if attempt >= MOST_ATTEMPTS:
+        hold.move(State.FAILED, result=sentences.GAVE_UP)
+        return None
+    pause = seconds(attempt, later.retry_after)
+    data = {"attempt": attempt, "why": str(later), "again_in": round(pause)}
+    if hold.request.state is State.EXECUTING:
+        hold.move(State.APPROVED, data=data, attempts=attempt)
+    else:
+        hold.change(attempts=attempt)
+    return Again(hold.now + timedelta(seconds=pause))
+
+
+def _write_down(deps: Deps, hold: Hold, done: Done) -> None:
+    """Write that it is done, with ledger and tombstones, all in one transaction."""
+    at = hold.now
+    wish = hold.request.wish
+    until = at + deps.policy().requests.tombstone
+    # Whose a freed address was: a forwarder's is kept for whoever had it taken away.
+    heir = wish.mailbox or hold.request.requester_mailbox or hold.request.requester
+
+    def also(c: Connection) -> None:
+        ledger.record(c, request_id=hold.request.id, wish=done.stands, at=at)
+        if wish.action in (Action.ALIAS_ADD, Action.FORWARD_ADD):
+            tombstones.lift(c, wish.target)
+        for address in done.freed:
+            tombstones.bury(c, address, heir, at=at, until=until)
+
+    hold.move(State.DONE, data={"changed": done.changed}, also=also, result=done.sentence)

@@ -1,0 +1,242 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""New passwords: made while the mailbox's owner is looking, shown once, kept nowhere.
+
+One's own is made at once where the policy says so; for another mailbox, a request has to be
+approved first, and then the owner of the mailbox, and nobody else, is offered to make it. A
+password is in this process between the mail service and the modal, and in no row, log or error.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, NoReturn
+
+from pydantic import SecretStr
+
+from postroom_bot.chat import ChatDown, ChatRefused
+from postroom_bot.executors.base import TryLater, WontDo
+from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
+from postroom_bot.store import audit, inbox, requests
+from postroom_bot.store.database import Connection
+from postroom_bot.store.rows import Lost
+
+from . import sentences
+from .deps import Deps, Refusal
+from .examine import examined
+from .facts import Asked, decided, in_full
+from .hold import Hold, claim, new_owner
+from .standing import approvals_of, why_stopped
+
+#: Letters and digits that nobody mistakes for one another.
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+GROUPS = 6
+GROUP_LENGTH = 4
+
+
+class NeedsApproval(Refusal):
+    """It can't be made at once, but be asked for: hand the wish in at the desk."""
+
+
+class Offer(NamedTuple):
+    """A password that may be made now.
+
+    :param request_id: the request that was approved for it, or None for one's own
+    """
+
+    mailbox: str
+    request_id: str | None
+
+
+class Revealed(NamedTuple):
+    """A password that has just been set; nobody else has it."""
+
+    mailbox: str
+    password: SecretStr
+
+
+def new_password() -> str:
+    """Return a password of about 118 bits, such as ``k7md-...``, fit to be typed on a phone."""
+    groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH)) for _ in range(GROUPS))
+    return "-".join(groups)
+
+
+class Passwords:
+    """Offers and makes passwords. Threads share it; its methods ask Slack and the mail service."""
+
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    def offer(
+        self, user: str, team: str, mailbox: str | None = None, request_id: str | None = None
+    ) -> Offer:
+        """Return what may be made for this person now; nothing is written.
+
+        :param mailbox: None for the person's own
+        :param request_id: of an approved request, whose mailbox then counts
+        :raises NeedsApproval: it has to be asked for
+        :raises Refusal: it may not be made, or it can't be told now
+        """
+        with _plainly():
+            person = self._person(user, team)
+            if request_id is not None:
+                request = self._deps.database.read(lambda c: requests.get(c, request_id))
+                return Offer(self._approved(request, person).wish.target, request_id)
+            wish = in_full(Wish(Action.PASSWORD, mailbox or ""), person)
+            self._decided(person, wish)
+            return Offer(wish.target, None)
+
+    def reveal(
+        self, key: str, user: str, team: str, mailbox: str, request_id: str | None
+    ) -> Revealed:
+        """Make a password, set it, and return it: once for each key.
+
+        :param key: of what Slack delivered
+        :param mailbox: as it was offered
+        :raises Refusal: it was not made, or nobody knows it; pressing again makes another
+        """
+        with _plainly():
+            person = self._person(user, team)
+            if person.mailbox != mailbox:
+                raise Refusal(sentences.NOT_YOUR_MAILBOX)
+            if request_id is None:
+                hold = self._begin_own(key, person)
+            else:
+                hold = self._begin_approved(key, person, request_id)
+            try:
+                return self._made(hold)
+            finally:
+                hold.release(hold.now)
+                self._deps.wake.set()
+
+    def _person(self, user: str, team: str) -> Person:
+        """Return who this is, as Slack says now."""
+        if not self._deps.workspace.has(team):
+            raise Refusal(sentences.ELSEWHERE)
+        person = self._deps.people.person(user, team, fresh=True)
+        if person.obstacle:
+            raise Refusal(person.obstacle)
+        return person
+
+    def _decided(self, person: Person, wish: Wish) -> Decision:
+        """Return the policy's leave to make one's own password at once."""
+        decision = decided(self._deps, Asked(person, wish, self._deps.clock()))
+        if decision.verdict is Verdict.DENY:
+            raise Refusal(decision.reason)
+        if decision.verdict is Verdict.APPROVE or wish.target != person.mailbox:
+            raise NeedsApproval(sentences.ask_for_password(wish.target))
+        return decision
+
+    def _approved(self, request: Request | None, person: Person) -> Request:
+        """Return a request under which this person may make a password now."""
+        if request is None or request.wish.action is not Action.PASSWORD:
+            raise Refusal(sentences.NOT_YOUR_MAILBOX)
+        if request.wish.target != person.mailbox:
+            raise Refusal(sentences.NOT_YOUR_MAILBOX)
+        over = request.expires_at is not None and request.expires_at <= self._deps.clock()
+        if request.state is not State.APPROVED or over:
+            raise Refusal(sentences.no_longer_offered(request))
+        return request
+
+    def _begin_own(self, key: str, person: Person) -> Hold:
+        """Make the request for one's own password and hold it, in one transaction."""
+        wish = in_full(Wish(Action.PASSWORD, ""), person)
+        decision = self._decided(person, wish)
+        owner = new_owner(self._deps)
+
+        def work(c: Connection) -> Request | None:
+            if not inbox.first(c, key, at=self._deps.clock()):
+                return None
+            request = self._add(c, person, wish, decision)
+            now, lease = self._deps.clock(), self._deps.lease
+            return requests.claim(c, owner=owner, now=now, lease=lease, only=request.id)
+
+        request = self._deps.database.write(work)
+        if request is None:
+            raise Refusal(sentences.PRESSED_TWICE)
+        return Hold(self._deps, request, owner)
+
+    def _add(self, c: Connection, person: Person, wish: Wish, decision: Decision) -> Request:
+        at = self._deps.clock()
+        new = requests.add(c, wish=wish, requester=person.user, team=person.team, at=at)
+        changes = examined(new, wish, person, decision)
+        expires_at = at + self._deps.policy().requests.expire_after
+        request = requests.move(c, new, State.APPROVED, at=at, expires_at=expires_at, **changes)
+        data = {"wish": wish.as_dict(), "rule": decision.rule, "digest": request.digest}
+        audit.append(
+            c, "request.approved", at=at, actor=person.user, request_id=request.id, data=data
+        )
+        return request
+
+    def _begin_approved(self, key: str, person: Person, request_id: str) -> Hold:
+        """Hold an approved request, after one more look at all that led to its approval."""
+        first = self._deps.database.write(lambda c: inbox.first(c, key, at=self._deps.clock()))
+        if not first:
+            raise Refusal(sentences.PRESSED_TWICE)
+        hold = claim(self._deps, only=request_id)
+        if hold is None:
+            raise Refusal(sentences.MAILBOX_BUSY)
+        try:
+            self._look_again(hold, person)
+        except BaseException:
+            hold.release(hold.now)
+            raise
+        return hold
+
+    def _look_again(self, hold: Hold, person: Person) -> None:
+        request = self._approved(hold.request, person)
+        if why := why_stopped(self._deps, request, approvals_of(self._deps, request)):
+            hold.move(State.REFUSED, result=why)
+            raise Refusal(why)
+
+    def _made(self, hold: Hold) -> Revealed:
+        mailbox = hold.request.wish.target
+        hold.renew()
+        if not hold.lock(mailbox):
+            self._hand_back(hold, sentences.MAILBOX_BUSY)
+        hold.move(State.EXECUTING, attempts=hold.request.attempts + 1)
+        password = new_password()
+        try:
+            self._deps.mail.set_password(mailbox, password)
+        except WontDo as refusal:
+            hold.move(State.FAILED, result=str(refusal))
+            raise
+        except TryLater:
+            self._hand_back(hold, sentences.PRESS_AGAIN)
+        hold.move(State.DONE, result=sentences.MADE)
+        return Revealed(mailbox, SecretStr(password))
+
+    def _hand_back(self, hold: Hold, why: str) -> NoReturn:
+        """Leave it unmade: what others approved can be tried again, one's own asked for anew."""
+        if not hold.request.quorum:
+            hold.move(State.FAILED, result=why)
+        elif hold.request.state is State.EXECUTING:
+            hold.move(State.APPROVED)
+        raise Refusal(why)
+
+
+def watch(hold: Hold) -> None:
+    """End a password's request whose time is over, or whose maker went down in the midst of it.
+
+    Its lease is the worker's now, so nobody is at it any more.
+    """
+    request = hold.request
+    if request.state is State.EXECUTING:
+        hold.move(State.FAILED, result=sentences.ABANDONED)
+    elif request.expires_at is not None and request.expires_at <= hold.now:
+        hold.move(State.EXPIRED)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Have what goes wrong leave as a sentence, with nothing of its cause."""
+    try:
+        yield
+    except (WontDo, TryLater) as trouble:
+        raise Refusal(str(trouble)) from None
+    except (ChatDown, ChatRefused):
+        raise Refusal(sentences.SLACK_DOWN) from None
+    except Lost:
+        raise Refusal(sentences.PRESS_AGAIN) from None

@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people may look at: their own mailbox, and, where they approve things, those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from postroom_bot.chat import ChatDown, ChatRefused
+from postroom_bot.executors.base import TryLater, WontDo
+from postroom_bot.executors.mail import DnsRecords, Forward, Mail
+from postroom_bot.model import Person
+from postroom_bot.people import People
+from postroom_bot.policy.model import EVERYONE, Policy
+
+from . import sentences
+from .deps import Refusal
+
+T = TypeVar("T")
+
+
+class AliasList(NamedTuple):
+    """A mailbox and its further addresses, sorted."""
+
+    mailbox: str
+    aliases: list[str]
+
+
+class Readers:
+    """Looks things up for people. Threads share it; its methods ask Slack and the mail service.
+
+    All of them raise Refusal where the person may not see it or nobody answers.
+    """
+
+    def __init__(self, mail: Mail, people: People, policy: Callable[[], Policy]) -> None:
+        self._mail = mail
+        self._people = people
+        self._policy = policy
+
+    def person(self, user: str, team: str) -> Person:
+        """Return who this is, if they may use the bot."""
+        try:
+            person = self._people.person(user, team)
+        except (ChatDown, ChatRefused):
+            raise Refusal(sentences.SLACK_DOWN) from None
+        if person.obstacle:
+            raise Refusal(person.obstacle)
+        return person
+
+    def aliases(self, user: str, team: str, mailbox: str | None = None) -> AliasList:
+        """Return the aliases of a mailbox.
+
+        :param mailbox: None for the person's own
+        """
+        person = self.person(user, team)
+        wanted = mailbox or person.mailbox
+        if wanted is None:
+            raise Refusal(person.mailbox_obstacle or sentences.NO_MAILBOX_OF_YOURS)
+        if wanted != person.mailbox and not self.approves(person):
+            raise Refusal(sentences.NOT_YOURS_TO_SEE)
+        found = _asked(lambda: self._mail.aliases(wanted))
+        if found is None:
+            raise Refusal(sentences.no_mailbox(wanted))
+        return AliasList(wanted, found)
+
+    def forwarders(self, user: str, team: str) -> list[Forward]:
+        """Return the forwarders: all for approvers, else those that lead to one's own mailbox."""
+        person = self.person(user, team)
+        found = _asked(self._mail.forwarders)
+        if self.approves(person):
+            return found
+        return [one for one in found if person.mailbox in one.destinations]
+
+    def dns(self, user: str, team: str, domain: str) -> DnsRecords:
+        """Return the DNS records to publish for a domain; the world can read them anyway."""
+        self.person(user, team)
+        return _asked(lambda: self._mail.dns(domain))
+
+    def approves(self, person: Person) -> bool:
+        """Whether the policy has somebody approve anything; those may look at all mailboxes."""
+        policy = self._policy()
+        groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
+        return not person.groups.isdisjoint(groups - {EVERYONE})
+
+
+def _asked(question: Callable[[], T]) -> T:
+    """Ask the mail service, whose trouble leaves as a sentence."""
+    try:
+        return question()
+    except (TryLater, WontDo) as trouble:
+        raise Refusal(str(trouble)) from None

@@ -1,0 +1,172 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The card, the requester, the mailbox's owner and the audit channel follow the request.
+
+What has been shown and told is kept in the request, each after Slack took it: a crash between the
+two says something twice, and nothing is left out. Nothing here changes what becomes of a request,
+but for one whose card Slack does not take: nobody could ever approve it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+from postroom_bot.chat import ChatRefused
+from postroom_bot.model import Action, Posted, Request, State, Vote, VoteState
+from postroom_bot.policy.case import ALIASES
+from postroom_bot.store import votes
+from postroom_bot.words import cards, notices
+from postroom_bot.words.message import Message
+
+from . import sentences
+from .deps import Deps
+from .hold import BOT, Hold
+from .troubles import refused_by_slack
+
+#: After this, what Slack did not take of an ended request is left untold.
+GIVE_UP = timedelta(days=3)
+
+
+def catch_up(deps: Deps, hold: Hold) -> None:
+    """Show and tell what has not been shown and told yet.
+
+    :raises ChatDown: Slack does not answer; what it took before is kept
+    """
+    ended = hold.request.ended_at
+    if ended is not None and hold.now - ended > GIVE_UP:
+        return
+    found = deps.database.read(lambda c: votes.of(c, hold.request.id))
+    _show(deps, hold, found)
+    for word, send in _due(deps, hold.request, found):
+        if word not in hold.request.told.split():
+            hold.renew()
+            _send(deps, hold, word, send)
+
+
+def remind(deps: Deps, hold: Hold) -> None:
+    """Remind the approvers once, when it is time.
+
+    :raises ChatDown: Slack does not answer
+    """
+    request = hold.request
+    if request.state is not State.PENDING or request.card is None:
+        return
+    if request.remind_at is None or request.remind_at > hold.now:
+        return
+    found = deps.database.read(lambda c: votes.of(c, request.id))
+    try:
+        deps.chat.post(request.card.channel, notices.reminder(request, found))
+    except ChatRefused as refusal:
+        refused_by_slack(deps, "reminder", request, refusal)
+    hold.change(remind_at=None)
+
+
+def names_of(deps: Deps, request: Request, found: Iterable[Vote]) -> dict[str, str]:
+    """Return the names of the people that a card speaks of, by their ids.
+
+    :raises ChatDown: Slack does not answer
+    """
+    teams = {request.requester: request.team, **{one.voter: one.team for one in found}}
+    return {user: deps.people.person(user, team).name for user, team in teams.items()}
+
+
+def _show(deps: Deps, hold: Hold, found: list[Vote]) -> None:
+    request = hold.request
+    counted = sum(1 for one in found if one.state is VoteState.COUNTED)
+    shown = f"{request.state}:{counted}"
+    pending = request.state is State.PENDING
+    if request.shown == shown or (request.card is None and not pending):
+        return
+    card = cards.card(request, found, names=names_of(deps, request, found))
+    hold.renew()
+    if request.card is not None and _updated(deps, request, request.card, card):
+        hold.change(shown=shown)
+    elif pending:
+        _post(deps, hold, card, shown)
+    else:
+        hold.change(shown=shown)
+
+
+def _updated(deps: Deps, request: Request, posted: Posted, card: Message) -> bool:
+    try:
+        deps.chat.update(posted, card)
+    except ChatRefused as refusal:
+        # Somebody deleted it, perhaps.
+        refused_by_slack(deps, "card", request, refusal)
+        return False
+    return True
+
+
+def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
+    request = hold.request
+    try:
+        posted = deps.chat.post(deps.policy().channel_of(request.quorum), card)
+    except ChatRefused as refusal:
+        refused_by_slack(deps, "card", request, refusal)
+        hold.move(State.REFUSED, data={"slack": refusal.code}, result=sentences.NO_CARD)
+        return
+    data = {"channel": posted.channel, "ts": posted.ts, "digest": request.digest}
+    hold.change(
+        also=lambda c: hold.audit(c, "card.posted", BOT, data),
+        card=posted,
+        shown=shown,
+    )
+
+
+Send = Callable[[], object]
+
+
+def _due(deps: Deps, request: Request, found: list[Vote]) -> Iterable[tuple[str, Send]]:
+    """Yield who has to be told of the state that a request is in: a word for each, and how."""
+    state, wish = request.state, request.wish
+    shown = wish.action is Action.PASSWORD and state is State.APPROVED
+    if _concerns_requester(request):
+        yield state, lambda: deps.chat.tell(request.requester, notices.progress(request, found))
+    if state is State.DONE or shown:
+        yield f"{state}-owner", lambda: _tell_owner(deps, request, found)
+    if state is State.DONE:
+        yield f"{state}-audit", lambda: _tell_auditors(deps, request, found)
+
+
+def _concerns_requester(request: Request) -> bool:
+    """Whether the requester is told of this state."""
+    if request.wish.action is Action.PASSWORD:
+        # The owner is told, with the button; one who did it for themselves is the owner.
+        own = request.wish.target == request.requester_mailbox
+        return request.state is not State.APPROVED and not (own and request.state is State.DONE)
+    if request.state is State.APPROVED:
+        # Only if it takes longer than until the next state.
+        return request.attempts > 0
+    return request.state not in (State.NEW, State.EXECUTING)
+
+
+def _send(deps: Deps, hold: Hold, word: str, send: Send) -> None:
+    try:
+        send()
+    except ChatRefused as refusal:
+        refused_by_slack(deps, word, hold.request, refusal)
+    hold.change(told=f"{hold.request.told} {word}".strip())
+
+
+def _tell_owner(deps: Deps, request: Request, found: list[Vote]) -> None:
+    """Tell the owner of a mailbox what is done to it; of their own wishes they know."""
+    wish = request.wish
+    mailbox = wish.target if wish.action is Action.PASSWORD else wish.mailbox
+    owner = deps.people.owner_of(mailbox) if mailbox else None
+    if owner is None:
+        return
+    if wish.action is Action.PASSWORD and request.state is State.APPROVED:
+        deps.chat.tell(owner.user, notices.progress(request, found))
+    elif wish.action is Action.PASSWORD and request.state is State.DONE:
+        deps.chat.tell(owner.user, notices.owner_notice(request, found))
+    elif wish.action in ALIASES and owner.user != request.requester:
+        names = names_of(deps, request, found)
+        deps.chat.tell(owner.user, notices.audit_notice(request, found, names=names))
+
+
+def _tell_auditors(deps: Deps, request: Request, found: list[Vote]) -> None:
+    channel = deps.policy().channels.audit
+    if channel is not None:
+        names = names_of(deps, request, found)
+        deps.chat.post(channel, notices.audit_notice(request, found, names=names))

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What should not have happened: logged and counted in one place."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from postroom_bot.chat import ChatRefused
+from postroom_bot.model import Request
+from postroom_bot.store.database import DatabaseError
+
+from .deps import Deps
+
+_log = logging.getLogger(__name__)
+
+
+def refused_by_slack(deps: Deps, where: str, request: Request, refusal: ChatRefused) -> None:
+    """Tell the operator that Slack did not take a message, and that it is not sent again.
+
+    :param where: which message, such as ``card``
+    """
+    deps.metrics.errors_total.labels(where).inc()
+    _log.error("%s: Slack refused the message (%s): %s", request.id, where, refusal.code)
+
+
+def broken(deps: Deps, where: str, request: Request) -> None:
+    """Tell the operator of an error of the bot's own, which is being handled."""
+    deps.metrics.errors_total.labels(where).inc()
+    _log.exception("%s: something is wrong in the bot; I will try again", request.id)
+
+
+def out_of_order(deps: Deps) -> None:
+    """Tell the operator of an error, being handled, that is no single request's."""
+    deps.metrics.errors_total.labels("worker").inc()
+    error = sys.exception()
+    if isinstance(error, DatabaseError):
+        _log.error("%s; I will try again", error)
+    else:
+        _log.exception("something is wrong in the bot; I will try again")
