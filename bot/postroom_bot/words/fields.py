@@ -84,4 +84,4 @@ def reason(text: str) -> str | None:
 
 
 def _trimmed(text: str) -> str:
-    return text.strip().strip(_AROUND).strip()
+    return text.strip().rstrip(".").strip(_AROUND).strip()

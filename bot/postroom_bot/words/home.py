@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom_bot.model import Person, Request, State
+from postroom_bot.model import FOLLOWING, Person, Request, State
 from postroom_bot.words import phrases
 from postroom_bot.words.blocks import Block, View, actions, header, section, sections
 from postroom_bot.words.message import address, channel, mention, sentence
@@ -16,7 +16,6 @@ from postroom_bot.words.views import form_buttons
 
 _MOST_ALIASES = 50
 _MOST_REQUESTS = 10
-_CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
 
 
 def home(
@@ -70,7 +69,8 @@ def _mailbox(person: Person, aliases: Sequence[str] | None) -> list[Block]:
 
 def _own(request: Request) -> list[Block]:
     told = f"{phrases.headline(request, MARKUP)} {phrases.standing(request, (), MARKUP)}"
-    row = [actions(cancel_button(request))] if request.state in _CANCELLABLE else []
+    can_be_cancelled = State.CANCELLED in FOLLOWING.get(request.state, ())
+    row = [actions(cancel_button(request))] if can_be_cancelled else []
     return [section(told), *row]
 
 

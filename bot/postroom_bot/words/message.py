@@ -10,7 +10,6 @@ write a mention, a link or a line of their own into the bot's mouth.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -20,9 +19,6 @@ TEXT_LIMIT = 4000
 LONGEST_ADDRESS = 254
 LONGEST_SENTENCE = 1000
 
-# Control characters, format characters (which can turn the direction of writing round) and halves
-# of surrogates.
-_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs"})
 _USER = re.compile(r"[UW][A-Z0-9]+")
 _CHANNEL = re.compile(r"[CDG][A-Z0-9]+")
 _PIECE = re.compile(r"&\w+;|<[^<>]*>|.", re.DOTALL)
@@ -47,10 +43,11 @@ def escape(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """Return text, not yet escaped, as one line of at most ``limit`` characters."""
+    # What is not printable can be invisible or turn the direction of writing round.
     visible = (
         " " if character.isspace() else character
         for character in text
-        if character.isspace() or unicodedata.category(character) not in _UNPRINTABLE
+        if character.isspace() or character.isprintable()
     )
     line = " ".join("".join(visible).split())
     return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -15,32 +15,43 @@ from postroom_bot.words.blocks import Block, actions, button, section
 from postroom_bot.words.message import Message, joined
 from postroom_bot.words.phrases import MARKUP, PLAIN, Style
 
+_READY = "Make the new password when you are ready to copy it: it is shown once, to you alone."
+
 
 def received(request: Request) -> Message:
     """Answer the person who has just asked; only they see it."""
     return Message(
-        f"{phrases.headline(request, MARKUP)} I am looking into it and will tell you here what becomes of it. "
-        f"`{catalog.COMMAND} status {request.id}` shows how it stands."
+        joined(
+            [
+                phrases.headline(request, MARKUP),
+                "I am looking into it and will tell you what becomes of it.",
+                f"`{catalog.COMMAND} status {request.id}` shows how it stands.",
+            ]
+        )
     )
 
 
 def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Tell the requester how the request stands now.
+    """Tell the requester how the request stands now; a pending one can be cancelled by a button.
 
-    A pending one can be cancelled by a button; an approved password can be made by one.
+    Of an approved new password this tells whoever is to make it, by a button, and who asked for it.
     """
-    plain = [phrases.headline(request, PLAIN), phrases.standing(request, votes, PLAIN)]
-    blocks = [
-        section(f"{phrases.headline(request, MARKUP)} {phrases.standing(request, votes, MARKUP)}")
-    ]
+    plain, blocks = [_told(request, votes, PLAIN)], [section(_told(request, votes, MARKUP))]
     if request.state is State.PENDING:
         plain.append("Button: Cancel, which takes it back.")
         blocks.append(actions(cancel_button(request)))
     if request.state is State.APPROVED and request.wish.action is Action.PASSWORD:
-        says = "Make the new password when you are ready to copy it: it is shown once, to you."
-        plain.append(f"{says} Button: Make it, which asks you once more.")
-        blocks += [section(says), actions(_password_button(request))]
+        plain.append(f"{_READY} Button: Make it, which asks you once more.")
+        blocks += [section(_READY), actions(_password_button(request))]
     return Message(joined(plain), blocks)
+
+
+def _told(request: Request, votes: Sequence[Vote], style: Style) -> str:
+    by = f" {style.person(request.requester)} asked for it."
+    return (
+        f"{phrases.headline(request, style)} {phrases.standing(request, votes, style)}"
+        f"{by if request.wish.action is Action.PASSWORD else ''}"
+    )
 
 
 def cancel_button(request: Request) -> Block:

@@ -1,0 +1,238 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parser of what follows the command."""
+
+from __future__ import annotations
+
+import traceback
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.postroom.email.tests.bot.words import drawn
+from postroom_bot.model import Action, Wish
+from postroom_bot.words import catalog, fields
+from postroom_bot.words.parse import (
+    Cancel,
+    Command,
+    Dns,
+    Help,
+    ListAliases,
+    ListForwards,
+    Menu,
+    NotUnderstood,
+    Password,
+    Status,
+    TypedPassword,
+    Wanted,
+    parse,
+)
+
+SALES, ALICE, BOB = "sales@example.com", "alice@example.com", "bob@example.com"
+
+
+def add(**more: Any) -> Wanted:
+    """Return the command for a new alias."""
+    return Wanted(Wish(Action.ALIAS_ADD, SALES, **more))
+
+
+def forward(*destinations: str, reason: str = "") -> Wanted:
+    """Return the command for a forwarder."""
+    return Wanted(Wish(Action.FORWARD_ADD, SALES, destinations=destinations, reason=reason))
+
+
+ELEVEN = ", ".join(f"a{number}@x.example" for number in range(11))
+
+UNDERSTOOD: list[tuple[str, Command]] = [
+    ("", Menu()),
+    ("  \n ", Menu()),
+    ("help", Help()),
+    ("HELP me", Help()),
+    (f"alias add {SALES}", add()),
+    (f"  Alias   ADD\u00a0{SALES.upper()} ", add()),
+    (f"alias add {SALES} to {ALICE}", add(mailbox=ALICE)),
+    (f"alias add <mailto:{SALES}|{SALES}> to <mailto:{ALICE}|{ALICE}>", add(mailbox=ALICE)),
+    (f"alias add <mailto:{SALES}>", add()),
+    (f"alias add \u201c{SALES}\u201d, to '{ALICE}'.", add(mailbox=ALICE)),
+    (f"alias add `{SALES}`", add()),
+    (f"alias add {SALES} until 2027-01-31", add(expires_on=date(2027, 1, 31))),
+    (
+        f"alias add {SALES} until 2027-01-31 to {ALICE} because the fair",
+        add(mailbox=ALICE, expires_on=date(2027, 1, 31), reason="the fair"),
+    ),
+    (f"alias add {SALES} because go to until because", add(reason="go to until because")),
+    (f"alias add {SALES} because a &amp; b &lt; c", add(reason="a & b < c")),
+    (f"alias add {SALES} because &amp;lt;!here&amp;gt;", add(reason="&lt;!here&gt;")),
+    (f"alias add {SALES} because <@U1|ann> in <#C1|sales>", add(reason="@ann in sales")),
+    (f"alias add {SALES} because <!here> one\ntwo", add(reason="here one two")),
+    (f"alias add {SALES} because", add()),
+    (
+        "alias add info@b\u00fccher.example",
+        Wanted(Wish(Action.ALIAS_ADD, "info@xn--bcher-kva.example")),
+    ),
+    (
+        f"alias remove {SALES} from {ALICE} because done",
+        Wanted(Wish(Action.ALIAS_REMOVE, SALES, mailbox=ALICE, reason="done")),
+    ),
+    ("alias list", ListAliases()),
+    (f"alias list {ALICE}", ListAliases(ALICE)),
+    (f"forward add {SALES} to {ALICE}", forward(ALICE)),
+    (f"forward add {SALES} to {ALICE},{BOB}", forward(ALICE, BOB)),
+    (f"forward add {SALES} to {ALICE} , and {BOB}; {ALICE}", forward(ALICE, BOB)),
+    (f"forward add {SALES} to {BOB} because x, y", forward(BOB, reason="x, y")),
+    (f"forward remove {SALES}", Wanted(Wish(Action.FORWARD_REMOVE, SALES))),
+    (
+        f"forward remove {SALES} to {BOB}",
+        Wanted(Wish(Action.FORWARD_REMOVE, SALES, destinations=(BOB,))),
+    ),
+    ("forward list", ListForwards()),
+    ("password", Password()),
+    (f"PASSWORD <mailto:{ALICE}|{ALICE}>", Password(ALICE)),
+    ("dns example.com", Dns("example.com")),
+    ("dns <http://example.com|example.com>", Dns("example.com")),
+    ("dns <https://Example.com/>", Dns("example.com")),
+    ("dns https://example.com/", Dns("example.com")),
+    ("status", Status()),
+    ("status r-7k2m", Status("R-7K2M")),
+    ("status 7K2M.", Status("R-7K2M")),
+    ("cancel R-7K2M", Cancel("R-7K2M")),
+]
+
+
+@pytest.mark.parametrize(("text", "command"), UNDERSTOOD)
+def test_understands(text: str, command: Command) -> None:
+    """What people type, in the ways in which they type it, is what they mean."""
+    assert parse(text) == command
+
+
+REFUSED = [
+    ("alias", "I do not know that command"),
+    ("alias sdd sales@example.com", "I do not know that command"),
+    ("alias add", "Something is missing"),
+    ("alias add sales", fields.NOT_AN_ADDRESS),
+    (f"alias add {SALES} {ALICE}", fields.NOT_AN_ADDRESS),
+    (f"alias add {SALES} to", fields.NOT_A_MAILBOX),
+    (f"alias add {SALES} to <@U1|alice>", fields.NOT_A_MAILBOX),
+    (f"alias add {SALES} to {ALICE} to {BOB}", "It says `to` twice"),
+    (f"alias add {SALES} until tomorrow", fields.NOT_A_DATE),
+    (f"alias add {SALES} until 2027-02-30", fields.NOT_A_DATE),
+    (f"alias add {SALES} until 20270101", fields.NOT_A_DATE),
+    (f"alias add {SALES} because {'x' * 201}", fields.REASON_TOO_LONG),
+    ("alias add {{x}}@example.com", fields.NOT_AN_ADDRESS),
+    ("alias add sa`les@example.com", fields.NOT_AN_ADDRESS),
+    ("alias add $(id)@example.com", fields.NOT_AN_ADDRESS),
+    ("alias add s\u0430les@example.com", fields.NOT_AN_ADDRESS),
+    ("alias add sa\u200bles@example.com", fields.NOT_AN_ADDRESS),
+    ("alias add &lt;!here&gt;@example.com", fields.NOT_AN_ADDRESS),
+    (f"alias add {'x' * 65}@example.com", fields.NOT_AN_ADDRESS),
+    (f"alias remove {SALES} to {ALICE}", fields.NOT_AN_ADDRESS),
+    (f"alias list {ALICE} {BOB}", fields.NOT_A_MAILBOX),
+    (f"forward add {SALES}", "Something is missing"),
+    (f"forward add {SALES} to {ALICE}, bob", fields.NOT_DESTINATIONS),
+    (f"forward add {SALES} to {ELEVEN}", fields.NOT_DESTINATIONS),
+    (f"forward remove {SALES} to", fields.NOT_DESTINATIONS),
+    ("forward list all", "That is more than I expected"),
+    ("forward list because all", "That is more than I expected"),
+    ("dns", "Something is missing"),
+    ("dns localhost", fields.NOT_A_DOMAIN),
+    (f"dns {ALICE}", fields.NOT_A_DOMAIN),
+    ("status of everything", fields.NOT_A_REQUEST),
+    ("cancel", "Something is missing"),
+    ("cancel R-1; drop table", fields.NOT_A_REQUEST),
+    ("new password", "Write `/email password"),
+    (f"reset password {ALICE}", "Write `/email password"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED)
+def test_refuses(text: str, sentence: str) -> None:
+    """What is not on the list is refused with what is wrong, and with nothing of what was typed."""
+    with pytest.raises(NotUnderstood) as refusal:
+        parse(text)
+    assert refusal.value.sentence.startswith(sentence)
+    assert not isinstance(refusal.value, TypedPassword)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password hunter2hunter2",
+        "password correct horse battery staple",
+        f"password {ALICE} hunter2hunter2",
+        "password: hunter2hunter2",
+        "password=hunter2hunter2",
+        "Passwort hunter2hunter2",
+        "set password to hunter2hunter2",
+        "alias password hunter2hunter2",
+    ],
+)
+def test_typed_passwords(text: str) -> None:
+    """Who types a password is told what to do, and the password is kept nowhere."""
+    with pytest.raises(TypedPassword) as refusal:
+        parse(text)
+    assert refusal.value.sentence == (
+        "Never type a password in Slack. I did not use it. If it is a real one, change it now."
+    )
+    assert "hunter2" not in kept(refusal.value)
+    assert "staple" not in kept(refusal.value)
+
+
+def refusal_of(text: str) -> NotUnderstood | None:
+    """Return the refusal of a text, or None where it is understood."""
+    try:
+        parse(text)
+    except NotUnderstood as refusal:
+        return refusal
+    return None
+
+
+def kept(error: BaseException) -> str:
+    """Return all that an exception and those before it say of themselves."""
+    chain = [one for one in (error, error.__cause__, error.__context__) if one is not None]
+    own = "".join(f"{one} {one!r} {one.args!r} {vars(one)!r}" for one in chain)
+    return own + "".join(traceback.format_exception_only(error))
+
+
+SECRET = "Zq7-Kx9-Wv3"
+
+
+@given(
+    st.sampled_from(
+        ["", *(entry.words for entry in catalog.ENTRIES), *(e.example for e in catalog.ENTRIES)]
+    ),
+    st.lists(drawn.texts | st.sampled_from(["to", "until", "from", "because", SALES]), max_size=6),
+)
+def test_refusals_hold_nothing_typed(start: str, words: list[str]) -> None:
+    """Whatever is typed, the answer is a command or a refusal that holds nothing of it."""
+    refusal = refusal_of(" ".join([start, SECRET, *words]))
+    assert refusal is None or SECRET.casefold() not in kept(refusal).casefold()
+
+
+@given(st.text(max_size=400))
+def test_never_fails(text: str) -> None:
+    """No text makes the parser fail in any other way."""
+    refusal = refusal_of(text)
+    assert refusal is None or refusal.sentence
+
+
+@given(drawn.texts)
+def test_reasons_are_one_line(text: str) -> None:
+    """A reason is one visible line, whatever was typed as one."""
+    try:
+        command = parse(f"alias add {SALES} because {text}")
+    except NotUnderstood:
+        return
+    assert isinstance(command, Wanted)
+    assert command.wish.reason.isprintable()
+    assert len(command.wish.reason) <= fields.LONGEST_REASON
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=lambda entry: entry.words)
+def test_examples_are_understood(entry: catalog.Entry) -> None:
+    """Every example in the catalogue is understood, and begins like its entry."""
+    assert entry.example.startswith(entry.words)
+    assert entry.usage.startswith(entry.words)
+    assert not isinstance(parse(entry.example), Menu)
