@@ -20,6 +20,9 @@ SCHEMA = ROOT / "schemas" / "definition.schema.json"
 
 Schema = dict[str, Any]
 
+#: What values are called that have no title of their own.
+_UNTITLED = {"string": "text", "integer": "number"}
+
 HEAD = """\
 # The definition of a tenant
 
@@ -67,16 +70,23 @@ def reference(schema: Schema) -> str:
         address=schema["$id"],
         example=yaml.dump(schema["examples"][0], Dumper=_Indenting, sort_keys=False),
     )
-    parts = [head, *_section(schema, schema, "The file")]
+    return "\n".join([head, *tables(schema, "All keys may be missing.")])
+
+
+def tables(schema: Schema, about: str) -> Iterator[str]:
+    """Yield a section with a table of keys for the file and for each object in it.
+
+    :param about: the sentence before the file's own keys
+    """
+    yield from _section(schema, schema, "The file", about)
     for definition in schema["$defs"].values():
         if definition.get("type") == "object":
-            parts += _section(schema, definition, definition["title"])
-    return "\n".join(parts)
+            yield from _section(schema, definition, definition["title"], definition["description"])
 
 
-def _section(root: Schema, schema: Schema, title: str) -> Iterator[str]:
+def _section(root: Schema, schema: Schema, title: str, text: str) -> Iterator[str]:
     yield f"## {title}\n"
-    yield f"{schema['description']}\n" if schema is not root else "All keys may be missing.\n"
+    yield f"{text}\n"
     yield "| Key | Type | Example | Meaning |"
     yield "|---|---|---|---|"
     needed = schema.get("required", [])
@@ -90,10 +100,9 @@ def _section(root: Schema, schema: Schema, title: str) -> Iterator[str]:
 
 
 def _resolved(root: Schema, part: Schema) -> Schema:
-    """Return what a reference leads to."""
+    """Return what a reference leads to, with what stands beside the reference."""
     target = part.get("$ref", "").rpartition("/")[2]
-    found: Schema = root["$defs"][target] if target else part
-    return found
+    return {**root["$defs"].get(target, {}), **part}
 
 
 def _kind(root: Schema, part: Schema) -> str:
@@ -101,14 +110,22 @@ def _kind(root: Schema, part: Schema) -> str:
     about = _resolved(root, part)
     if "anyOf" in about:
         return " or ".join(_kind(root, one) for one in about["anyOf"])
-    if "enum" in about:
-        return " or ".join(f"`{value}`" for value in about["enum"])
+    if "enum" in about or "const" in about:
+        return " or ".join(f"`{_flow(value)}`" for value in about.get("enum", [about.get("const")]))
     if about.get("type") == "array":
         return f"list of: {_kind(root, about['items'])}"
     if about.get("type") == "object":
-        title = about["title"]
-        return f"[{title.lower()}](#{title.lower()})"
-    return "`true` or `false`" if about.get("type") == "boolean" else _lower(about["title"])
+        return _kind_of_object(root, about)
+    if about.get("type") == "boolean":
+        return "`true` or `false`"
+    return _lower(about.get("title") or _UNTITLED[about["type"]])
+
+
+def _kind_of_object(root: Schema, about: Schema) -> str:
+    if "patternProperties" in about:
+        return f"keys, each with: {_kind(root, *about['patternProperties'].values())}"
+    title = about["title"].lower()
+    return f"[{title}](#{title.replace(' ', '-')})"
 
 
 def _lower(title: str) -> str:

@@ -5,10 +5,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema
 
 from postroom_bot.names import address, domain, pattern
 
@@ -31,20 +41,27 @@ def _written(value: timedelta) -> str:
     return f"{int(value.total_seconds()) // 60}m"
 
 
-class Kind(NamedTuple):
-    """A text of some form.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What schema, reference and messages call a value, wherever it stands.
 
-    :param title: what the reference and messages call it
-    :param pattern: the whole text's
+    :param pattern: what a text of this kind matches as a whole
     """
 
     title: str
-    example: str
-    pattern: str
+    example: str | int
+    pattern: str | None = None
 
-    def field(self) -> Any:
-        """Return what makes a model's text one of this kind."""
-        return Field(title=self.title, examples=[self.example], pattern=self.pattern)
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Name the value in the schema, and give an example where its key gives none."""
+        about = handler(core)
+        return {"title": self.title, "examples": [self.example], **about}
+
+
+def _text(kind: Kind) -> StringConstraints:
+    return StringConstraints(pattern=kind.pattern)
 
 
 _GROUP = Kind("Group name", "mail-admins", r"^[a-z][a-z0-9-]{0,39}$")
@@ -66,22 +83,22 @@ KINDS = {
     )
 }
 
-GroupName = Annotated[str, _GROUP.field()]
-RuleName = Annotated[str, _RULE.field()]
-UserId = Annotated[str, _USER.field()]
-UsergroupId = Annotated[str, _USERGROUP.field()]
-ChannelId = Annotated[str, _CHANNEL.field()]
-AddressPattern = Annotated[str, AfterValidator(pattern), _ADDRESSES.field()]
-DomainPattern = Annotated[str, AfterValidator(pattern), _DOMAINS.field()]
-LocalName = Annotated[str, _LOCAL.field()]
-LocalPattern = Annotated[str, _LOCALS.field()]
-Address = Annotated[
-    str, AfterValidator(address), Field(title="Address", examples=["alice@example.com"])
+GroupName = Annotated[str, _text(_GROUP), _GROUP]
+RuleName = Annotated[str, _text(_RULE), _RULE]
+UserId = Annotated[str, _text(_USER), _USER]
+UsergroupId = Annotated[str, _text(_USERGROUP), _USERGROUP]
+ChannelId = Annotated[str, _text(_CHANNEL), _CHANNEL]
+AddressPattern = Annotated[str, AfterValidator(pattern), _text(_ADDRESSES), _ADDRESSES]
+DomainPattern = Annotated[str, AfterValidator(pattern), _text(_DOMAINS), _DOMAINS]
+LocalName = Annotated[str, _text(_LOCAL), _LOCAL]
+LocalPattern = Annotated[str, _text(_LOCALS), _LOCALS]
+Address = Annotated[str, AfterValidator(address), Kind("Address", "alice@example.com")]
+Domain = Annotated[str, AfterValidator(domain), Kind("Domain", "example.com")]
+Sentence = Annotated[
+    str, StringConstraints(min_length=1, max_length=300), Kind("Text", "Ask your project lead.")
 ]
-Domain = Annotated[str, AfterValidator(domain), Field(title="Domain", examples=["example.com"])]
-Sentence = Annotated[str, Field(title="Text", min_length=1, max_length=300)]
-Number = Annotated[int, Field(title="Number", ge=1, le=10000)]
-Approvals = Annotated[int, Field(title="Number", ge=1, le=10)]
+Number = Annotated[int, Field(ge=1, le=10000), Kind("Number", 5)]
+Approvals = Annotated[int, Field(ge=1, le=10), Kind("Number", 1)]
 Duration = Annotated[
     timedelta,
     BeforeValidator(duration),

@@ -69,6 +69,8 @@ class _Part(BaseModel):
 class SlackEmail(_Part):
     """Whether a Slack profile's email address says which mailbox is somebody's."""
 
+    model_config = ConfigDict(title="Slack email")
+
     domains: tuple[Domain, ...] = Field(
         strict=False,
         min_length=1,

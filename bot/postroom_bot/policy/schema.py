@@ -64,8 +64,10 @@ def _without_null(about: Any) -> Any:
         for key, value in about.items()
         if key != "anyOf" and not (key == "default" and value is None)
     }
-    for one in about.get("anyOf", ()):
-        plain.update({} if one == {"type": "null"} else _without_null(one))
+    inner = [_without_null(one) for one in about.get("anyOf", ()) if one != {"type": "null"}]
+    for one in inner:
+        # The key's own words win, but for the title, which says what kind of value it is.
+        plain = {**one, **plain, "title": one.get("title", plain.get("title"))}
     return {**plain, "additionalProperties": False} if "patternProperties" in plain else plain
 
 
