@@ -67,7 +67,7 @@ def _without_null(about: Any) -> Any:
     inner = [_without_null(one) for one in about.get("anyOf", ()) if one != {"type": "null"}]
     for one in inner:
         # The key's own words win, but for the title, which says what kind of value it is.
-        plain = {**one, **plain, "title": one.get("title", plain.get("title"))}
+        plain = {**one, **plain, **{key: one[key] for key in ("title",) if key in one}}
     return {**plain, "additionalProperties": False} if "patternProperties" in plain else plain
 
 
