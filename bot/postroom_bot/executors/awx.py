@@ -13,8 +13,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from postroom_bot import names
 from postroom_bot.executors.base import Done, Keeper, TryLater, WontDo
@@ -108,10 +109,20 @@ class Awx:
         self._controller.check_template(notes["template"], variables)
         keeper.renew()
         keeper.note(notes)
-        job = self._controller.launch(notes["template"], variables)
+        job, ignored = self._controller.launch(notes["template"], variables)
+        if ignored:
+            self._give_up(job, ignored, keeper)
         notes["job"] = job.id
         keeper.note(notes)
         return job
+
+    def _give_up(self, job: Job, ignored: frozenset[str], keeper: Keeper) -> NoReturn:
+        """Stop a job that lacks variables; our playbooks do nothing without them anyway."""
+        _log.error("AWX: the template of job %d ignores %s", job.id, ", ".join(sorted(ignored)))
+        keeper.note({})
+        with suppress(TryLater):
+            self._controller.cancel(job.id)
+        raise TryLater(NOT_SET_UP)
 
     def _watch(self, job: Job, notes: Mapping[str, Any], keeper: Keeper) -> None:
         """Wait for a job to be successful."""

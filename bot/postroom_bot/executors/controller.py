@@ -105,23 +105,21 @@ class Controller:
             _log.error("AWX: job template %d %s", template, lack)
             raise TryLater(NOT_SET_UP)
 
-    def launch(self, template: int, variables: Mapping[str, str]) -> Job:
-        """Launch a job.
+    def launch(self, template: int, variables: Mapping[str, str]) -> tuple[Job, frozenset[str]]:
+        """Launch a job. Return it and the variables that AWX dropped.
 
         :raises WontDo: AWX doesn't accept the variables
-        :raises TryLater: it may have been launched all the same, or have been stopped since the
-            template doesn't take all variables
+        :raises TryLater: it may have been launched all the same
         """
         said = self._ask(
             "POST", f"job_templates/{template}/launch/", {"extra_vars": dict(variables)}
         )
-        job = _job(said)
-        if said.get("ignored_fields"):
-            ignored = sorted(said["ignored_fields"].get("extra_vars", said["ignored_fields"]))
-            _log.error("AWX: job template %d ignores %s", template, ", ".join(ignored))
-            self._ask("POST", f"jobs/{job.id}/cancel/")
-            raise TryLater(NOT_SET_UP)
-        return job
+        ignored = said.get("ignored_fields") or {}
+        return _job(said), frozenset(ignored.get("extra_vars", ignored))
+
+    def cancel(self, number: int) -> None:
+        """Stop a job, if that is possible still."""
+        self._ask("POST", f"jobs/{number}/cancel/")
 
     def job(self, number: int) -> Job | None:
         """Return a job, or None where there is none of that number any more."""

@@ -98,7 +98,7 @@ def test_an_alias_ends_with_its_last_day(last_day: date, *, there: bool) -> None
     """From then on it is to be absent, and anybody may be given it."""
     ending = replace(alias(HI), expires_on=last_day)
     found = read(definition([ending])).individuals[name(ALICE)]
-    assert (found.aliases == {name(HI)}) is there
+    assert (found.aliases == frozenset({name(HI)})) is there
     assert (name(HI) in found.absent_aliases) is not there
     if not there:
         read({"mailboxes": [{"name": BOB, "aliases": [HI]}]}, definition([ending]))
