@@ -1,0 +1,70 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bot's work over both kinds of databases, the reference service and a Slack workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.work.office import Office, open_office
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from postroom_bot.executors.mail import Mail
+from postroom_bot.store.database import Database
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _direct() -> Iterator[None]:
+    """Reach the loopback directly, whatever proxies this machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("NO_PROXY", "no_proxy"):
+            patch.setenv(variable, "127.0.0.1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Run the reference service."""
+    with running_service(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture
+def api(service: RunningService) -> Iterator[Api]:
+    """Give access to a tenant with example.com and everybody's mailbox."""
+    with Api(service.url, service.token) as api:
+        for principal in api.listing(type="domain"):
+            api.delete(principal["name"])
+        api.domain("example.com")
+        for name in ("alice", "bob", "carol", "dora", "erin"):
+            api.mailbox(f"{name}@example.com")
+        yield api
+
+
+@pytest.fixture
+def mail(service: RunningService, api: Api) -> Iterator[Mail]:
+    """Give the executor over that tenant."""
+    mail = Mail(service.url, SecretStr(service.token), settle=0.02)
+    yield mail
+    mail.close()
+
+
+@pytest.fixture
+def slack(clock: Clock) -> Iterator[Workspace]:
+    """Give a Slack workspace."""
+    with Workspace(clock=clock) as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def office(
+    slack: Workspace, api: Api, mail: Mail, database: Database, clock: Clock, tmp_path: Path
+) -> Office:
+    """Give the bot's work with all of its counterparts."""
+    return open_office(slack, api, mail, database, clock, tmp_path)

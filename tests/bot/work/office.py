@@ -1,0 +1,201 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bot's work with all of its counterparts, and the hands to set it going."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.support.slack.records import Message
+from ansible_collections.postroom.email.tests.support.slack.workspace import (
+    Workspace as SlackWorkspace,
+)
+from postroom_bot.chat import Chat, web_client
+from postroom_bot.executors.mail import Mail
+from postroom_bot.metrics import Metrics
+from postroom_bot.model import Action, Posted, Request, State, Vote, Wish
+from postroom_bot.people import People
+from postroom_bot.policy.file import load
+from postroom_bot.policy.model import Policy
+from postroom_bot.store import audit, requests, votes
+from postroom_bot.work.deps import Deps, Workspace
+from postroom_bot.work.desk import Desk
+from postroom_bot.work.passwords import Passwords
+from postroom_bot.work.worker import Worker
+
+ALICE = "alice@example.com"
+BOB = "bob@example.com"
+NEW = "orders@example.com"
+
+POLICY = """
+version: 1
+identity:
+  slack_email: {{domains: [example.com]}}
+groups:
+  admins:
+    usergroups: [{admins}]
+  security:
+    usergroups: [{security}]
+approvers: admins
+channels: {{approvals: {approvals}, audit: {audit}}}
+limits: {{open_requests: 3}}
+rules:
+  - {{name: own-removals, actions: [alias.remove], own: true, automatic: true}}
+  - {{name: own-passwords, actions: [password], own: true, automatic: true}}
+  - {{name: aliases, actions: [alias.add, alias.remove], approvals: {{admins: 1}}}}
+  - {{name: passwords, actions: [password], approvals: {{admins: 2}}}}
+  - {{name: forwards, actions: [forward.add], approvals: {{admins: 1, security: 1}}}}
+  - {{name: no-forwards, actions: [forward.remove], approvals: {{admins: 1}}}}
+"""
+
+
+@dataclass
+class Office:
+    """Everything, and the people: Alice asks; Bob, Carol and Dora are admins, Dora security, too."""
+
+    slack: SlackWorkspace
+    api: Api
+    deps: Deps
+    clock: Clock
+    people: dict[str, Person]
+    channels: dict[str, str]
+    usergroups: dict[str, str]
+    policies: list[Policy]
+    keys: itertools.count[int] = field(default_factory=itertools.count)
+
+    @property
+    def desk(self) -> Desk:
+        """A desk."""
+        return Desk(self.deps.database, self.clock, self.deps.workspace)
+
+    @property
+    def passwords(self) -> Passwords:
+        """Where passwords are made."""
+        return Passwords(self.deps)
+
+    def key(self) -> str:
+        """Return a delivery's key that was not there before."""
+        return f"test:{next(self.keys)}"
+
+    def work(self, worker: Worker | None = None) -> None:
+        """Let a worker do all that is due."""
+        worker = worker or Worker(self.deps)
+        for _ in range(50):
+            if not worker.step():
+                return
+        raise AssertionError("there is no end to what is due")
+
+    def ask(self, who: str = "alice", wish: Wish | None = None) -> Request:
+        """Hand a wish in, by default for an alias, and let the worker look at it."""
+        wish = wish or Wish(Action.ALIAS_ADD, NEW)
+        made = self.desk.submit(self.key(), wish, self.people[who].id, self.deps.workspace.team)
+        self.work()
+        return self.now(made)
+
+    def vote(
+        self, who: str, request: Request, *, approves: bool = True, card: Posted | None = None
+    ) -> str:
+        """Have somebody press a button of a card; nothing is judged yet."""
+        posted = card or request.card
+        assert posted is not None
+        world = self.slack.world
+        user = self.people[who].id
+        reason = "" if approves else "Not now."
+        key, team, app = self.key(), world.team, world.app
+        return self.desk.vote(key, request.id, user, team, approves, reason, posted, app)
+
+    def approve(self, request: Request, *who: str) -> Request:
+        """Have people approve, one after the other, and let the worker do what follows."""
+        for each in who:
+            self.vote(each, request)
+            self.clock.advance(seconds=1)
+            self.work()
+        return self.now(request)
+
+    def now(self, request: Request) -> Request:
+        """Return a request as it is now."""
+        found = self.deps.database.read(lambda c: requests.get(c, request.id))
+        assert found is not None
+        return found
+
+    def votes(self, request: Request) -> list[Vote]:
+        """Return the votes on a request."""
+        return self.deps.database.read(lambda c: votes.of(c, request.id))
+
+    def pass_time(self, **parts: float) -> None:
+        """Put the clock forward and let the worker do what is due by then."""
+        self.clock.advance(**parts)
+        self.work()
+
+    def set_policy(self, **changes: Any) -> None:
+        """Put a changed policy in force."""
+        self.policies[0] = Policy.model_validate(
+            {**self.policies[0].model_dump(exclude_none=True, exclude_defaults=True), **changes},
+            strict=False,
+        )
+
+    def cards(self) -> list[Message]:
+        """Return what the approvals' channel shows."""
+        return self.slack.messages(self.channels["approvals"])
+
+    def told(self, who: str) -> list[str]:
+        """Return the texts of the direct messages that somebody got, oldest first."""
+        return [message.text for message in self.people[who].sees().direct]
+
+    def events(self, request: Request) -> list[str]:
+        """Return what the audit says of a request, and see that the chain is whole."""
+        self.deps.database.read(audit.verify)
+        found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
+        return [row.event for row in found]
+
+    def addresses(self, mailbox: str = ALICE) -> set[str]:
+        """Return what the mail service delivers to a mailbox."""
+        return set(self.api.get(mailbox).json().get("emails", ()))
+
+    def with_(self, **changes: Any) -> Deps:
+        """Return the same counterparts with some exchanged."""
+        return replace(self.deps, **changes)
+
+
+def open_office(
+    slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
+) -> Office:
+    """Put all counterparts together."""
+    names = ("alice", "bob", "carol", "dora", "erin")
+    people = {name: slack.person(name, email=f"{name}@example.com") for name in names}
+    everyone = list(people.values())
+    channels = {name: slack.channel(name, *everyone) for name in ("approvals", "audit")}
+    usergroups = {
+        "admins": slack.usergroup(people["bob"], people["carol"], people["dora"]),
+        "security": slack.usergroup(people["dora"]),
+    }
+    path = place / "policy.yml"
+    path.write_text(POLICY.format(**channels | usergroups), encoding="utf-8")
+    policies = [load(path)]
+    chat = Chat(web_client(slack.bot_token, base_url=slack.base_url))
+
+    def policy() -> Policy:
+        return policies[0]
+
+    deps = Deps(
+        database=database,
+        clock=clock,
+        policy=policy,
+        people=People(chat, database, clock, policy),
+        chat=chat,
+        mail=mail,
+        executor=mail,
+        workspace=Workspace(slack.world.team, app=slack.world.app),
+        owner="test",
+        metrics=Metrics(),
+        lease=timedelta(seconds=120),
+    )
+    return Office(slack, api, deps, clock, people, channels, usergroups, policies)
+

@@ -1,0 +1,208 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is asked for becomes so, or does not, and everybody concerned hears of it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
+from postroom_bot.model import Action, State, Wish
+from postroom_bot.store import ledger, tombstones
+from postroom_bot.work.deps import Refusal
+
+
+def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
+    """Request, card, approval, effect: each has its audit row, and the requester is told."""
+    request = office.ask()
+    assert request.state is State.PENDING
+    assert request.requester_mailbox == ALICE
+    done = office.approve(request, "bob")
+    assert done.state is State.DONE
+    assert NEW in office.addresses()
+    assert office.events(request) == [
+        "request.new",
+        "request.pending",
+        "card.posted",
+        "vote.cast",
+        "vote.counted",
+        "request.approved",
+        "request.executing",
+        "request.done",
+    ]
+    (card,) = office.cards()
+    assert "Done" in card.text
+    waiting, told = office.told("alice")
+    assert "Waiting for 1 approval" in waiting
+    assert "Done" in told
+
+
+def test_what_was_done_is_in_the_ledger_and_the_audit_channel(office: Office) -> None:
+    """Both say what chat changed."""
+    done = office.approve(office.ask(), "bob")
+    (entry,) = office.deps.database.read(ledger.entries)
+    assert (entry.request_id, entry.wish.mailbox) == (done.id, ALICE)
+    (line,) = office.slack.messages(office.channels["audit"])
+    assert done.id in line.text
+
+
+def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
+    """One's own alias goes without a card, and its address is kept from others."""
+    office.approve(office.ask(), "bob")
+    gone = office.ask(wish=Wish(Action.ALIAS_REMOVE, NEW))
+    assert gone.state is State.DONE
+    assert NEW not in office.addresses()
+    assert len(office.cards()) == 1
+    grave = office.deps.database.read(lambda c: tombstones.grave(c, NEW, now=office.clock()))
+    assert grave is not None
+    assert grave.owner == ALICE
+    other = office.ask("erin")
+    assert other.state is State.REFUSED
+    assert "kept free" in other.result
+
+
+def test_an_address_that_comes_back_to_its_owner_has_no_tombstone(office: Office) -> None:
+    """Whoever gave it up may have it again, and then it is theirs."""
+    office.approve(office.ask(), "bob")
+    office.ask(wish=Wish(Action.ALIAS_REMOVE, NEW))
+    assert office.approve(office.ask(), "bob").state is State.DONE
+    assert not office.deps.database.read(lambda c: tombstones.grave(c, NEW, now=office.clock()))
+
+
+def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
+    """Dora is in both groups and still is only one of the two."""
+    wish = Wish(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
+    request = office.ask(wish=wish)
+    assert office.approve(request, "dora").state is State.PENDING
+    done = office.approve(request, "carol")
+    assert done.state is State.DONE
+    members = office.api.get("team@example.com").json()["members"]
+    assert members == [ALICE]
+
+
+def test_a_denied_request_ends(office: Office) -> None:
+    """The requester hears who denied it and why, and nothing is done."""
+    request = office.ask()
+    office.vote("bob", request, approves=False)
+    office.work()
+    assert office.now(request).state is State.DENIED
+    assert NEW not in office.addresses()
+    assert "Not now." in office.told("alice")[-1]
+
+
+def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
+    """To others it does not exist; cancelling twice says the same."""
+    request = office.ask()
+    bob, alice = office.people["bob"].id, office.people["alice"].id
+    assert "no request" in office.desk.cancel(office.key(), request.id, bob)
+    first = office.desk.cancel(office.key(), request.id, alice)
+    assert office.desk.cancel(office.key(), request.id, alice) == first
+    office.work()
+    assert office.now(request).state is State.CANCELLED
+    assert "Cancelled" in office.cards()[0].text
+    assert office.events(request).count("request.cancelled") == 1
+
+
+def test_what_is_done_cannot_be_cancelled(office: Office) -> None:
+    """It says so."""
+    done = office.approve(office.ask(), "bob")
+    answer = office.desk.cancel(office.key(), done.id, office.people["alice"].id)
+    assert "is done already" in answer
+    assert office.now(done).state is State.DONE
+
+
+def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office) -> None:
+    """Time alone ends it."""
+    request = office.ask()
+    office.pass_time(hours=4)
+    assert [request.id in message.text for message in office.cards()] == [True, True]
+    office.pass_time(hours=10)
+    assert len(office.cards()) == 2
+    office.pass_time(hours=10)
+    assert office.now(request).state is State.EXPIRED
+    assert "Expired" in office.cards()[0].text
+    assert "Expired" in office.told("alice")[-1]
+    assert office.now(request).due_at is None
+
+
+def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
+    """At the end of its last day a request of the bot's own takes it away."""
+    wish = Wish(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
+    done = office.approve(office.ask(wish=wish), "bob")
+    office.pass_time(days=2)
+    assert NEW in office.addresses()
+    office.pass_time(hours=12)
+    assert NEW not in office.addresses()
+    removal = office.desk.status(office.people["alice"].id)[0]
+    assert (removal.origin, removal.state) == ("expiry", State.DONE)
+    assert office.now(done).due_at is None
+
+
+def test_an_alias_that_was_given_more_time_stays(office: Office) -> None:
+    """The later request counts, and at its end the alias goes."""
+    for last in (date(2026, 11, 23), date(2026, 11, 25)):
+        office.approve(office.ask(wish=Wish(Action.ALIAS_ADD, NEW, expires_on=last)), "bob")
+    office.pass_time(days=3)
+    assert NEW in office.addresses()
+    office.pass_time(days=2)
+    assert NEW not in office.addresses()
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        (Wish(Action.ALIAS_ADD, "x@elsewhere.example"), "not one of our mail domains"),
+        (Wish(Action.ALIAS_ADD, "bob@example.com"), "already delivers somewhere else"),
+        (Wish(Action.ALIAS_ADD, "admin@example.com"), "reserved"),
+        (Wish(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 20)), "is over"),
+        (Wish(Action.PASSWORD, "zoe@example.com"), "no mailbox"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anybody_is_asked(
+    office: Office, wish: Wish, says: str
+) -> None:
+    """The requester hears why, and no card is posted."""
+    request = office.ask(wish=wish)
+    assert request.state is State.REFUSED
+    assert says in request.result
+    assert says.strip("`") in office.told("alice")[-1]
+    assert office.cards() == []
+
+
+def test_the_same_wish_is_one_request(office: Office) -> None:
+    """A second delivery finds the first request; asking again is told of it."""
+    wish = Wish(Action.ALIAS_ADD, NEW)
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    first = office.desk.submit("once", wish, alice, team)
+    assert office.desk.submit("once", wish, alice, team).id == first.id
+    with pytest.raises(Refusal, match=f"You already asked for this: {first.id}"):
+        office.desk.submit("again", wish, alice, team)
+    office.work()
+    assert office.desk.submit("once", wish, alice, team).id == first.id
+    with pytest.raises(Refusal, match=first.id):
+        office.ask(wish=Wish(Action.ALIAS_ADD, NEW, ALICE))
+    # Which mailbox is meant where none is named, is known only when the worker has looked.
+    unnamed = office.ask(wish=wish)
+    assert unnamed.state is State.REFUSED
+    assert first.id in unnamed.result
+
+
+def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
+    """The desk turns them away before anything is kept."""
+    with pytest.raises(Refusal, match="its own workspace"):
+        office.desk.submit("key", Wish(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+
+
+def test_limits_count_what_was_asked_for_before(office: Office) -> None:
+    """Of four at once, the first three are looked at and the fourth is one too many."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    asked = []
+    for number in range(4):
+        wish = Wish(Action.ALIAS_ADD, f"orders-{number}@example.com")
+        asked.append(office.desk.submit(office.key(), wish, alice, team))
+        office.clock.advance(seconds=1)
+    office.work()
+    states = [office.now(each).state for each in asked]
+    assert states == [State.PENDING] * 3 + [State.REFUSED]
