@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from slack_sdk import WebClient
 
@@ -33,7 +34,7 @@ def test_a_card_is_a_box_with_buttons() -> None:
     """Markup is written out, long lines are broken, buttons stand in brackets."""
     with Workspace(clock=lambda: AT) as slack:
         channel = slack.channel("one")
-        blocks = [
+        blocks: list[dict[str, Any]] = [
             {"type": "section", "text": {"type": "mrkdwn", "text": TEXT}},
             {"type": "actions", "elements": BUTTONS},
         ]

@@ -64,8 +64,8 @@ class Workspace:
 
     def __enter__(self) -> Self:
         with ExitStack() as starting:
-            web = starting.enter_context(webserver.serving(self.world, self.faults))
-            self.world.web_address = web.url
+            self._web = starting.enter_context(webserver.serving(self.world, self.faults))
+            self.world.web_address = self._web.url
             self.world.socket_address = starting.enter_context(sockets.serving(self.sockets))
             self._ending = starting.pop_all()
         return self
@@ -107,6 +107,13 @@ class Workspace:
     def revoke(self, token: str) -> None:
         """Take a token's force away."""
         self.world.tokens[token].is_revoked = True
+
+    def ask_too(self, second: webserver.SecondOpinion) -> None:
+        """Have each call of the bot judged by somebody else, too, such as ``Shadow.follow``.
+
+        Where they disagree with an answer, that is one of the problems.
+        """
+        self._web.second = second
 
     # Who and what is there.
 
@@ -171,9 +178,12 @@ class Workspace:
         """How often and how patiently things are delivered; may be changed."""
         return self._postman.options
 
-    def wait_for_connection(self, count: int = 1) -> None:
-        """Wait until the app has so many Socket Mode connections."""
-        self.wait_for(lambda: self.sockets.count >= count)
+    def wait_for_connection(self, count: int = 1, timeout: float = 30.0) -> None:
+        """Wait until the app has so many Socket Mode connections.
+
+        Slack's own client can take ten seconds to notice that it has hung up itself.
+        """
+        self.wait_for(lambda: self.sockets.count >= count, timeout)
 
     def event(self, inner: Mapping[str, Any]) -> Ack:
         """Tell the app of an event."""

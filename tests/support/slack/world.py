@@ -163,6 +163,12 @@ class World:
         self.problems.extend(found)
         return found
 
+    def complain(self, problem: str) -> None:
+        """Remember that something was wrong."""
+        with self.changed:
+            self.problems.append(problem)
+            self.changed.notify_all()
+
     def edition(self, text: str, blocks: list[Block]) -> Edition:
         """Return what a message is to say from now on."""
         return Edition(text, self.with_block_ids(blocks), self.clock())
