@@ -15,6 +15,8 @@ View = dict[str, Any]
 
 _LONGEST_SECTION = 3000
 _LONGEST_LABEL = 75
+# Slack takes no empty text; what people typed may come down to nothing visible.
+_NOTHING = "-"
 
 
 def plain_text(text: str) -> Block:
@@ -24,7 +26,7 @@ def plain_text(text: str) -> Block:
 
 def section(text: str) -> Block:
     """Return a paragraph of finished markup; Slack makes no links of its own in it."""
-    markup = {"type": "mrkdwn", "text": cut(text, _LONGEST_SECTION), "verbatim": True}
+    markup = {"type": "mrkdwn", "text": cut(text, _LONGEST_SECTION) or _NOTHING, "verbatim": True}
     return {"type": "section", "text": markup}
 
 
@@ -90,7 +92,7 @@ def input_of(
 
 def verbatim(text: str) -> Block:
     """Return text to be copied, in which Slack reads neither markup nor emoji."""
-    piece = {"type": "text", "text": text}
+    piece = {"type": "text", "text": text or _NOTHING}
     return {
         "type": "rich_text",
         "elements": [{"type": "rich_text_preformatted", "elements": [piece]}],

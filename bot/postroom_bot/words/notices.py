@@ -82,11 +82,11 @@ def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
     mailbox = MARKUP.quote(request.wish.target or request.requester_mailbox or "")
     who = MARKUP.person(request.requester)
     if request.wish.target in ("", request.requester_mailbox):
-        who = f"your Slack account ({who})"
+        who = f"Your Slack account ({who})"
     return Message(
         joined(
             [
-                f"A new password was made for your mailbox {mailbox} by {who}.",
+                f"A new password was made for your mailbox {mailbox}. {who} asked for it.",
                 *phrases.approved(request, votes, MARKUP),
                 f"The old one no longer works. {phrases.title(request, MARKUP)}.",
                 "If you did not expect this, tell your mail administrators at once.",

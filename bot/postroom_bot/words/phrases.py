@@ -113,12 +113,11 @@ def all_destinations(wish: Wish, style: Style) -> list[str]:
     return [f"Destination: {style.quote(one)}." for one in wish.destinations]
 
 
-def needs(quorum: Sequence[Quorum], style: Style) -> str:
+def needs(quorum: Sequence[Quorum]) -> str:
     """Return such as "1 approval from mail-admins and 2 approvals from security"."""
-    parts = [
-        f"{counted(one.approvals, 'approval')} from {style.quote(one.group)}" for one in quorum
-    ]
-    return listed(parts)
+    return listed(
+        [f"{counted(one.approvals, 'approval')} from {message.bare(one.group)}" for one in quorum]
+    )
 
 
 def approvals(votes: Sequence[Vote]) -> list[Vote]:
@@ -142,7 +141,7 @@ def standing(request: Request, votes: Sequence[Vote], style: Style) -> str:
     """Return how a request stands, in a sentence or two."""
     match request.state:
         case State.PENDING:
-            return f"{_waiting(request, votes, style)}{_expiry(request, style)}"
+            return f"{_waiting(request, votes)}{_expiry(request, style)}"
         case State.DENIED:
             return _denied(votes, style) or _ended("Denied", request, style)
         case State.CANCELLED:
@@ -166,8 +165,8 @@ _ENDS = {
 }
 
 
-def _waiting(request: Request, votes: Sequence[Vote], style: Style) -> str:
-    wanted = needs(request.quorum, style) or "approval"
+def _waiting(request: Request, votes: Sequence[Vote]) -> str:
+    wanted = needs(request.quorum) or "approval"
     so_far = len(approvals(votes))
     if not so_far:
         return f"Waiting for {wanted}."
