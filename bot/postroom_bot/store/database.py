@@ -17,6 +17,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 
 from . import schema
 
+# Connection: for whoever writes functions that run in a transaction, and knows no SQL.
+__all__ = ["Connection", "Database", "DatabaseError", "migrate"]
+
 POOL_SIZE = 16
 POOL_SECONDS = 10
 BUSY_TIMEOUT_MS = 10_000
@@ -69,7 +72,9 @@ class Database:
 
     def check(self) -> None:
         """Raise DatabaseError, with what to do, if the schema is not the one known here."""
-        if problem := self.read(schema.problem):
+        with _sentences(DBAPIError):
+            problem = self.read(schema.problem)
+        if problem:
             raise DatabaseError(problem)
 
     def close(self) -> None:
@@ -90,21 +95,26 @@ def migrate(url: str) -> None:
     """
     database = Database(url)
     try:
-        if problem := database.write(schema.upgrade):
+        with _sentences(DBAPIError):
+            problem = database.write(schema.upgrade)
+        if problem:
             raise DatabaseError(problem)
     finally:
         database.close()
 
 
 @contextlib.contextmanager
-def _sentences() -> Iterator[None]:
-    """Turn what is wrong with the database itself into a sentence without values."""
+def _sentences(*kinds: type[DBAPIError]) -> Iterator[None]:
+    """Turn errors of these kinds into a sentence without values.
+
+    By default those of the database itself; others are the program's, unless it only just starts.
+    """
     try:
         yield
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) in _RETRYABLE:
             raise _Conflict(f"the database is too busy ({_reason(error)})") from None
-        if isinstance(error, OperationalError | InterfaceError):
+        if isinstance(error, kinds or (OperationalError, InterfaceError)):
             raise DatabaseError(f"the database can't be used ({_reason(error)})") from None
         raise
 

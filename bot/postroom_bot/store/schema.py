@@ -12,6 +12,8 @@ from sqlalchemy import Connection, text
 
 #: Any number of our own, for pg_advisory_xact_lock.
 LOCK = 0x706F7374
+#: Alembic's name of a folder in a package; a path would do as well.
+LOCATION = "postroom_bot.store:migrations"
 
 
 def upgrade(connection: Connection) -> str:
@@ -60,5 +62,5 @@ def _unknown(connection: Connection, scripts: ScriptDirectory) -> str:
 
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", "postroom_bot.store:migrations")
+    config.set_main_option("script_location", LOCATION)
     return config
