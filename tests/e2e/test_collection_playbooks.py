@@ -216,3 +216,55 @@ def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
     told = desk.play(playbook, mail_definition_files="none.yml")
     assert told.status == 2
     assert "none.yml: The file can't be read" in words(told)
+
+
+def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
+    """Once each; what somebody else has stays there."""
+    site.create("one.example", "ann@one.example", "bob@one.example")
+    variables = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
+    with site.recorder.forbidding_writes():
+        told = desk.play("add_alias", "--check", **variables)
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    changed = [desk.play("add_alias", **variables).recap.changed for _ in range(2)]
+    assert changed == [1, 0]
+    assert site.listing()["ann@one.example"]["emails"] == {"ann@one.example", "hi@one.example"}
+    others = {**variables, "mail_mailbox": "bob@one.example"}
+    told = desk.play("add_alias", **others)
+    assert told.status == 2
+    assert "hi@one.example is taken" in words(told)
+    assert desk.play("remove_alias", **others).recap.changed == 0
+    changed = [desk.play("remove_alias", **variables).recap.changed for _ in range(2)]
+    assert changed == [1, 0]
+    assert site.listing()["ann@one.example"]["emails"] == {"ann@one.example"}
+
+
+def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:
+    """Members may come as a list or, as from a survey, as a text; so may the other answers."""
+    site.create("one.example", "ann@one.example")
+    team = {"mail_forwarder": "all@one.example"}
+    desk.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])
+    assert site.listing()["all@one.example"]["members"] == {"ann@one.example", "x@far.example"}
+    told = desk.play("forwarder", **team, mail_members=" y@far.example,\n", mail_purge_members="no")
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert len(site.listing()["all@one.example"]["members"]) == 3
+    told = desk.play(
+        "forwarder", **team, mail_members="y@far.example\nz@far.example", mail_state=""
+    )
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert site.listing()["all@one.example"]["members"] == {"y@far.example", "z@far.example"}
+    assert desk.play("forwarder", **team).recap.changed == 0
+    told = desk.play("forwarder", **team, mail_members="", mail_state="absent")
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert "all@one.example" not in site.listing()
+
+
+@pytest.mark.parametrize("playbook", ["add_alias", "remove_alias", "forwarder"])
+def test_names_are_needed(playbook: str, desk: Desk, site: Site) -> None:
+    """Without them, or with empty ones, the sentence names the variables."""
+    needed = ["mail_forwarder"] if playbook == "forwarder" else ["mail_alias", "mail_mailbox"]
+    with site.recorder.forbidding_writes():
+        for nothing in ("", None):
+            told = desk.play(playbook, **dict.fromkeys(needed, nothing))
+            assert told.status == 2
+            assert f"Give {' and '.join(needed)}, " in words(told)
+        assert desk.play(playbook).status == 2

@@ -13,26 +13,29 @@ email_tenant reads both as one, so that each has its say and neither is overrule
   places. One of the two has to be corrected: the file, or by another request the ledger.
 - The members of a forwarder are those of both files together. A destination that chat has removed
   and the administrator's file still lists comes back; no definition can say that it is not to be.
-- A mailbox that is named here has to be there. Before it is deleted, its aliases are to go.
+- A mailbox that is named here is declared to be there. One that is deleted by hand is named no
+  longer from then on; one that the administrator's file is to delete has its aliases removed and
+  is deleted by that file alone.
 - Where aliases are purged, a mailbox that is named here has its aliases declared, and those that
   neither file lists are purged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from postroom_bot.model import Action, Wish
 
 
-def definition(wishes: Iterable[Wish]) -> dict[str, Any]:
+def definition(wishes: Iterable[Wish], mailboxes: Container[str]) -> dict[str, Any]:
     """Return what chat wants of the tenant, in the shape of a definition file, sorted.
 
     An alias that has ended stays with its end, and is absent by it. Nothing depends on the time.
 
     :param wishes: what the ledger holds, the oldest first, each as in ``Done.stands``; of those
         about one address the latest counts
+    :param mailboxes: those that are there; what is said of any other is left out
     """
     latest = {wish.target: wish for wish in wishes}
     aliases: dict[str, list[Any]] = {}
@@ -43,8 +46,11 @@ def definition(wishes: Iterable[Wish]) -> dict[str, Any]:
             aliases.setdefault(wish.mailbox or "", []).append(_alias(wish))
         else:
             forwarders.append(_forwarder(wish))
-    mailboxes = [{"name": name, "aliases": aliases[name]} for name in sorted(aliases)]
-    return {"mailboxes": mailboxes, "forwarders": forwarders}
+    there = [name for name in sorted(aliases) if name in mailboxes]
+    return {
+        "mailboxes": [{"name": name, "aliases": aliases[name]} for name in there],
+        "forwarders": forwarders,
+    }
 
 
 def _alias(wish: Wish) -> Any:

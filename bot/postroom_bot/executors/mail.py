@@ -172,13 +172,15 @@ class Mail:
         """Tell whether an address is a mailbox's own."""
         return self.aliases(name) is not None
 
+    def mailboxes(self) -> frozenset[str]:
+        """Return the names of all mailboxes."""
+        return frozenset(e.name.key for e in self._individuals() if isinstance(e, Mailbox))
+
     def forwarders(self) -> list[Forward]:
         """Return all forwarders, sorted."""
-        with in_plain_words("forwarders"):
-            found = self._client().list_principals("individual")
         return sorted(
             Forward(each.name.key, tuple(_keys(each.members)))
-            for each in found
+            for each in self._individuals()
             if isinstance(each, Forwarder)
         )
 
@@ -186,7 +188,7 @@ class Mail:
         """Return the tenant's domains, as of a minute ago at most."""
         domains, until = self._domains
         if self._clock() >= until:
-            with in_plain_words("domains"):
+            with in_plain_words("the list"):
                 found = self._client().list_principals("domain")
             domains = frozenset(each.name.key for each in found)
             self._domains = domains, self._clock() + _DOMAINS_KEEP
@@ -204,6 +206,10 @@ class Mail:
                 raise no_domain(domain) from None
         records = tuple(dns.neutral(found, _TTL))
         return DnsRecords(found.domain.key, records, dns.zone_text(found, _TTL))
+
+    def _individuals(self) -> list[Principal]:
+        with in_plain_words("the list"):
+            return self._client().list_principals("individual")
 
     def _client(self) -> Client:
         return Client(self._sender, settle=self._settle, timeout=self._timeout)

@@ -76,7 +76,7 @@ def test_the_latest_wish_for_an_address_counts() -> None:
         no_forward("x@example.com"),
         no_alias(SALES, BOB),
     ]
-    assert definition(wishes) == {
+    assert definition(wishes, {ALICE, BOB}) == {
         "mailboxes": [
             {"name": ALICE, "aliases": [HI]},
             {"name": BOB, "aliases": [{"address": SALES, "state": "absent"}]},
@@ -90,18 +90,18 @@ def test_the_latest_wish_for_an_address_counts() -> None:
 
 def test_an_empty_ledger_declares_nothing() -> None:
     """And is a definition all the same."""
-    assert read(definition([])).individuals == {}
+    assert read(definition([], ())).individuals == {}
 
 
 @pytest.mark.parametrize(("last_day", "there"), [(date(2026, 11, 21), True), (ENDED, False)])
 def test_an_alias_ends_with_its_last_day(last_day: date, *, there: bool) -> None:
     """From then on it is to be absent, and anybody may be given it."""
     ending = replace(alias(HI), expires_on=last_day)
-    found = read(definition([ending])).individuals[name(ALICE)]
+    found = read(definition([ending], {ALICE})).individuals[name(ALICE)]
     assert (found.aliases == frozenset({name(HI)})) is there
     assert (name(HI) in found.absent_aliases) is not there
     if not there:
-        read({"mailboxes": [{"name": BOB, "aliases": [HI]}]}, definition([ending]))
+        read({"mailboxes": [{"name": BOB, "aliases": [HI]}]}, definition([ending], {ALICE}))
 
 
 ADDRESSES = st.sampled_from([f"{local}@example.com" for local in "abcd"])
@@ -118,7 +118,7 @@ WISHES = st.one_of(
 @given(st.lists(WISHES, max_size=12))
 def test_whatever_chat_does_is_a_definition(wishes: list[Wish]) -> None:
     """No order of wishes gives one that contradicts itself."""
-    data = definition(wishes)
+    data = definition(wishes, {ALICE, BOB})
     found = read(json.loads(json.dumps(data)))
     named = {each.name.key for each in found.individuals.values()}
     assert named == {w.mailbox or w.target for w in {w.target: w for w in wishes}.values()}
@@ -173,7 +173,7 @@ def test_the_next_converge_keeps_what_chat_changed(
         no_forward("gone@example.com"),
     ]
     done = [mail.carry_out(request_for(wish), Notebook()) for wish in wishes]
-    converging.write("chat.json", definition(each.stands for each in done))
+    converging.write("chat.json", definition((each.stands for each in done), mail.mailboxes()))
     before = api.listing()
     everything = {"mail_purge": ["alias", "mailbox", "forwarder"], "mail_max_deletions": 99}
     told = converging.converge("-e", json.dumps(everything))
@@ -187,7 +187,7 @@ def test_a_forwarder_that_no_file_declares_keeps_its_members(
     """The ledger holds all of them, not only the one that chat added."""
     api.forwarder("old@example.com", [ALICE, FAR])
     done = mail.carry_out(request_for(forward("old@example.com", BOB)), Notebook())
-    converging.write("chat.json", definition([done.stands]))
+    converging.write("chat.json", definition([done.stands], mail.mailboxes()))
     told = converging.converge()
     assert (told.status, told.recap.changed) == (0, 0), told.output
 
@@ -195,12 +195,26 @@ def test_a_forwarder_that_no_file_declares_keeps_its_members(
 def test_what_chat_changed_is_brought_back(converging: Converging, mail: Mail, api: Api) -> None:
     """A converge makes it so again where somebody has undone it."""
     done = [mail.carry_out(request_for(w), Notebook()) for w in (alias(HI), no_alias(SALES, BOB))]
-    converging.write("chat.json", definition(each.stands for each in done))
+    converging.write("chat.json", definition((each.stands for each in done), mail.mailboxes()))
     mail.carry_out(request_for(no_alias(HI)), Notebook())
     mail.carry_out(request_for(alias(SALES, BOB)), Notebook())
     told = converging.converge()
     assert (told.status, told.recap.changed) == (0, 1), told.output
     assert (mail.aliases(ALICE), mail.aliases(BOB)) == ([HI], [])
+
+
+def test_a_mailbox_that_is_gone_is_not_declared(
+    converging: Converging, mail: Mail, api: Api
+) -> None:
+    """It would be made anew, or rather fail to be for want of a password."""
+    mail.carry_out(request_for(no_alias(SALES, BOB)), Notebook())
+    api.delete(BOB)
+    converging.write("tenant.json", {"domains": ["example.com"], "mailboxes": [ALICE]})
+    data = definition([no_alias(SALES, BOB)], mail.mailboxes())
+    assert data == {"mailboxes": [], "forwarders": []}
+    converging.write("chat.json", data)
+    told = converging.converge()
+    assert (told.status, told.recap.changed) == (0, 0), told.output
 
 
 def test_a_contradiction_is_told_and_changes_nothing(
@@ -210,7 +224,7 @@ def test_a_contradiction_is_told_and_changes_nothing(
     bob = {"name": BOB, "aliases": [SALES]}
     converging.write("tenant.json", {"domains": ["example.com"], "mailboxes": [ALICE, bob]})
     done = mail.carry_out(request_for(no_alias(SALES, BOB)), Notebook())
-    converging.write("chat.json", definition([done.stands]))
+    converging.write("chat.json", definition([done.stands], mail.mailboxes()))
     before = api.listing()
     told = converging.converge()
     words = " ".join(told.output.split())
