@@ -96,7 +96,7 @@ def _forward(source: str, destinations: Sequence[str]) -> str:
 
 
 def _request(request: Request) -> str:
-    return f"{phrases.headline(request, MARKUP)} {phrases.standing(request, (), MARKUP)}"
+    return f"{phrases.headline(request, MARKUP)} {phrases.standing(request, None, MARKUP)}"
 
 
 def _record(record: Record) -> str:

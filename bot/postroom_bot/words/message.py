@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 #: Slack recommends no more for a message's text, and cuts far longer ones.
 TEXT_LIMIT = 4000
 LONGEST_ADDRESS = 254
-LONGEST_SENTENCE = 1000
+_LONGEST_SENTENCE = 1000
 
 _USER = re.compile(r"[UW][A-Z0-9]+")
 _CHANNEL = re.compile(r"[CDG][A-Z0-9]+")
@@ -64,9 +64,9 @@ def bare(text: str) -> str:
     return escape(one_line(text, LONGEST_ADDRESS))
 
 
-def sentence(text: str, limit: int = LONGEST_SENTENCE) -> str:
+def sentence(text: str) -> str:
     """Return a sentence from a row or a policy, whose backticks set off addresses."""
-    return escape(one_line(text, limit))
+    return escape(one_line(text, _LONGEST_SENTENCE))
 
 
 def mention(user: str) -> str:

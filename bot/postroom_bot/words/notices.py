@@ -40,18 +40,21 @@ def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
     if request.state is State.PENDING:
         plain.append("Button: Cancel, which takes it back.")
         blocks.append(actions(cancel_button(request)))
-    if request.state is State.APPROVED and request.wish.action is Action.PASSWORD:
+    if _is_to_be_made(request):
         plain.append(f"{_READY} Button: Make it, which asks you once more.")
         blocks += [section(_READY), actions(_password_button(request))]
     return Message(joined(plain), blocks)
 
 
+def _is_to_be_made(request: Request) -> bool:
+    return request.wish.action is Action.PASSWORD and request.state is State.APPROVED
+
+
 def _told(request: Request, votes: Sequence[Vote], style: Style) -> str:
-    by = f" {style.person(request.requester)} asked for it."
-    return (
-        f"{phrases.headline(request, style)} {phrases.standing(request, votes, style)}"
-        f"{by if request.wish.action is Action.PASSWORD else ''}"
-    )
+    told = f"{phrases.headline(request, style)} {phrases.standing(request, votes, style)}"
+    if _is_to_be_made(request):
+        told += f" {style.person(request.requester)} asked for it."
+    return told
 
 
 def cancel_button(request: Request) -> Block:

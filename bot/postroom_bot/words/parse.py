@@ -99,8 +99,8 @@ class TypedPassword(NotUnderstood):
 
 _WRAPPED = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
 # What Slack puts before the thing itself: <mailto:a@b>, <https://example.com>, <!here>.
-_MARK = re.compile(r"mailto:|https?://|!", re.IGNORECASE)
-T = TypeVar("T")
+_MARK = re.compile(r"\A(?:mailto:|https?://|!)", re.IGNORECASE)
+_T = TypeVar("_T")
 _PASSWORD = "passw"  # noqa: S105 - how words for it begin
 
 
@@ -133,7 +133,7 @@ def _unwrapped(link: re.Match[str]) -> str:
     target, label = link[1], link[2]
     if label:
         return f"@{label.removeprefix('@')}" if target.startswith("@") else label
-    return _MARK.sub("", target, count=1)
+    return _MARK.sub("", target)
 
 
 def _unknown(words: Sequence[str]) -> NotUnderstood:
@@ -174,17 +174,17 @@ class _Said:
         if self._clauses != {"": []} or self.reason:
             raise NotUnderstood(f"That is more than I expected. {self._hint}")
 
-    def maybe(self, key: str, read: Callable[[str], T | None], problem: str) -> T | None:
+    def maybe(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T | None:
         """Return what a keyword leads, or None where it was not said."""
-        text = " ".join(self._clauses.get(key, ()))
-        if not text and (not key or key not in self._clauses):
+        words = self._clauses.get(key)
+        if words is None or not (key or words):
             return None
-        value = read(text)
+        value = read(" ".join(words))
         if value is None:
             raise NotUnderstood(f"{problem} {self._hint}")
         return value
 
-    def one(self, key: str, read: Callable[[str], T | None], problem: str) -> T:
+    def one(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T:
         """Return what a keyword leads; it has to be said."""
         value = self.maybe(key, read, problem)
         if value is None:

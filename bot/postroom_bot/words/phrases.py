@@ -137,13 +137,16 @@ def approved(request: Request, votes: Sequence[Vote], style: Style) -> list[str]
     ]
 
 
-def standing(request: Request, votes: Sequence[Vote], style: Style) -> str:
-    """Return how a request stands, in a sentence or two."""
+def standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> str:
+    """Return how a request stands, in a sentence or two.
+
+    :param votes: None where they have not been looked at, and nothing is said of them
+    """
     match request.state:
         case State.PENDING:
             return f"{_waiting(request, votes)}{_expiry(request, style)}"
         case State.DENIED:
-            return _denied(votes, style) or _ended("Denied", request, style)
+            return _denied(votes or (), style) or _ended("Denied", request, style)
         case State.CANCELLED:
             return f"Cancelled by the requester{_time(request, style)}."
         case state if state in _ENDS:
@@ -165,12 +168,12 @@ _ENDS = {
 }
 
 
-def _waiting(request: Request, votes: Sequence[Vote]) -> str:
+def _waiting(request: Request, votes: Sequence[Vote] | None) -> str:
     wanted = needs(request.quorum) or "approval"
+    if votes is None:
+        return f"It needs {wanted}."
     so_far = len(approvals(votes))
-    if not so_far:
-        return f"Waiting for {wanted}."
-    return f"It needs {wanted}, and has {so_far} so far."
+    return f"It needs {wanted}, and has {so_far} so far." if so_far else f"Waiting for {wanted}."
 
 
 def _expiry(request: Request, style: Style) -> str:

@@ -56,7 +56,7 @@ def test_requests() -> None:
     """Each of one's requests is listed with how it stands."""
     assert lists.request_list([request(expires_at=None), request(State.NEW)]).text == (
         "Request *R-7K2M*: add `sales@example.com` to `alice@example.com`. "
-        "Waiting for 2 approvals from mail-admins.\n"
+        "It needs 2 approvals from mail-admins.\n"
         "Request *R-7K2M*: add `sales@example.com` to `alice@example.com`. "
         "It is being looked into."
     )
