@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -54,9 +55,8 @@ def carrying_out(url: str, log: str) -> None:
     database = Database(url)
     while sum(database.read(requests.count_open).values()):
         now = datetime.now(UTC)
-        held = database.write(
-            lambda c, now=now: requests.claim(c, owner=str(os.getpid()), now=now, lease=LEASE)
-        )
+        claim = partial(requests.claim, owner=str(os.getpid()), now=now, lease=LEASE)
+        held = database.write(claim)
         if held is None:
             time.sleep(0.01)
         else:

@@ -111,7 +111,7 @@ def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
         statements += ["TRUNCATE audit", "TRUNCATE audit_head"]
     for statement in statements:
         with pytest.raises(DBAPIError, match="only ever added to"):
-            database.write(lambda c, statement=statement: c.execute(text(statement)))
+            database.write(partial(Connection.execute, statement=text(statement)))
     assert database.read(audit.verify).count == 3
 
 

@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Barrier
@@ -113,21 +114,14 @@ def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -
         barrier = Barrier(THREADS)
         ways = (State.APPROVED, State.CANCELLED) * (THREADS // 2)
         with ThreadPoolExecutor(THREADS) as pool:
-            moved = list(
-                pool.map(
-                    lambda to, request=request, barrier=barrier: _moved(
-                        database, request, to, barrier
-                    ),
-                    ways,
-                )
-            )
+            moved = list(pool.map(partial(_moved, database, request, barrier), ways))
         won = [one for one in moved if one is not None]
         assert len(won) == 1
-        kept = database.read(lambda c, request=request: requests.get(c, request.id))
+        kept = database.read(partial(requests.get, request_id=request.id))
         assert kept == won[0]
 
 
-def _moved(database: Database, request: Request, to: State, barrier: Barrier) -> Request | None:
+def _moved(database: Database, request: Request, barrier: Barrier, to: State) -> Request | None:
     barrier.wait(actors.PATIENCE)
     try:
         return database.write(lambda c: requests.move(c, request, to, at=request.created_at))

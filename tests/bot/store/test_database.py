@@ -58,7 +58,8 @@ def test_migrations_make_the_tables_known_here(database: Database) -> None:
 
     def differences(connection: Connection) -> list[object]:
         options = {"compare_type": True}
-        return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+        context = MigrationContext.configure(connection, opts=options)
+        return list(compare_metadata(context, metadata))
 
     assert database.read(differences) == []
 

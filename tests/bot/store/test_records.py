@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection
@@ -108,7 +109,7 @@ def test_another_address_is_a_change(database: Database, clock: Clock) -> None:
     database.write(lambda c: identities.seen(c, "U1", MAILBOX, at=clock()))
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
-        found = database.write(lambda c, email=email, at=at: identities.seen(c, "U1", email, at=at))
+        found = database.write(partial(identities.seen, user="U1", email=email, at=at))
         assert found == Seen(email, at, at)
     assert database.read(lambda c: identities.get(c, "U1")) == Seen(MAILBOX, clock(), clock())
 
@@ -119,7 +120,7 @@ def test_a_told_change_counts(database: Database, clock: Clock) -> None:
     database.write(lambda c: identities.seen(c, "U1", MAILBOX, at=begin))
     told = clock.advance(MINUTE)
     for user in ("U1", "U2"):
-        database.write(lambda c, user=user: identities.changed(c, user, at=told))
+        database.write(partial(identities.changed, user=user, at=told))
     assert database.read(lambda c: identities.get(c, "U1")) == Seen(MAILBOX, begin, told)
     assert database.read(lambda c: identities.get(c, "U2")) == Seen("", told, told)
     later = clock.advance(MINUTE)
@@ -132,16 +133,11 @@ def test_a_freed_address_has_a_grave(database: Database, clock: Clock) -> None:
     now = clock()
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
         until = now + minutes * MINUTE
-        database.write(
-            lambda c, address=address, owner=owner, until=until: tombstones.bury(
-                c, address, owner, at=now, until=until
-            )
-        )
+        database.write(partial(tombstones.bury, address=address, owner=owner, at=now, until=until))
     database.write(lambda c: tombstones.lift(c, "c"))
     clock.advance(2 * MINUTE)
     found = [
-        database.read(lambda c, address=address: tombstones.grave(c, address, now=clock()))
-        for address in "abc"
+        database.read(partial(tombstones.grave, address=address, now=clock())) for address in "abc"
     ]
     assert found == [Tombstone("a", "y", now + 3 * MINUTE), None, None]
     assert database.write(lambda c: tombstones.purge(c, clock())) == 1
@@ -155,18 +151,12 @@ def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> No
         Wish(Action.ALIAS_ADD, "sales@example.com", MAILBOX, expires_on=date(2027, 1, 31)),
     ]
     made = [
-        database.write(
-            lambda c, wish=wish: requests.add(c, wish=wish, requester="U1", team="T1", at=clock())
-        )
+        database.write(partial(requests.add, wish=wish, requester="U1", team="T1", at=clock()))
         for wish in wishes
     ]
     for request in (made[1], made[0], made[1]):
         at = clock.advance(MINUTE)
-        database.write(
-            lambda c, request=request, at=at: ledger.record(
-                c, request_id=request.id, wish=request.wish, at=at
-            )
-        )
+        database.write(partial(ledger.record, request_id=request.id, wish=request.wish, at=at))
     found = database.read(ledger.entries)
     assert [(one.request_id, one.wish) for one in found] == [
         (made[1].id, wishes[1]),

@@ -30,14 +30,14 @@ FORWARD = Wish(
 
 def added(database: Database, clock: Clock, **fields: Any) -> Request:
     """Add a request as given, of U1 for an alias unless it says otherwise."""
-    fields = {"wish": WISH, "requester": "U1", "team": "T1", "at": clock()} | fields
-    return database.write(lambda c: requests.add(c, **fields))
+    usual: dict[str, Any] = {"wish": WISH, "requester": "U1", "team": "T1", "at": clock()}
+    return database.write(partial(requests.add, **usual | fields))
 
 
 def claimed(database: Database, clock: Clock, owner: str = "w1", **options: Any) -> Request | None:
     """Claim a request for ten minutes."""
-    options = {"now": clock(), "lease": 10 * MINUTE} | options
-    return database.write(lambda c: requests.claim(c, owner=owner, **options))
+    usual: dict[str, Any] = {"now": clock(), "lease": 10 * MINUTE}
+    return database.write(partial(requests.claim, owner=owner, **usual | options))
 
 
 def sure(request: Request | None) -> Request:
@@ -88,7 +88,7 @@ def test_an_id_can_be_read_out(database: Database, clock: Clock) -> None:
     assert len(code) == requests.ID_LENGTH
     assert not set(code) & set("01ILOU")
     for typed in (made.id, made.id.lower(), code, f" {code.lower()} "):
-        assert database.read(lambda c, typed=typed: requests.get(c, typed)) == made
+        assert database.read(partial(requests.get, request_id=typed)) == made
     assert database.read(lambda c: requests.get(c, "R-0000")) is None
 
 
@@ -161,7 +161,7 @@ def test_released_requests_are_due_as_told(database: Database, clock: Clock) -> 
     made = added(database, clock)
     for due in (clock() + MINUTE, None):
         held = sure(claimed(database, clock, only=made.id))
-        database.write(lambda c, held=held, due=due: requests.release(c, held, due_at=due))
+        database.write(partial(requests.release, request=held, due_at=due))
         assert stored(database, made).due_at == due
         assert stored(database, made).lease_owner is None
 
@@ -176,7 +176,7 @@ def test_a_poke_during_the_lease_is_not_lost(
     assert database.write(lambda c: requests.poke(c, made.id, at=clock()))
     held = database.write(lambda c: requests.move(c, held, State.PENDING, at=clock()))
     held = database.write(lambda c: requests.change(c, held, shown="pending"))
-    due = later and clock() + later
+    due = clock() + later if later else None
     database.write(lambda c: requests.release(c, held, due_at=due))
     assert sure(claimed(database, clock)).id == made.id
 
