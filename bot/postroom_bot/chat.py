@@ -58,7 +58,10 @@ class ChatRefused(Exception):
 
 
 class Opened(NamedTuple):
-    """An open modal, in the state that somebody knows of."""
+    """An open modal, in the state that somebody knows of.
+
+    :param hash: of that state; "" where it is not known, and then it is not compared
+    """
 
     view_id: str
     hash: str
@@ -76,18 +79,20 @@ def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
 class Chat:
     """What the bot does in Slack. Threads may share it.
 
+    :param client: also what Slack's own libraries are to be given
+
     Every method raises ChatDown or ChatRefused.
     """
 
     def __init__(self, client: WebClient) -> None:
-        self._client = client
+        self.client = client
         self._direct: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def post(self, channel: str, message: Message) -> Posted:
         """Post a message in a channel."""
         answer = _asked(
-            lambda: self._client.chat_postMessage(
+            lambda: self.client.chat_postMessage(
                 channel=channel,
                 text=message.text,
                 blocks=message.blocks or None,
@@ -101,7 +106,7 @@ class Chat:
         """Put another message in a posted one's place."""
         # Slack keeps the old blocks unless it is told to have none.
         _asked(
-            lambda: self._client.chat_update(
+            lambda: self.client.chat_update(
                 channel=card.channel, ts=card.ts, text=message.text, blocks=message.blocks
             )
         )
@@ -112,17 +117,17 @@ class Chat:
 
     def profile(self, user: str) -> Mapping[str, Any]:
         """Return what Slack knows of a user: the ``user`` of ``users.info``."""
-        return _part(_asked(lambda: self._client.users_info(user=user)), "user")
+        return _part(_asked(lambda: self.client.users_info(user=user)), "user")
 
     def members(self, usergroup: str) -> frozenset[str]:
         """Return the ids of the users in a user group."""
-        answer = _asked(lambda: self._client.usergroups_users_list(usergroup=usergroup))
+        answer = _asked(lambda: self.client.usergroups_users_list(usergroup=usergroup))
         return frozenset(map(str, answer.get("users") or ()))
 
     def find_by_email(self, email: str) -> str | None:
         """Return the id of the user whose profile has this address, or None."""
         try:
-            answer = _asked(lambda: self._client.users_lookupByEmail(email=email))
+            answer = _asked(lambda: self.client.users_lookupByEmail(email=email))
         except ChatRefused as refusal:
             if refusal.code == "users_not_found":
                 return None
@@ -131,32 +136,37 @@ class Chat:
 
     def open_view(self, trigger_id: str, view: dict[str, Any]) -> Opened:
         """Open a modal; a trigger lives for 3 seconds."""
-        return _opened(_asked(lambda: self._client.views_open(trigger_id=trigger_id, view=view)))
+        return _opened(_asked(lambda: self.client.views_open(trigger_id=trigger_id, view=view)))
 
     def update_view(self, opened: Opened, view: dict[str, Any]) -> Opened:
         """Put another view in an open one's place, unless it has changed meanwhile."""
         return _opened(
             _asked(
-                lambda: self._client.views_update(
-                    view_id=opened.view_id, hash=opened.hash, view=view
+                lambda: self.client.views_update(
+                    view_id=opened.view_id, hash=opened.hash or None, view=view
                 )
             )
         )
 
     def publish_home(self, user: str, view: dict[str, Any]) -> None:
         """Show this in the app's home tab of one person."""
-        _asked(lambda: self._client.views_publish(user_id=user, view=view))
+        _asked(lambda: self.client.views_publish(user_id=user, view=view))
 
     def whoami(self) -> Mapping[str, Any]:
         """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
-        return _asked(self._client.auth_test)
+        return _asked(self.client.auth_test)
+
+    def app_of(self, bot: str) -> str:
+        """Return the id of the app that a bot belongs to, such as ``A0123``."""
+        answer = _asked(lambda: self.client.bots_info(bot=bot))
+        return str(_part(answer, "bot").get("app_id") or "")
 
     def _conversation(self, user: str) -> str:
         with self._lock:
             known = self._direct.get(user)
         if known is not None:
             return known
-        answer = _asked(lambda: self._client.conversations_open(users=[user]))
+        answer = _asked(lambda: self.client.conversations_open(users=[user]))
         channel = str(_part(answer, "channel")["id"])
         with self._lock:
             self._direct[user] = channel

@@ -34,8 +34,9 @@ _NEEDED: Mapping[str, tuple[str, str]] = {
     "slack_app_token": ("mode", "socket"),
     "slack_signing_secret": ("mode", "http"),
     "awx_url": ("executor", "awx"),
-    "awx_alias_template": ("executor", "awx"),
-    "awx_forward_template": ("executor", "awx"),
+    "awx_add_alias_template": ("executor", "awx"),
+    "awx_remove_alias_template": ("executor", "awx"),
+    "awx_forwarder_template": ("executor", "awx"),
 }
 
 #: How pydantic begins a sentence; the setting's name takes its place.
@@ -105,15 +106,16 @@ class Settings(BaseSettings):
     validate_certs: bool = True
     ca_path: Path | None = None
     timeout: float = Field(30.0, gt=0, le=300)
-    #: The mail server's name that people are told with a new password.
-    mail_host: str | None = None
+    #: The host that people are told, with a new password, to set up in their mail programs.
+    mail_host: str = Field(min_length=1)
 
     awx_url: Url | None = None
     awx_token: Secret | None = None
     awx_username: str | None = None
     awx_password: Secret | None = None
-    awx_alias_template: int | None = Field(None, ge=1)
-    awx_forward_template: int | None = Field(None, ge=1)
+    awx_add_alias_template: int | None = Field(None, ge=1)
+    awx_remove_alias_template: int | None = Field(None, ge=1)
+    awx_forwarder_template: int | None = Field(None, ge=1)
 
     http_host: str = "127.0.0.1"
     http_port: Port = 3000

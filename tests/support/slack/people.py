@@ -31,6 +31,14 @@ def auth_test(world: World, args: Payload, token: Token) -> Payload:
     return answer
 
 
+def bot_info(world: World, args: Payload, token: Token) -> Payload:
+    """Tell which app a bot belongs to."""
+    if args.get("bot") != world.bot_id:
+        raise Refused("bot_not_found")
+    about = {"id": world.bot_id, "app_id": world.app, "user_id": world.bot.id, "deleted": False}
+    return {"bot": {**about, "name": world.bot.name}}
+
+
 def user_info(world: World, args: Payload, token: Token) -> Payload:
     """Tell all about one account."""
     user = world.users.get(str(args.get("user", "")))

@@ -39,6 +39,7 @@ METHODS = MappingProxyType(
     {
         "apps.connections.open": Method("connections:write", open_connection, "app"),
         "auth.test": Method("", people.auth_test),
+        "bots.info": Method("users:read", people.bot_info),
         "chat.postEphemeral": Method("chat:write", chats.post_ephemeral),
         "chat.postMessage": Method("chat:write", chats.post_message),
         "chat.update": Method("chat:write", chats.update),

@@ -1,0 +1,248 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line: `postroom-bot serve`, and what operators and policy writers need beside it.
+
+Exit status: 0 where all is well, 1 where something that was looked at is not, 2 where it could not
+be done at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from postroom_bot import logs, settings
+from postroom_bot.executors.base import TryLater, WontDo
+from postroom_bot.executors.ledger import definition
+from postroom_bot.model import Action, Person, Wish
+from postroom_bot.names import address, domain_of
+from postroom_bot.policy.decide import Facts
+from postroom_bot.policy.explain import explain
+from postroom_bot.policy.file import PolicyError, load
+from postroom_bot.policy.model import EVERYONE
+from postroom_bot.serving import mailing, process
+from postroom_bot.serving.web import StartError
+from postroom_bot.settings import Settings, SettingsError
+from postroom_bot.store import audit, ledger
+from postroom_bot.store.database import Connection, Database, DatabaseError, migrate
+from postroom_bot.words import parse
+from postroom_bot.words.manifest import manifest
+
+#: What keeps a command from being done; each is a sentence.
+_NOT_DONE = (DatabaseError, StartError, TryLater, WontDo, parse.NotUnderstood, ValueError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and give the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except SettingsError as error:
+        problems: Sequence[str] = error.mistakes
+    except PolicyError as error:
+        problems = [str(problem) for problem in error.problems]
+    except _NOT_DONE as error:
+        problems = [str(error)]
+    except KeyboardInterrupt:
+        problems = ["interrupted"]
+    for problem in problems:
+        _say(f"postroom-bot: {problem}", sys.stderr)
+    return 2
+
+
+def _serve(options: argparse.Namespace) -> int:
+    given = settings.load(options.config)
+    logs.configure(style=given.log_format, level=given.log_level, secrets=given.secrets())
+    process.run(given, options.ready_file)
+    return 0
+
+
+def _check_config(options: argparse.Namespace) -> int:
+    """Tell of every mistake in the settings and in the policy."""
+    problems: list[str] = []
+    policy_file: Path | None = options.policy
+    try:
+        policy_file = policy_file or settings.load(options.config).policy_file
+    except SettingsError as error:
+        problems += error.mistakes
+    if policy_file is not None:
+        try:
+            load(policy_file)
+        except PolicyError as error:
+            problems += [f"{policy_file}: {problem}" for problem in error.problems]
+    for problem in problems:
+        _say(problem)
+    if not problems:
+        _say("No mistakes found.")
+    return 1 if problems else 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    policy_file = options.policy or settings.load(options.config).policy_file
+    mailbox = address(options.mailbox) if options.mailbox else None
+    groups = frozenset({EVERYONE, *options.group})
+    person = Person(options.user, "T", options.user, mailbox=mailbox, groups=groups)
+    own = options.domain or ([domain_of(mailbox)] if mailbox else [])
+    wish = _wish(" ".join(options.words), mailbox)
+    facts = Facts(own_domains=frozenset(own))
+    for line in explain(load(policy_file), person, wish, facts):
+        _say(line)
+    return 0
+
+
+def _wish(words: str, mailbox: str | None) -> Wish:
+    """Read what somebody would type after the command."""
+    asked = parse.parse(words)
+    if isinstance(asked, parse.Password):
+        return Wish(Action.PASSWORD, asked.mailbox or mailbox or "")
+    if isinstance(asked, parse.Wanted):
+        return asked.wish
+    raise ValueError("this needs no decision: a policy only decides what changes something")
+
+
+def _manifest(options: argparse.Namespace) -> int:
+    _print_json(manifest(socket_mode=options.url is None, url=options.url))
+    return 0
+
+
+def _migrate(options: argparse.Namespace) -> int:
+    migrate(settings.load(options.config).database)
+    _say("The database has the schema that this version needs.")
+    return 0
+
+
+def _ledger(options: argparse.Namespace) -> int:
+    given = settings.load(options.config)
+    with _database(given) as database:
+        wishes = [entry.wish for entry in database.read(ledger.entries)]
+    with contextlib.ExitStack() as end:
+        mail = mailing.mail_of(given, end)
+        named = {wish.mailbox for wish in wishes if wish.mailbox}
+        there = {mailbox for mailbox in named if mail.mailbox_exists(mailbox)}
+    _print_json(definition(wishes, there))
+    return 0
+
+
+def _audit_verify(options: argparse.Namespace) -> int:
+    with _database(settings.load(options.config)) as database:
+        try:
+            found = database.read(lambda c: _verified(c, options.lines))
+        except audit.Tampered as error:
+            _say(error.sentence)
+            return 1
+    _say(f"The audit is in order: {found.count} rows, the last one with hash {found.head}.")
+    return 0
+
+
+def _verified(connection: Connection, lines: Path | None) -> audit.Verified:
+    if lines is None:
+        return audit.verify(connection)
+    try:
+        with lines.open(encoding="utf-8") as file:
+            return audit.verify_lines(connection, file)
+    except OSError as error:
+        raise StartError(f"{lines} can't be read ({error.strerror})") from None
+
+
+def _audit_show(options: argparse.Namespace) -> int:
+    """Print rows as the lines that are streamed, page by page."""
+    page = partial(audit.rows, limit=audit.PAGE, request_id=options.request)
+    after: int = options.after
+    with _database(settings.load(options.config)) as database:
+        while rows := database.read(partial(page, after=after)):
+            for row in rows:
+                _say(row.line())
+            after = rows[-1].seq
+    return 0
+
+
+@contextlib.contextmanager
+def _database(given: Settings) -> Iterator[Database]:
+    database = Database(given.database)
+    try:
+        database.check()
+        yield database
+    finally:
+        database.close()
+
+
+def _print_json(data: Any) -> None:
+    _say(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def _say(line: str, to: TextIO | None = None) -> None:
+    (to or sys.stdout).write(line + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "postroom-bot", description="Email addresses, forwarding and passwords from Slack."
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help=f"settings file in YAML (else {settings.CONFIG_VARIABLE}); each setting is also an"
+        f" environment variable, {settings.PREFIX}...",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="run the bot")
+    serve.add_argument("--ready-file", type=Path, help="written once the bot runs, with addresses")
+    serve.set_defaults(run=_serve)
+    _add_policy_commands(commands)
+    _add_database_commands(commands)
+    shown = commands.add_parser("manifest", help="print the manifest for the app in Slack")
+    shown.add_argument(
+        "--url", help="where Slack posts to, beginning with https://; without, Socket Mode"
+    )
+    shown.set_defaults(run=_manifest)
+    return parser
+
+
+def _add_policy_commands(commands: Any) -> None:
+    check = commands.add_parser("check-config", help="tell every mistake in settings and policy")
+    check.set_defaults(run=_check_config)
+    why = commands.add_parser("explain", help="tell what the policy says of a wish, and why")
+    why.set_defaults(run=_explain)
+    for parser in (check, why):
+        parser.add_argument(
+            "--policy", type=Path, help="this policy file alone, without any settings"
+        )
+    why.add_argument("--user", default="U0", help="the requester's Slack user id")
+    why.add_argument("--mailbox", help="the requester's own mailbox")
+    why.add_argument(
+        "--group", action="append", default=[], help="a group of the policy that they are in"
+    )
+    why.add_argument(
+        "--domain", action="append", help="a domain that is yours; else that of --mailbox"
+    )
+    why.add_argument("words", nargs="+", help="as typed in Slack, such as: alias add a@example.com")
+
+
+def _add_database_commands(commands: Any) -> None:
+    commands.add_parser(
+        "migrate", help="bring the database to the schema of this version"
+    ).set_defaults(run=_migrate)
+    commands.add_parser(
+        "ledger", help="print what chat has changed, as a definition for email_tenant"
+    ).set_defaults(run=_ledger)
+    audits = commands.add_parser("audit", help="look at the audit").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    verify = audits.add_parser("verify", help="check that nobody has changed it")
+    verify.add_argument("--lines", type=Path, help="and that these streamed lines are the same")
+    verify.set_defaults(run=_audit_verify)
+    show = audits.add_parser("show", help="print it, a line of JSON for each row")
+    show.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came later")
+    show.add_argument("--request", metavar="ID", help="only what is about this request")
+    show.set_defaults(run=_audit_show)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Saying something to the person who has just done something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from postroom_bot.chat import ChatDown, ChatRefused
+from postroom_bot.executors.base import TryLater, WontDo
+from postroom_bot.words.message import Message, sentence
+from postroom_bot.work.deps import Refusal
+
+MOMENT = "One moment ..."
+SLACK_DOWN = "Slack does not answer me properly right now. Try again in a minute."
+BROKEN = "Something went wrong on my side, and I have logged it. Try again in a minute."
+
+#: What is no mistake of the bot's own, and has a sentence for people.
+EXPECTED = (Refusal, WontDo, TryLater, ChatDown, ChatRefused)
+
+#: Bolt's `ack` and `respond`.
+Answer = Callable[..., Any]
+
+
+def said(text: str) -> Message:
+    """Return a message of one sentence, which is not escaped yet."""
+    return Message(sentence(text))
+
+
+def in_words(error: Exception) -> str:
+    """Return the sentence for one of the EXPECTED errors."""
+    return SLACK_DOWN if isinstance(error, ChatDown | ChatRefused) else str(error)
+
+
+def show(answer: Answer, message: Message) -> None:
+    """Answer so that only this person sees it."""
+    answer(
+        text=message.text,
+        blocks=list(message.blocks) or None,
+        response_type="ephemeral",
+    )
+
+
+def add(respond: Answer, message: Message) -> None:
+    """Answer below the message whose button was pressed, so that only this person sees it."""
+    respond(
+        text=message.text,
+        blocks=list(message.blocks) or None,
+        response_type="ephemeral",
+        replace_original=False,
+    )

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What listeners did not expect: logged, counted, and told in one sentence without internals."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from slack_bolt import BoltContext, BoltResponse
+from slack_bolt.error import BoltUnhandledRequestError
+
+from postroom_bot.chat import ChatDown, ChatRefused
+from postroom_bot.metrics import Metrics
+from postroom_bot.words import views
+
+from .answers import BROKEN, add, in_words, said
+
+_KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
+
+log = logging.getLogger("postroom_bot.listeners")
+
+
+class Errors:
+    """Bolt's error handler. Threads share it."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def failed(
+        self,
+        error: Exception,
+        body: dict[str, Any],
+        context: BoltContext,
+        response: BoltResponse | None,
+    ) -> BoltResponse | None:
+        """Log what happened and tell the person.
+
+        :param response: what Slack would get as it is; None where it has its acknowledgement
+        """
+        kind = kind_of(body)
+        if isinstance(error, BoltUnhandledRequestError):
+            log.warning("nothing listens to this %s", kind)
+            return BoltResponse(status=200)
+        self._metrics.errors_total.labels("listener").inc()
+        text = self._log(error, kind)
+        if kind == "event":
+            return None
+        if response is not None and kind == "command":
+            return BoltResponse(status=200, body=said(text).text)
+        if response is not None and kind == "view_submission":
+            answer = {"response_action": "update", "view": views.note("Email", text)}
+            return BoltResponse(status=200, body=answer)
+        if context.response_url and context.respond is not None:
+            add(context.respond, said(text))
+        return None if response is None else BoltResponse(status=200)
+
+    def _log(self, error: Exception, kind: str) -> str:
+        if isinstance(error, ChatDown | ChatRefused):
+            log.warning("%s: %s", kind, error)
+            return in_words(error)
+        log.error("%s failed", kind, exc_info=error)
+        return BROKEN
+
+
+def kind_of(body: dict[str, Any]) -> str:
+    """Return what Slack sent: ``command``, ``event``, ``view_submission`` ... or ``other``.
+
+    One of few words, though anybody can post anything: it labels a metric.
+    """
+    if "command" in body:
+        return "command"
+    kind = body.get("type")
+    if kind == "event_callback":
+        return "event"
+    return str(kind) if kind in _KINDS else "other"

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Modal windows: the menu, the forms, and the way to a new password.
+
+A trigger is good for 3 seconds, so a window that has to ask somebody first is opened at once as
+"working", and updated when the answer is there.
+"""
+
+from __future__ import annotations
+
+import time
+
+from postroom_bot.chat import Opened
+from postroom_bot.model import Action, Request, Wish
+from postroom_bot.words import forms, views
+from postroom_bot.words.blocks import View
+from postroom_bot.work.passwords import NeedsApproval
+
+from .answers import EXPECTED, in_words
+from .payloads import Caller
+from .services import Services
+
+PASSWORD_TITLE = "New password"  # noqa: S105 - a title
+#: Slack puts the acknowledgement's view in place a moment after it was sent. What is put there
+#: before, it would cover, and nobody would ever see the password.
+SETTLE_SECONDS = 0.5
+
+
+def taken(request: Request) -> View:
+    """Return what is shown when a request has been handed in."""
+    text = f"Request {request.id}: I am looking into it and will tell you what becomes of it."
+    return views.note("Email", text)
+
+
+class Windows:
+    """Opens and updates windows. Threads share it."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._chat = services.chat
+
+    def menu(self, caller: Caller) -> None:
+        """Open the menu."""
+        self._show(caller, None, views.menu())
+
+    def form(self, caller: Caller, name: str, onto: Opened | None) -> None:
+        """Open a form, in the place of a window if there is one."""
+        self._show(caller, onto, forms.form(name))
+
+    def denial(self, caller: Caller, view: View) -> None:
+        """Open the question why a request is denied."""
+        self._show(caller, None, view)
+
+    def offer(
+        self,
+        caller: Caller,
+        mailbox: str | None = None,
+        request_id: str | None = None,
+        onto: Opened | None = None,
+    ) -> None:
+        """Open the question before a new password is made, or say why there is none."""
+        opened = self._show(caller, onto, views.working(PASSWORD_TITLE))
+        try:
+            view = self._offered(caller, mailbox, request_id)
+        except EXPECTED as error:
+            view = views.note(PASSWORD_TITLE, in_words(error))
+        self._chat.update_view(opened, view)
+
+    def reveal(self, caller: Caller, window: Opened, confirmed: views.Confirmed) -> None:
+        """Make a password and show it, in the window that says "working" by now."""
+        time.sleep(SETTLE_SECONDS)
+        try:
+            made = self._services.passwords.reveal(
+                caller.key, caller.user, caller.team, confirmed.mailbox, confirmed.request_id
+            )
+        except EXPECTED as error:
+            view = views.note(PASSWORD_TITLE, in_words(error))
+        else:
+            password = made.password.get_secret_value()
+            view = views.password_shown(made.mailbox, password, self._services.mail_host)
+        # The acknowledgement has changed the window since, so its hash is another.
+        self._chat.update_view(window._replace(hash=""), view)
+
+    def _offered(self, caller: Caller, mailbox: str | None, request_id: str | None) -> View:
+        try:
+            offer = self._services.passwords.offer(caller.user, caller.team, mailbox, request_id)
+        except NeedsApproval:
+            wish = Wish(Action.PASSWORD, mailbox or "")
+            return taken(self._services.desk.submit(caller.key, wish, caller.user, caller.team))
+        return views.password_confirm(offer.mailbox, offer.request_id)
+
+    def _show(self, caller: Caller, onto: Opened | None, view: View) -> Opened:
+        if onto is None:
+            return self._chat.open_view(caller.trigger, view)
+        return self._chat.update_view(onto, view)

@@ -1,0 +1,181 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a running bot is made of."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from postroom_bot.listeners.services import Services
+from postroom_bot.listeners.wiring import listen
+from postroom_bot.metrics import Metrics
+from postroom_bot.people import People
+from postroom_bot.settings import Settings
+from postroom_bot.store.database import Database, DatabaseError, migrate
+from postroom_bot.work.deps import Deps
+from postroom_bot.work.desk import Desk
+from postroom_bot.work.passwords import Passwords
+from postroom_bot.work.readers import Readers
+from postroom_bot.work.worker import Worker
+
+from . import mailing, slack
+from .admin import Admin, Standing
+from .alone import Alone
+from .fronts import THREADS, Front
+from .lines import audit_lines
+from .policies import Policies
+from .web import StartError, WebServer
+
+#: A step of the worker has that long to come to its end; longer than one call of the mail service.
+STOP_SECONDS = 45.0
+_ADMIN_THREADS = 2
+
+log = logging.getLogger("postroom_bot.serving")
+
+
+class Addresses(NamedTuple):
+    """Where a bot listens; ``slack`` is "" with Socket Mode."""
+
+    admin: str
+    slack: str
+
+
+class Bot:
+    """All parts of one bot, to be started and stopped once."""
+
+    def __init__(
+        self, worker: Worker, front: Front, admin: WebServer, policies: Policies, end: ExitStack
+    ) -> None:
+        self._worker = worker
+        self._front = front
+        self._admin = admin
+        self._end = end
+        self.policies = policies
+
+    def start(self) -> Addresses:
+        """Start everything; Slack is let in last.
+
+        :raises StartError: something can't start; nothing is left running
+        """
+        try:
+            admin = self._admin.start()
+            self._worker.start()
+            addresses = Addresses(admin, self._front.start())
+        except StartError:
+            self._worker.stop(STOP_SECONDS)
+            self._close()
+            raise
+        log.info("ready; operators find me at %s", addresses.admin)
+        return addresses
+
+    def stop(self) -> None:
+        """Let Slack in no more, finish what is begun, and close everything."""
+        log.info("stopping")
+        self._front.stop()
+        if not self._worker.stop(STOP_SECONDS):
+            log.warning("a request was not finished in time; another process goes on with it")
+        self._close()
+        log.info("stopped")
+
+    def _close(self) -> None:
+        self._admin.stop()
+        self._end.close()
+
+
+def build(settings: Settings) -> Bot:
+    """Wire a bot; Slack is asked who the bot is, and nothing else is begun.
+
+    :raises StartError: a sentence for the one who starts it
+    :raises PolicyError: the policy can't be used
+    :raises DatabaseError: the database can't be used
+    """
+    with ExitStack() as end:
+        policies = Policies(settings.policy_file)
+        database = _database(settings, end)
+        metrics = Metrics()
+        deps = _deps(settings, database, policies, metrics, end)
+        executor = ThreadPoolExecutor(THREADS, thread_name_prefix="listener")
+        app = slack.app_of(deps.chat, metrics, executor, settings)
+        # The last to be made is the first to end: listeners use all the rest.
+        end.callback(executor.shutdown)
+        listen(app, _services(settings, deps))
+        front = slack.front_of(settings, app)
+        checks = {
+            "database": lambda: _database_standing(database),
+            "policy": policies.standing,
+            "slack": front.standing,
+        }
+        admin = WebServer(
+            Admin(checks, metrics), settings.admin_host, settings.admin_port, threads=_ADMIN_THREADS
+        )
+        return Bot(Worker(deps, settings.workers), front, admin, policies, end.pop_all())
+
+
+def _database(settings: Settings, end: ExitStack) -> Database:
+    """Open the database, for this process alone if it is a file, with the schema it needs."""
+    database = Database(settings.database)
+    end.callback(database.close)
+    if database.is_sqlite:
+        end.callback(Alone(_file_of(settings.database)).end)
+    wanted = settings.auto_migrate
+    if database.is_sqlite if wanted is None else wanted:
+        migrate(settings.database)
+    database.check()
+    return database
+
+
+def _file_of(database: str) -> Path:
+    return Path(database.rpartition("sqlite:///")[2]).expanduser().absolute()
+
+
+def _database_standing(database: Database) -> Standing:
+    try:
+        database.check()
+    except DatabaseError as error:
+        return Standing(works=False, text=str(error))
+    return Standing(works=True)
+
+
+def _deps(
+    settings: Settings, database: Database, policies: Policies, metrics: Metrics, end: ExitStack
+) -> Deps:
+    chat = slack.chat_of(settings)
+    mail = mailing.mail_of(settings, end)
+    return Deps(
+        database=database,
+        clock=_now,
+        policy=policies.current,
+        people=People(chat, database, _now, policies.current),
+        chat=chat,
+        mail=mail,
+        executor=mailing.executor_of(settings, mail),
+        workspace=slack.workspace_of(chat, settings),
+        owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
+        metrics=metrics,
+        audit_lines=audit_lines(settings.audit_lines, end),
+    )
+
+
+def _services(settings: Settings, deps: Deps) -> Services:
+    return Services(
+        database=deps.database,
+        desk=Desk(deps.database, deps.clock, deps.workspace, deps.wake.set),
+        passwords=Passwords(deps),
+        readers=Readers(deps.mail, deps.people, deps.policy),
+        people=deps.people,
+        chat=deps.chat,
+        metrics=deps.metrics,
+        mail_host=settings.mail_host,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The two ways in which Slack reaches the bot: Socket Mode, and signed HTTP requests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from slack_bolt import App
+from slack_bolt.adapter.socket_mode.websocket_client import SocketModeHandler
+from slack_bolt.adapter.wsgi import SlackRequestHandler
+from slack_sdk.errors import SlackClientError
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.websocket_client import SocketModeClient
+
+from .admin import Standing
+from .web import GRACE_SECONDS, StartError, WebServer
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+#: Where Slack posts to in HTTP mode.
+PATH = "/slack/events"
+#: How many of Slack's calls are answered at the same time.
+THREADS = 32
+
+
+class Front(Protocol):
+    """A way to the bot."""
+
+    def start(self) -> str:
+        """Let Slack in, and return the address where it comes in, or "" for Socket Mode."""
+
+    def standing(self) -> Standing:
+        """Tell whether Slack can reach the bot now."""
+
+    def stop(self) -> None:
+        """Take nothing more, and let what is under way be answered."""
+
+
+class SocketFront:
+    """A connection to Slack, made anew whenever it is lost."""
+
+    def __init__(self, app: App, app_token: str) -> None:
+        self._handler = _Handler(app, app_token)
+
+    def start(self) -> str:
+        """Connect."""
+        try:
+            self._handler.connect()  # type: ignore[no-untyped-call]
+        except (SlackClientError, OSError):
+            self._handler.close()  # type: ignore[no-untyped-call]
+            raise StartError(
+                "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
+                " connections:write, and that Socket Mode is on in the app's settings"
+            ) from None
+        return ""
+
+    def standing(self) -> Standing:
+        """Tell whether there is a connection."""
+        if self._handler.client.is_connected():
+            return Standing(works=True)
+        return Standing(works=False, text="there is no connection to Slack")
+
+    def stop(self) -> None:
+        """Answer what is under way, and disconnect."""
+        self._handler.drain(GRACE_SECONDS)
+        self._handler.close()  # type: ignore[no-untyped-call]
+
+
+class HttpFront:
+    """A port to which Slack, or a proxy that adds TLS, posts."""
+
+    def __init__(self, app: App, host: str, port: int) -> None:
+        self._slack = SlackRequestHandler(app, path=PATH)
+        self._server = WebServer(self._answer, host, port, threads=THREADS)
+
+    def start(self) -> str:
+        """Listen."""
+        return self._server.start() + PATH
+
+    def standing(self) -> Standing:
+        """Tell whether the port is served."""
+        if self._server.is_serving:
+            return Standing(works=True)
+        return Standing(works=False, text="the port for Slack is not served")
+
+    def stop(self) -> None:
+        """Answer what is under way, and listen no more."""
+        self._server.stop()
+
+    def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        try:
+            return self._slack(environ, start)
+        except ValueError:
+            # Not even readable; whoever sent it, it was not Slack.
+            start("400 Bad Request", [("content-type", "text/plain"), ("content-length", "0")])
+            return []
+
+
+class _Handler(SocketModeHandler):
+    """Bolt's own, that can take in nothing more and wait for what it is at.
+
+    What is not taken in is not acknowledged either, and Slack delivers it to the next connection.
+    """
+
+    def __init__(self, app: App, app_token: str) -> None:
+        self._changed = threading.Condition()
+        self._under_way = 0
+        self._draining = False
+        super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
+
+    def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
+        with self._changed:
+            if self._draining:
+                return
+            self._under_way += 1
+        try:
+            super().handle(client, req)
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def drain(self, seconds: float) -> None:
+        """Take nothing more in, and wait for what is under way."""
+        with self._changed:
+            self._draining = True
+            self._changed.wait_for(lambda: not self._under_way, seconds)

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The policy in force, which may be read anew while the bot runs."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from postroom_bot.policy.file import PolicyError, load
+from postroom_bot.policy.model import Policy
+
+from .admin import Standing
+
+log = logging.getLogger("postroom_bot.serving")
+
+
+class Policies:
+    """Holds the policy of a file. Threads may share it.
+
+    :raises PolicyError: the file can't be used
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._policy = load(path)
+        self._is_old = False
+
+    def current(self) -> Policy:
+        """Return the policy in force."""
+        return self._policy
+
+    def standing(self) -> Standing:
+        """Tell whether the policy in force is the file's; with an old one, the bot still works."""
+        if self._is_old:
+            text = "the file has mistakes, see the log; the policy of before is in force"
+            return Standing(works=True, text=text)
+        return Standing(works=True)
+
+    def reload(self) -> None:
+        """Read the file anew; where it can't be used, the policy in force stays so."""
+        try:
+            policy = load(self._path)
+        except PolicyError as error:
+            self._is_old = True
+            log.warning("the policy stays as it was, for the file has mistakes:")
+            for problem in error.problems:
+                log.warning("%s: %s", self._path, problem)
+            return
+        self._policy, self._is_old = policy, False
+        log.info("the policy was read anew: %s", policy.digest)

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bolt's app, made for this bot, and who the bot is in Slack."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from slack_bolt import App, BoltRequest, BoltResponse
+from slack_bolt.error import BoltError
+
+from postroom_bot.chat import Chat, ChatDown, ChatRefused, web_client
+from postroom_bot.listeners.errors import kind_of
+from postroom_bot.metrics import Metrics
+from postroom_bot.settings import Settings
+from postroom_bot.work.deps import Workspace
+
+from .fronts import Front, HttpFront, SocketFront
+from .web import StartError
+
+_NOT_LET_IN = "Slack does not accept slack_bot_token (%s): install the app anew and copy its token"
+_NO_SLACK = "Slack does not answer at %s: check slack_api_url and the way out of this network"
+
+
+class TimedApp(App):
+    """Bolt's app, that measures how long Slack waits for its acknowledgement."""
+
+    def __init__(
+        self, chat: Chat, metrics: Metrics, executor: ThreadPoolExecutor, settings: Settings
+    ) -> None:
+        secret = settings.slack_signing_secret
+        super().__init__(
+            name="slack_bolt.postroom",
+            client=chat.client,
+            signing_secret=secret.get_secret_value() if secret else "",
+            listener_executor=executor,
+            raise_error_for_unhandled_request=True,
+        )
+        self._metrics = metrics
+
+    def dispatch(self, req: BoltRequest) -> BoltResponse:
+        """Answer one of Slack's calls."""
+        begin = time.monotonic()
+        try:
+            return super().dispatch(req)
+        finally:
+            took = time.monotonic() - begin
+            self._metrics.acks_seconds.labels(kind_of(req.body)).observe(took)
+
+
+def chat_of(settings: Settings) -> Chat:
+    """Return Slack's Web API."""
+    token = settings.slack_bot_token.get_secret_value()
+    return Chat(web_client(token, base_url=settings.slack_api_url))
+
+
+def app_of(chat: Chat, metrics: Metrics, executor: ThreadPoolExecutor, settings: Settings) -> App:
+    """Return the app, without listeners."""
+    try:
+        return TimedApp(chat, metrics, executor, settings)
+    except (BoltError, OSError):
+        raise StartError(_NO_SLACK % settings.slack_api_url) from None
+
+
+def workspace_of(chat: Chat, settings: Settings) -> Workspace:
+    """Ask Slack who the bot is there."""
+    try:
+        told = chat.whoami()
+        app = chat.app_of(str(told.get("bot_id")))
+    except ChatRefused as refusal:
+        raise StartError(_NOT_LET_IN % refusal.code) from None
+    except ChatDown:
+        raise StartError(_NO_SLACK % settings.slack_api_url) from None
+    return Workspace(str(told["team_id"]), told.get("enterprise_id"), app)
+
+
+def front_of(settings: Settings, app: App) -> Front:
+    """Return the way in which Slack reaches the app."""
+    if settings.mode == "http" or settings.slack_app_token is None:
+        return HttpFront(app, settings.http_host, settings.http_port)
+    return SocketFront(app, settings.slack_app_token.get_secret_value())

@@ -1,0 +1,246 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bot as a process of its own, against a stand-in of Slack and a mail service.
+
+    with Workspace() as slack, running_service(place / "mail") as mail:
+        with running_bot(place / "bot", slack, mail, policy) as bot:
+            slack.person("alice").command("/email help")
+
+Uses the standard library only, apart from its arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 30.0
+STOP_SECONDS = 60.0
+PREFIX = "POSTROOM_BOT_"
+MAIL_HOST = "mail.postroom.test"
+
+
+class BotError(RuntimeError):
+    """The bot did not start or end as it should; the message holds the tail of its log."""
+
+
+class SlackAccess(Protocol):
+    """How the bot gets into Slack; the stand-in's workspace has all of it."""
+
+    @property
+    def base_url(self) -> str:
+        """Where the Web API is."""
+
+    @property
+    def bot_token(self) -> str:
+        """The bot's token."""
+
+    @property
+    def app_token(self) -> str:
+        """The token that opens Socket Mode connections."""
+
+    @property
+    def signing_secret(self) -> str:
+        """What HTTP deliveries are signed with."""
+
+
+class MailAccess(Protocol):
+    """How the bot gets into the mail service; a running reference service has both."""
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+
+    @property
+    def token(self) -> str:
+        """The tenant's token."""
+
+
+class RunningBot:
+    """One bot process, which is ready."""
+
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+        self.directory = directory
+        self.log_path = directory / "bot.log"
+        self.database = environment[f"{PREFIX}DATABASE"]
+        self.policy_file = Path(environment[f"{PREFIX}POLICY_FILE"])
+        self.environment = dict(environment)
+        self._ready_file = directory / f"ready-{time.monotonic_ns()}.json"
+        command = [*_PROGRAM, "serve", "--ready-file", str(self._ready_file)]
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment
+            )
+        try:
+            self._addresses = self._wait_for_addresses()
+            self._wait_until_ready()
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self.process.pid
+
+    @property
+    def admin_url(self) -> str:
+        """Where /healthz, /readyz and /metrics are."""
+        return str(self._addresses["admin"])
+
+    @property
+    def slack_url(self) -> str:
+        """Where Slack posts to; "" with Socket Mode."""
+        return str(self._addresses["slack"])
+
+    def readiness(self) -> tuple[int, dict[str, Any]]:
+        """Return status and body of /readyz."""
+        try:
+            with urlopen(f"{self.admin_url}/readyz", timeout=5) as answer:  # noqa: S310 - loopback
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def metrics(self) -> str:
+        """Return the page of /metrics."""
+        with urlopen(f"{self.admin_url}/metrics", timeout=5) as answer:  # noqa: S310 - loopback
+            return str(answer.read().decode())
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run another command of the bot with the same settings."""
+        return subprocess.run(
+            [*_PROGRAM, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=START_SECONDS,
+        )
+
+    def reload(self) -> None:
+        """Have it read its policy anew."""
+        self.process.send_signal(signal.SIGHUP)
+
+    def stop(self) -> int:
+        """End the process gracefully, or else by force, and give its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def kill(self) -> None:
+        """End the process with no chance to say goodbye."""
+        self.process.kill()
+        self.process.wait()
+
+    def log(self) -> str:
+        """Return all that it has logged."""
+        return self.log_path.read_text(encoding="utf-8", errors="replace")
+
+    def _wait_for_addresses(self) -> dict[str, Any]:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._ready_file.exists():
+            self._must_go_on(deadline)
+        addresses: dict[str, Any] = json.loads(self._ready_file.read_text(encoding="utf-8"))
+        return addresses
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while self.readiness()[0] != 200:
+            self._must_go_on(deadline)
+
+    def _must_go_on(self, deadline: float) -> None:
+        if self.process.poll() is not None or time.monotonic() > deadline:
+            tail = "\n".join(self.log().splitlines()[-20:])
+            raise BotError(f"the bot did not start:\n{tail}")
+        time.sleep(0.02)
+
+
+@contextmanager
+def running_bot(
+    directory: str | os.PathLike[str],
+    slack: SlackAccess,
+    mail: MailAccess,
+    policy: str | Path,
+    *,
+    mode: str = "socket",
+    database: str | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> Iterator[RunningBot]:
+    """Run the bot until the block ends, with its files in a directory; it is ready at once.
+
+    The database is a file in the directory unless a path or a URL is given. A second run over the
+    same directory goes on with what the first one left. A process that ended by anything but exit
+    status 0 is an error, except after `kill()`.
+
+    :param policy: the policy's text, or its file
+    :param settings: more settings by their names, such as ``{"log_level": "debug"}``
+    """
+    place = Path(directory).resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    given = bot_settings(place, slack, mail, policy, mode=mode, database=database)
+    bot = RunningBot(place, bot_environment({**given, **(settings or {})}))
+    try:
+        yield bot
+    finally:
+        status = bot.stop()
+    if status not in (0, -signal.SIGKILL):
+        tail = "\n".join(bot.log().splitlines()[-20:])
+        raise BotError(f"the bot exited with {status}:\n{tail}")
+
+
+def bot_settings(
+    directory: Path,
+    slack: SlackAccess,
+    mail: MailAccess,
+    policy: str | Path,
+    *,
+    mode: str = "socket",
+    database: str | None = None,
+) -> dict[str, object]:
+    """Return settings for a bot whose files are in a directory, by their names."""
+    if isinstance(policy, str):
+        file = directory / "policy.yml"
+        file.write_text(policy, encoding="utf-8")
+        policy = file
+    return {
+        "mode": mode,
+        "slack_api_url": slack.base_url,
+        "slack_bot_token": slack.bot_token,
+        "slack_app_token": slack.app_token,
+        "slack_signing_secret": slack.signing_secret,
+        "database": database or str(directory / "bot.sqlite3"),
+        "policy_file": policy,
+        "api_url": mail.url,
+        "api_token": mail.token,
+        "mail_host": MAIL_HOST,
+        "http_port": 0,
+        "admin_port": 0,
+    }
+
+
+def bot_environment(settings: Mapping[str, object]) -> dict[str, str]:
+    """Return the environment of a bot process with these settings and no others."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
+    # What can be imported here can be imported there, the client core among it.
+    paths = [str(ROOT / "bot"), *filter(None, sys.path)]
+    given = {f"{PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}
+
+
+_PROGRAM = (sys.executable, "-m", "postroom_bot")
