@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from postroom_bot.chat import ChatDown, ChatRefused
@@ -19,6 +21,10 @@ BROKEN = "Something went wrong on my side, and I have logged it. Try again in a 
 #: What is no mistake of the bot's own, and has a sentence for people.
 EXPECTED = (Refusal, WontDo, TryLater, ChatDown, ChatRefused)
 
+#: Slack shows an acknowledgement, or puts its view in place, a moment after it was sent. What comes
+#: before that is shown above it, or covered by it for good.
+SETTLE_SECONDS = 0.5
+
 #: Bolt's `ack` and `respond`.
 Answer = Callable[..., Any]
 
@@ -31,6 +37,14 @@ def said(text: str) -> Message:
 def in_words(error: Exception) -> str:
     """Return the sentence for one of the EXPECTED errors."""
     return SLACK_DOWN if isinstance(error, ChatDown | ChatRefused) else str(error)
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Let a block take so long at least that Slack has taken in the acknowledgement before it."""
+    begin = time.monotonic()
+    yield
+    time.sleep(max(0.0, begin + SETTLE_SECONDS - time.monotonic()))
 
 
 def show(answer: Answer, message: Message) -> None:

@@ -12,7 +12,7 @@ from postroom_bot.words.message import Message
 from postroom_bot.work.deps import Refusal
 
 from . import payloads
-from .answers import EXPECTED, MOMENT, Answer, in_words, said, show
+from .answers import EXPECTED, MOMENT, Answer, in_words, said, settled, show
 from .payloads import Caller
 from .services import Services
 from .windows import Windows
@@ -49,7 +49,9 @@ class Commands:
             show(ack, self._at_once(asked, caller))
         elif isinstance(asked, _Reading):
             show(ack, Message(MOMENT))
-            show(respond, self._read(asked, caller))
+            with settled():
+                answer = self._read(asked, caller)
+            show(respond, answer)
         else:
             self._open(asked, caller, ack)
 

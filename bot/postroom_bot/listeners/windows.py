@@ -8,22 +8,17 @@ A trigger is good for 3 seconds, so a window that has to ask somebody first is o
 
 from __future__ import annotations
 
-import time
-
 from postroom_bot.chat import Opened
 from postroom_bot.model import Action, Request, Wish
 from postroom_bot.words import forms, views
 from postroom_bot.words.blocks import View
 from postroom_bot.work.passwords import NeedsApproval
 
-from .answers import EXPECTED, in_words
+from .answers import EXPECTED, in_words, settled
 from .payloads import Caller
 from .services import Services
 
 PASSWORD_TITLE = "New password"  # noqa: S105 - a title
-#: Slack puts the acknowledgement's view in place a moment after it was sent. What is put there
-#: before, it would cover, and nobody would ever see the password.
-SETTLE_SECONDS = 0.5
 
 
 def taken(request: Request) -> View:
@@ -68,18 +63,20 @@ class Windows:
 
     def reveal(self, caller: Caller, window: Opened, confirmed: views.Confirmed) -> None:
         """Make a password and show it, in the window that says "working" by now."""
-        time.sleep(SETTLE_SECONDS)
+        with settled():
+            view = self._revealed(caller, confirmed)
+        # The acknowledgement has changed the window since, so its hash is another.
+        self._chat.update_view(window._replace(hash=""), view)
+
+    def _revealed(self, caller: Caller, confirmed: views.Confirmed) -> View:
         try:
             made = self._services.passwords.reveal(
                 caller.key, caller.user, caller.team, confirmed.mailbox, confirmed.request_id
             )
         except EXPECTED as error:
-            view = views.note(PASSWORD_TITLE, in_words(error))
-        else:
-            password = made.password.get_secret_value()
-            view = views.password_shown(made.mailbox, password, self._services.mail_host)
-        # The acknowledgement has changed the window since, so its hash is another.
-        self._chat.update_view(window._replace(hash=""), view)
+            return views.note(PASSWORD_TITLE, in_words(error))
+        password = made.password.get_secret_value()
+        return views.password_shown(made.mailbox, password, self._services.mail_host)
 
     def _offered(self, caller: Caller, mailbox: str | None, request_id: str | None) -> View:
         try:
