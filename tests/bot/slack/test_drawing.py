@@ -50,7 +50,7 @@ def test_a_card_is_a_box_with_buttons() -> None:
             "",
             "[Approve] [Deny]",
         ]
-        client.chat_update(channel=channel, ts=posted["ts"], text="Done")
+        client.chat_update(channel=channel, ts=posted["ts"], text="Done", blocks=[])
         drawn = drawing.draw_message(card, names=names)
         assert drawn.splitlines()[0] == "Postroom  14:05  (edited)"
         assert lines(drawn) == ["Done"]

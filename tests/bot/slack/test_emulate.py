@@ -81,7 +81,7 @@ def test_messages(slack: Workspace, client: WebClient, emulator: Emulator) -> No
 
 def test_people(slack: Workspace, client: WebClient, emulator: Emulator) -> None:
     """Who is there and who is not, and who the bot is."""
-    client.auth_test()
+    client.bots_info(bot=client.auth_test()["bot_id"])
     client.users_info(user=slack.person("alice").id)
     attempt(client.users_info, user="U0")
     assert slack.problems == []

@@ -10,8 +10,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
 from ansible_collections.postroom.email.tests.bot.slack.test_http import CARD, collecting
-from ansible_collections.postroom.email.tests.support.slack.inputs import CannotDo
-from ansible_collections.postroom.email.tests.support.slack.records import Message
+from ansible_collections.postroom.email.tests.support.slack.records import CannotDo, Message
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
 

@@ -96,6 +96,35 @@ def test_what_was_not_acked_comes_again_after_a_cut(slack: Workspace) -> None:
     assert "redeliver slash_commands" in slack.log()
 
 
+def test_what_one_connection_drops_the_other_gets(slack: Workspace) -> None:
+    """An envelope that a connection takes with it comes over one that is still there."""
+    slack.delivery.seconds = 0.01
+    with connect(connection_url(slack)) as staying:
+        json.loads(staying.recv())
+        with connect(connection_url(slack)) as leaving:
+            slack.wait_for_connection(2)
+            for _ in range(2):
+                slack.person("alice").command("/email help")
+            json.loads(leaving.recv())
+            lost = json.loads(leaving.recv())["envelope_id"]
+        own = json.loads(staying.recv())["envelope_id"]
+        again = json.loads(staying.recv())
+    assert own != lost
+    assert again["envelope_id"] == lost
+    assert again["retry_attempt"] == 1
+
+
+def test_copies_are_envelopes_of_their_own(slack: Workspace) -> None:
+    """Delivered twice means two envelopes with the same trigger."""
+    slack.delivery.copies, slack.delivery.seconds = 2, 0.01
+    with connect(connection_url(slack)) as connection:
+        slack.wait_for_connection()
+        slack.person("alice").command("/email help")
+        _, one, other = (json.loads(connection.recv()) for _ in range(3))
+    assert one["envelope_id"] != other["envelope_id"]
+    assert one["payload"] == other["payload"]
+
+
 def test_without_a_connection_a_command_fails_and_waits(slack: Workspace) -> None:
     """The person is told, and the envelope is delivered to whoever connects."""
     assert slack.person("alice").command("/email help").error == "dispatch_failed"

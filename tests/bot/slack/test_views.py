@@ -14,8 +14,9 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
-from ansible_collections.postroom.email.tests.support.slack.inputs import CannotDo
 from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.support.slack.records import CannotDo
+from ansible_collections.postroom.email.tests.support.slack.views import NOT_EVERYWHERE
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
 
@@ -135,7 +136,9 @@ def test_errors_elsewhere_are_a_problem(slack: Workspace, form: Form, alice: Per
     assert slack.problems == ["errors of blocks that are no inputs of the view: ['other']"]
 
 
-def test_a_submission_is_answered_with_other_views(form: Form, alice: Person) -> None:
+def test_a_submission_is_answered_with_other_views(
+    slack: Workspace, form: Form, alice: Person
+) -> None:
     """Update shows another view in its place, push one on top, clear none at all."""
     alice.shortcut("open")
     first = alice.modal
@@ -143,7 +146,8 @@ def test_a_submission_is_answered_with_other_views(form: Form, alice: Person) ->
     form.answer = {"response_action": "update", "view": modal("Second")}
     alice.submit(first, {"address": "x"})
     assert alice.modal is first
-    assert (first.content["title"]["text"], first.hash != old_hash) == ("Second", True)
+    assert [view["title"]["text"] for view in first.shown] == ["First", "Second"]
+    assert first.hash != old_hash
     form.answer = {"response_action": "push", "view": modal("Third")}
     alice.submit(first)
     third = alice.modal
@@ -151,6 +155,24 @@ def test_a_submission_is_answered_with_other_views(form: Form, alice: Person) ->
     form.answer = {"response_action": "clear"}
     alice.submit(third, {"address": "x"})
     assert not alice.sees().modals
+    assert slack.modals(alice) == [first, third]
+
+
+def test_a_window_that_not_everybody_sees_is_a_problem(
+    slack: Workspace, form: Form, alice: Person
+) -> None:
+    """To open a modal for what was done in one is not shown by all of Slack's clients."""
+
+    @form.app.view("again")
+    def listener(ack: Ack, body: dict[str, Any], client: WebClient) -> None:
+        client.views_open(trigger_id=body["trigger_id"], view=modal("Second"))
+        ack()
+
+    form.more = {"callback_id": "again"}
+    alice.shortcut("open")
+    assert slack.problems == []
+    alice.submit(alice.modal, {"address": "x"})
+    assert slack.problems == [NOT_EVERYWHERE]
 
 
 def test_closing_is_told_where_it_is_wanted(form: Form, alice: Person) -> None:

@@ -31,6 +31,8 @@ def test_a_token_says_who_the_bot_is(slack: Workspace, client: WebClient) -> Non
     """auth.test tells workspace and bot."""
     answer = client.auth_test()
     assert (answer["team_id"], answer["user_id"]) == (slack.world.team, slack.world.bot.id)
+    assert client.bots_info(bot=answer["bot_id"])["bot"]["app_id"] == slack.world.app
+    assert refusal(client.bots_info, bot="B0")["error"] == "bot_not_found"
 
 
 def test_tokens_that_are_not_good_are_refused(slack: Workspace, client: WebClient) -> None:
@@ -95,6 +97,20 @@ def test_only_own_messages_that_are_there_are_edited(slack: Workspace, client: W
     assert answer["error"] == "message_not_found"
 
 
+def test_an_edit_keeps_the_blocks_of_which_it_does_not_speak(
+    slack: Workspace, client: WebClient
+) -> None:
+    """Blocks stay until others are given, or none."""
+    channel = slack.channel("one")
+    ts = client.chat_postMessage(channel=channel, text="x", blocks=[SECTION])["ts"]
+    (message,) = slack.messages(channel)
+    client.chat_update(channel=channel, ts=ts, text="y")
+    assert message.blocks[0]["text"]["text"] == "Hello"
+    client.chat_update(channel=channel, ts=ts, text="z", blocks=[])
+    assert message.blocks == []
+    assert [edition.text for edition in message.editions] == ["x", "y", "z"]
+
+
 def test_ephemeral_messages_are_for_members(slack: Workspace, client: WebClient) -> None:
     """Only a channel's member can be shown something there."""
     alice, bob = slack.person("alice"), slack.person("bob")
@@ -110,6 +126,7 @@ def test_direct_messages_have_one_conversation(slack: Workspace, client: WebClie
     alice = slack.person("alice")
     opened = [client.conversations_open(users=alice.id)["channel"]["id"] for _ in range(2)]
     assert opened[0] == opened[1]
+    assert opened[0] == alice.direct_channel
     client.chat_postMessage(channel=opened[0], text="hello")
     assert [message.text for message in alice.sees().direct] == ["hello"]
     answer = refusal(client.conversations_open, users=slack.world.bot.id)
@@ -158,10 +175,10 @@ def test_waiting_ends_when_something_happens_or_the_time_is_up(
     channel = slack.channel("one")
     timer = threading.Timer(0.1, client.chat_postMessage, kwargs={"channel": channel, "text": "x"})
     timer.start()
-    assert slack.wait_for(lambda: slack.messages(channel))[0].text == "x"
+    assert slack.wait_for_message(channel, "x").text == "x"
     timer.join()
     with pytest.raises(AssertionError, match=r"call chat\.postMessage"):
-        slack.wait_for(lambda: None, timeout=0.05)
+        slack.wait_for(lambda: slack.person("alice").modal, timeout=0.05)
 
 
 def _response_url(slack: Workspace, user: str) -> str:

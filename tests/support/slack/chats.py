@@ -41,7 +41,9 @@ def update(world: World, args: Payload, token: Token) -> Payload:
     message = _message(world, channel.id, str(args.get("ts", "")))
     if message.author != world.bot.id:
         raise Refused("cant_update_message")
-    message.editions.append(world.edition(*_content(world, args)))
+    # Without a word about blocks, those that are there stay.
+    text, blocks = _content(world, {"blocks": message.blocks, **args})
+    message.editions.append(world.edition(text, blocks))
     world.changed.notify_all()
     said = message.as_slack()
     return {"channel": channel.id, "ts": message.ts, "text": message.text, "message": said}

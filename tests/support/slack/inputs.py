@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.postroom.email.tests.support.slack.records import Block, Payload
+from ansible_collections.postroom.email.tests.support.slack.records import Block, CannotDo, Payload
 
 #: The field of the state that holds what was filled in, by the element's type.
 FIELDS = {
@@ -24,10 +24,6 @@ FIELDS = {
     "conversations_select": "selected_conversation",
     "channels_select": "selected_channel",
 }
-
-
-class CannotDo(Exception):
-    """A person cannot do this with what Slack shows; the sentence says why."""
 
 
 def elements(block: Block) -> Iterator[Payload]:

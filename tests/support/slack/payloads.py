@@ -86,8 +86,9 @@ def press(world: World, user: User, message: Message, action: Payload) -> Parcel
 
 def press_in_view(world: World, user: User, view: View, action: Payload) -> Parcel:
     """Return the press of something in a modal or in a home."""
+    in_modal = view.content["type"] == "modal"
     payload = {
-        **_common(world, user, "block_actions"),
+        **_common(world, user, "block_actions", in_modal=in_modal),
         "container": {"type": "view", "view_id": view.id},
         "view": views.as_slack(world, view),
         "actions": [action],
@@ -98,7 +99,7 @@ def press_in_view(world: World, user: User, view: View, action: Payload) -> Parc
 def submission(world: World, user: User, view: View) -> Parcel:
     """Return the submission of a modal."""
     payload = {
-        **_common(world, user, "view_submission"),
+        **_common(world, user, "view_submission", in_modal=True),
         "view": views.as_slack(world, view),
         "response_urls": [],
     }
@@ -170,7 +171,7 @@ def _linked(world: World, text: str) -> str:
     return _MENTION.sub(mention, _HOST.sub(r"<http://\g<0>|\g<0>>", text))
 
 
-def _common(world: World, user: User, kind: str) -> Payload:
+def _common(world: World, user: User, kind: str, *, in_modal: bool = False) -> Payload:
     """Return what every interaction has."""
     enterprise = {"id": user.enterprise, "name": "Enterprise"} if user.enterprise else None
     return {
@@ -183,7 +184,7 @@ def _common(world: World, user: User, kind: str) -> Payload:
         },
         "api_app_id": world.app,
         "token": "verification-token",
-        "trigger_id": world.trigger(user.id),
+        "trigger_id": world.trigger(user.id, in_modal=in_modal),
         "team": {"id": world.team, "domain": world.domain},
         "enterprise": enterprise,
         "is_enterprise_install": False,

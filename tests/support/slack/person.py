@@ -14,9 +14,9 @@ from ansible_collections.postroom.email.tests.support.slack import (
     views,
 )
 from ansible_collections.postroom.email.tests.support.slack.delivery import Postman
-from ansible_collections.postroom.email.tests.support.slack.inputs import CannotDo
 from ansible_collections.postroom.email.tests.support.slack.records import (
     Ack,
+    CannotDo,
     Message,
     Payload,
     ResponseUrl,
@@ -59,6 +59,12 @@ class Person:
     def id(self) -> str:
         """Their Slack user id."""
         return self.user.id
+
+    @property
+    def direct_channel(self) -> str:
+        """The channel of their conversation with the app."""
+        with self._world.changed:
+            return self._world.direct_channel(self.id).id
 
     def command(self, text: str, *, channel: str | None = None) -> Ack:
         """Type a slash command, such as ``/email help``."""

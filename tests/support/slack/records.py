@@ -25,6 +25,10 @@ class Refused(Exception):
         self.more = more
 
 
+class CannotDo(Exception):
+    """A person cannot do this with what Slack shows; the sentence says why."""
+
+
 @dataclass
 class User:
     """An account; the flags are Slack's own.
@@ -142,6 +146,7 @@ class View:
     :param root: the id of the modal at the bottom of its stack
     :param previous: the id of the modal below
     :param values: what has been filled in, by block and action
+    :param shown: all that it has ever shown, the latest last
     :param errors: what the app said of the last submission, by block
     :param trouble: whether Slack says that it had trouble connecting to the app
     """
@@ -153,6 +158,7 @@ class View:
     root: str
     previous: str | None = None
     values: dict[str, dict[str, Payload]] = field(default_factory=dict)
+    shown: list[Payload] = field(default_factory=list)
     errors: Mapping[str, str] = field(default_factory=dict)
     trouble: bool = False
     is_open: bool = True
@@ -184,11 +190,15 @@ class Token:
 
 @dataclass
 class Trigger:
-    """The right to open one modal, shortly after a person did something."""
+    """The right to open one modal, shortly after a person did something.
+
+    :param in_modal: whether they did it in a modal
+    """
 
     id: str
     user: str
     at: datetime
+    in_modal: bool = False
     is_used: bool = False
 
 

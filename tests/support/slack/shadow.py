@@ -22,6 +22,7 @@ from ansible_collections.postroom.email.tests.support.slack.world import World
 METHODS = frozenset(
     {
         "auth.test",
+        "bots.info",
         "chat.postEphemeral",
         "chat.postMessage",
         "chat.update",

@@ -111,6 +111,7 @@ class Sockets:
             if connection in self._connections:
                 self._connections.remove(connection)
             self._world.note("socket", "disconnected")
+        self._redeliver()
 
     def _push(self, envelope: Envelope) -> bool:
         """Send over the connection whose turn it is; tell whether there was one."""
@@ -140,12 +141,13 @@ class Sockets:
                 self._connections.remove(connection)
 
     def _redeliver(self) -> None:
-        """Send again what was on its way over connections that are gone."""
+        """Send again, if there is a connection, what was on its way over one that is gone."""
         with self._world.changed:
+            there = self._connections
             lost = [
                 envelope
                 for envelope in self._envelopes.values()
-                if envelope.ack is None and envelope.carrier not in self._connections
+                if there and envelope.ack is None and envelope.carrier not in there
             ]
         for envelope in lost:
             number = envelope.content.get("retry_attempt", 0) + 1

@@ -17,20 +17,26 @@ from ansible_collections.postroom.email.tests.support.slack.world import World, 
 
 STACK_LIMIT = 3
 SIZE_LIMIT = 250_000
+NOT_EVERYWHERE = (
+    "views.open for what was done in a modal: Slack says ok, but not all of its clients show it. "
+    "Update the modal or push onto it."
+)
 
 
 def open_view(world: World, args: Payload, token: Token) -> Payload:
     """Show a modal in place of all that are open."""
     content = _content(world, args, "modal")
-    user = world.exchange(str(args.get("trigger_id", "")))
-    clear(world, user)
-    return {"view": as_slack(world, put(world, user, content))}
+    trigger = world.exchange(str(args.get("trigger_id", "")))
+    if trigger.in_modal:
+        world.complain(NOT_EVERYWHERE)
+    clear(world, trigger.user)
+    return {"view": as_slack(world, put(world, trigger.user, content))}
 
 
 def push_view(world: World, args: Payload, token: Token) -> Payload:
     """Show a modal on top of those that are open."""
     content = _content(world, args, "modal")
-    user = world.exchange(str(args.get("trigger_id", "")))
+    user = world.exchange(str(args.get("trigger_id", ""))).user
     if not world.stack(user):
         raise Refused("not_found")
     return {"view": as_slack(world, put(world, user, content))}
@@ -68,6 +74,7 @@ def put(world: World, user: str, content: Payload) -> View:
         raise Refused("push_limit_reached")
     view = _new(world, user, content, stack[-1] if stack else None)
     stack.append(view)
+    world.past_modals.append(view)
     world.changed.notify_all()
     return view
 
@@ -75,6 +82,7 @@ def put(world: World, user: str, content: Payload) -> View:
 def replace(world: World, view: View, content: Payload) -> None:
     """Show something else in a view; what was filled in stays where the block stays."""
     view.content = _filled(world, content)
+    view.shown.append(view.content)
     before = view.values
     view.values = initial_values(view.blocks)
     for block_id, actions in view.values.items():
@@ -216,6 +224,7 @@ def _new(world: World, user: str, content: Payload, below: View | None) -> View:
     root, previous = (below.root, below.id) if below else (view_id, None)
     filled = _filled(world, content)
     view = View(view_id, user, filled, world.fresh_hash(), root, previous)
+    view.shown.append(filled)
     view.values = initial_values(view.blocks)
     return view
 

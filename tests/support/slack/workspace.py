@@ -206,6 +206,14 @@ class Workspace:
         """Wait until something is truthy and return it; fails with what happened last."""
         return self.world.wait_for(predicate, timeout)
 
+    def wait_for_message(self, channel: str, part: str = "", timeout: float = 10.0) -> Message:
+        """Wait until a message in a channel says something, and return the latest that does."""
+
+        def saying() -> list[Message]:
+            return [message for message in self.messages(channel) if part in message.text]
+
+        return self.wait_for(saying, timeout)[-1]
+
     def messages(self, channel: str) -> list[Message]:
         """Return what everybody sees in a channel, oldest first."""
         with self.world.changed:
@@ -215,9 +223,10 @@ class Workspace:
                 if message.channel == channel and message.only_for is None and not message.deleted
             ]
 
-    def home(self, person: Person) -> View | None:
-        """Return what somebody's home shows."""
-        return self.world.homes.get(person.id)
+    def modals(self, person: Person) -> list[View]:
+        """Return all modals that somebody ever had, oldest first, with all that they showed."""
+        with self.world.changed:
+            return [view for view in self.world.past_modals if view.user == person.id]
 
     def calls(self, method: str) -> list[Call]:
         """Return the app's calls of a method."""

@@ -18,6 +18,7 @@ from ansible_collections.postroom.email.tests.support.slack.records import (
     Ack,
     Block,
     Call,
+    CannotDo,
     Channel,
     Edition,
     Line,
@@ -82,6 +83,8 @@ class World:
         self.usergroups: dict[str, list[str]] = {}
         self.messages: list[Message] = []
         self.modals: dict[str, list[View]] = {}
+        #: All modals that there ever were, oldest first.
+        self.past_modals: list[View] = []
         self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
@@ -116,15 +119,15 @@ class World:
             self.transcript.append(Line(what, text))
             self.changed.notify_all()
 
-    def trigger(self, user: str) -> str:
+    def trigger(self, user: str, *, in_modal: bool = False) -> str:
         """Return a new right to open a modal."""
         with self.changed:
             trigger = f"{next(self._numbers)}.{self.team}.{secrets.token_hex(8)}"
-            self.triggers[trigger] = Trigger(trigger, user, self.clock())
+            self.triggers[trigger] = Trigger(trigger, user, self.clock(), in_modal)
             return trigger
 
-    def exchange(self, trigger_id: str) -> str:
-        """Use up a trigger and return whose it is."""
+    def exchange(self, trigger_id: str) -> Trigger:
+        """Use up a trigger and return it."""
         trigger = self.triggers.get(trigger_id)
         if trigger is None:
             raise Refused("invalid_trigger_id")
@@ -133,7 +136,7 @@ class World:
         if self.clock() - trigger.at > TRIGGER_LIFE:
             raise Refused("expired_trigger_id")
         trigger.is_used = True
-        return trigger.user
+        return trigger
 
     def new_response_url(self, user: str, channel: str, message: Message | None = None) -> str:
         """Return a new response URL."""
@@ -201,11 +204,12 @@ class World:
     def wait_for(self, predicate: Callable[[], T], timeout: float = 10.0) -> T:
         """Wait until something is truthy and return it.
 
+        :param predicate: CannotDo from it means not yet
         :raises AssertionError: it was not in time; tells what happened last
         """
         deadline = time.monotonic() + timeout
         with self.changed:
-            while not (found := predicate()):
+            while not (found := _unless_too_early(predicate)):
                 if time.monotonic() > deadline:
                     raise AssertionError(f"waited {timeout:g} s in vain; last:\n{self._last()}")
                 self.changed.wait(TICK)
@@ -214,6 +218,14 @@ class World:
     def _last(self, lines: int = 20) -> str:
         """Return the end of the transcript, cut to what fits a screen."""
         return "\n".join(f"{line.what}: {line.text[:300]}" for line in self.transcript[-lines:])
+
+
+def _unless_too_early(predicate: Callable[[], T]) -> T | None:
+    """Return what is asked for, or None while people cannot see it."""
+    try:
+        return predicate()
+    except CannotDo:
+        return None
 
 
 def plain(data: Any) -> str:
