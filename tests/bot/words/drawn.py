@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from postroom_bot.model import (
@@ -24,6 +25,9 @@ from postroom_bot.model import (
 )
 from postroom_bot.words.check import problems
 from postroom_bot.words.message import Message
+
+#: Nothing here hangs on how fast the machine is.
+steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 #: What nobody may put into the bot's mouth.
 CALLS = ("<!here", "<!channel", "<!everyone", "<!subteam", "<@U0EVIL", "<https://evil")

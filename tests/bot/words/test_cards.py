@@ -131,6 +131,7 @@ def test_expiry() -> None:
     assert text.startswith("The time that Alice (alice@example.com) asked for is over: add ")
 
 
+@drawn.steady
 @given(drawn.requests, st.lists(drawn.votes, max_size=6), drawn.names)
 def test_all_cards_are_right(of: Request, votes: list[Vote], names: dict[str, str]) -> None:
     """Slack takes every card, and nobody speaks through it."""

@@ -115,6 +115,7 @@ def test_all_mistakes_at_once() -> None:
     assert "destinations" in errors(ids.FORWARD_ADD, address=SALES, destinations=f"{ALICE}, bob")
 
 
+@drawn.steady
 @given(
     st.sampled_from(FORMS),
     st.dictionaries(

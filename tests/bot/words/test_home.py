@@ -73,6 +73,7 @@ def test_obstacle() -> None:
     assert drawn.buttons(view) == []
 
 
+@drawn.steady
 @given(
     drawn.people,
     st.none() | st.lists(drawn.addresses, max_size=3),

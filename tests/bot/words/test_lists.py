@@ -83,6 +83,7 @@ def test_no_records() -> None:
     assert lists.dns_records("example.com", []).text == "`example.com` needs no DNS records."
 
 
+@drawn.steady
 @given(
     drawn.addresses,
     st.lists(drawn.addresses, max_size=5),

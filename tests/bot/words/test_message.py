@@ -72,6 +72,7 @@ def test_counts() -> None:
     assert message.counted(0, "address", "addresses") == "0 addresses"
 
 
+@drawn.steady
 @given(drawn.texts, st.integers(3, 50))
 def test_lines_are_one_and_short(text: str, limit: int) -> None:
     """Whatever comes in, one printable line of at most the limit comes out."""
@@ -80,6 +81,7 @@ def test_lines_are_one_and_short(text: str, limit: int) -> None:
     assert line.isprintable()
 
 
+@drawn.steady
 @given(drawn.texts, st.integers(10, 60))
 def test_cuts_at_pieces(text: str, limit: int) -> None:
     """Markup is cut between its pieces: no entity and no link is halved."""

@@ -102,6 +102,7 @@ def test_audit_notice() -> None:
     )
 
 
+@drawn.steady
 @given(drawn.requests, st.lists(drawn.votes, max_size=6), drawn.names)
 def test_all_notices_are_right(of: Request, votes: list[Vote], names: dict[str, str]) -> None:
     """Slack takes every notice, and nobody speaks through it."""

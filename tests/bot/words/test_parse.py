@@ -199,6 +199,7 @@ def kept(error: BaseException) -> str:
 SECRET = "Zq7-Kx9-Wv3"
 
 
+@drawn.steady
 @given(
     st.sampled_from(
         ["", *(entry.words for entry in catalog.ENTRIES), *(e.example for e in catalog.ENTRIES)]
@@ -211,6 +212,7 @@ def test_refusals_hold_nothing_typed(start: str, words: list[str]) -> None:
     assert refusal is None or SECRET.casefold() not in kept(refusal).casefold()
 
 
+@drawn.steady
 @given(st.text(max_size=400))
 def test_never_fails(text: str) -> None:
     """No text makes the parser fail in any other way."""
@@ -218,6 +220,7 @@ def test_never_fails(text: str) -> None:
     assert refusal is None or refusal.sentence
 
 
+@drawn.steady
 @given(drawn.texts)
 def test_reasons_are_one_line(text: str) -> None:
     """A reason is one visible line, whatever was typed as one."""

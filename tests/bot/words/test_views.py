@@ -87,6 +87,7 @@ def test_foreign_metadata_is_refused(metadata: str) -> None:
         views.read_deny_reason(metadata, {})
 
 
+@drawn.steady
 @given(drawn.texts, drawn.addresses, drawn.request_ids)
 def test_all_views_are_right(text: str, address: str, request_id: str) -> None:
     """Slack takes every view, and nobody speaks through it."""
