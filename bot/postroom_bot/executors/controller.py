@@ -8,6 +8,7 @@ import json
 import logging
 import ssl
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import httpx
@@ -82,19 +83,15 @@ class Controller:
         else:
             auth = httpx.BasicAuth(login.user, login.password.get_secret_value())
         try:
-            self._http = httpx.Client(
-                base_url=f"{url.rstrip('/')}/api/v2/",
-                headers=headers,
-                auth=auth,
-                verify=ssl.create_default_context(cafile=ca_path) if verify else False,
-                timeout=timeout,
-            )
+            trusted = ssl.create_default_context(cafile=ca_path) if verify else False
+            base = httpx.URL(f"{url.rstrip('/')}/api/v2/")
         except (OSError, httpx.InvalidURL) as error:
             raise ValueError(f"AWX can't be reached with these settings ({error}).") from None
-
-    def close(self) -> None:
-        """Close every connection."""
-        self._http.close()
+        # A connection for each request: httpx's pool closes connections under threads that have
+        # just been given them, https://github.com/encode/httpcore/issues/1110.
+        self._connect = partial(
+            httpx.Client, base_url=base, headers=headers, auth=auth, verify=trusted, timeout=timeout
+        )
 
     def check_template(self, template: int, variables: Mapping[str, str]) -> None:
         """See that a job template can be launched with these variables, and takes them."""
@@ -147,11 +144,13 @@ class Controller:
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send one request and return its answer."""
         try:
-            answer = self._http.request(method, path, json=body)
+            with self._connect() as http:
+                answer = http.request(method, path, json=body)
             said = answer.json() if answer.is_success and answer.content else {}
         except (httpx.HTTPError, ValueError) as error:
-            # No text of theirs: it may repeat what was sent.
-            _log.warning("AWX: %s %s: %s", method, path, type(error).__name__)
+            # The text of any other may repeat what was sent.
+            detail = error if isinstance(error, httpx.ConnectError) else type(error).__name__
+            _log.warning("AWX: %s %s: %s", method, path, detail)
             raise TryLater(NO_ANSWER) from None
         if not answer.is_success:
             raise _refusal(answer, method, path)

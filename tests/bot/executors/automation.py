@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import SecretStr
@@ -72,13 +72,11 @@ class Automation:
         return [job.status for job in self.stand_in.jobs.values()]
 
 
-def automated(stand_in: StandIn, mail: Mail) -> Iterator[Automation]:
+def automated(stand_in: StandIn, mail: Mail) -> Automation:
     """Make the job templates, as a guide for AWX would have it, and give the executor."""
     stand_in.templates = {
         7: Template("add_alias", _ALIAS),
         8: Template("remove_alias", _ALIAS),
         9: Template("forwarder", _FORWARDER),
     }
-    automation = Automation(stand_in, mail)
-    yield automation
-    automation.controller.close()
+    return Automation(stand_in, mail)

@@ -61,11 +61,11 @@ def mail(service: RunningService, api: Api) -> Iterator[Mail]:
 def automation(mail: Mail) -> Iterator[Automation]:
     """Give the executor over a stand-in for AWX whose jobs do as the playbooks would."""
     with running_awx(played_by(mail)) as stand_in:
-        yield from automated(stand_in, mail)
+        yield automated(stand_in, mail)
 
 
 @pytest.fixture
 def real_automation(tmp_path: Path, service: RunningService, mail: Mail) -> Iterator[Automation]:
     """Give the executor over a stand-in for AWX whose jobs run the collection's playbooks."""
     with running_awx(playing(tmp_path, service.url, service.token)) as stand_in:
-        yield from automated(stand_in, mail)
+        yield automated(stand_in, mail)

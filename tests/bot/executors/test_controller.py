@@ -37,7 +37,6 @@ def test_a_user_with_a_password_is_let_in(automation: Automation) -> None:
     controller = Controller(f"{stand_in.url}/", login)
     controller.check_template(7, {"mail_alias": "", "mail_mailbox": "", REQUEST_VARIABLE: ""})
     assert controller.job(1) is None
-    controller.close()
 
 
 def test_nobody_else_is_let_in(automation: Automation, caplog: pytest.LogCaptureFixture) -> None:
@@ -46,7 +45,6 @@ def test_nobody_else_is_let_in(automation: Automation, caplog: pytest.LogCapture
         controller = Controller(automation.stand_in.url, login)
         with pytest.raises(TryLater, match="does not let me in"):
             controller.check_template(7, {})
-        controller.close()
     assert {record.levelno for record in caplog.records} == {logging.ERROR}
     assert WRONG not in caplog.text
     assert WRONG not in repr(Token(SecretStr(WRONG)))
@@ -154,7 +152,6 @@ def test_what_is_not_awx(reply: Reply, caplog: pytest.LogCaptureFixture) -> None
         controller = Controller(server.url, Token(SecretStr(WRONG)), timeout=0.2)
         with pytest.raises(TryLater, match="I will try again"):
             controller.job(1)
-        controller.close()
     assert WRONG not in caplog.text
 
 
@@ -167,7 +164,6 @@ def test_jobs_of_others_may_hold_anything() -> None:
     with scripted(lambda request: Reply(200, rows)) as server:
         controller = Controller(server.url, Token(SecretStr("token")))
         assert controller.launched(7, REQUEST_VARIABLE, "R-1") == Job(1, "running")
-        controller.close()
 
 
 def test_settings_that_cant_work() -> None:

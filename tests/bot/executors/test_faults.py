@@ -37,7 +37,7 @@ STORM = (
     "reset_before=0.05,reset_after=0.1,truncate=0.05,status=500/503,seed=5"
 )
 TRIES = 20
-EACH = 4
+EACH = 3
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
@@ -115,6 +115,7 @@ WISHES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(WISHES, max_size=12))
 def test_whatever_chat_does_is_a_definition(wishes: list[Wish]) -> None:
     """No order of wishes gives one that contradicts itself."""

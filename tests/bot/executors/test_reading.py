@@ -32,6 +32,7 @@ def test_mailboxes_are_known_by_their_own_names(mail: Mail, api: Api) -> None:
         assert mail.aliases(name) is None
         assert not mail.mailbox_exists(name)
     assert mail.mailbox_exists(BOB)
+    assert mail.mailboxes() == {ALICE, BOB}
 
 
 def test_the_list_of_domains_is_kept_for_a_minute(service: RunningService, api: Api) -> None:
