@@ -77,11 +77,12 @@ def _unknown(policy: Policy, group: str) -> str:
 def _too_few(policy: Policy, quorum: Quorum) -> str:
     """Return why a group can never give so many approvals, or ""."""
     group = policy.groups.get(quorum.group)
-    if group is None or group.usergroups or len(set(group.users)) >= quorum.approvals:
+    members = len(set(group.users)) if group else 0
+    if group is None or group.usergroups or members >= quorum.approvals:
         return ""
     return (
         f"{quorum.approvals} approvals of {quorum.group} can be needed here, and the group has "
-        f"{len(set(group.users))} members. Add members, or a usergroup."
+        f"{members} member{'' if members == 1 else 's'}. Add members, or a usergroup."
     )
 
 

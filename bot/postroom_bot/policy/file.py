@@ -8,6 +8,7 @@ should say the same to them as to the program.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,12 +64,12 @@ def parse(text: str) -> Policy:
     try:
         policy = Policy.model_validate(document.data)
     except ValidationError as error:
-        found = sentences(error)
-    else:
-        found = mistakes(policy)
-    for way, about in found:
-        document.complain(way, about)
-    document.check()
+        document.complain_of(sentences(error))
+        raise document.error() from None
+    if not document.has_problems:
+        document.complain_of(mistakes(policy))
+    if document.has_problems:
+        raise document.error()
     return policy
 
 
@@ -134,13 +135,22 @@ class _Document:
         nearest = next(self._lines[w] for w in _upwards(way) if w in self._lines)
         self._complaints.setdefault(way, (line or nearest, text))
 
-    def check(self) -> None:
-        """Raise all complaints that there are."""
-        problems = [
+    def complain_of(self, found: Iterable[tuple[Way, str]]) -> None:
+        """Note what is wrong with several parts."""
+        for way, text in found:
+            self.complain(way, text)
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether there are complaints."""
+        return bool(self._complaints)
+
+    def error(self) -> PolicyError:
+        """Return all complaints as an error, in the order of their lines."""
+        problems = (
             Problem(line, self._where(way), text) for way, (line, text) in self._complaints.items()
-        ]
-        if problems:
-            raise PolicyError(tuple(sorted(problems, key=lambda one: one.line or 0)))
+        )
+        return PolicyError(tuple(sorted(problems, key=lambda one: one.line or 0)))
 
     def _value(self, node: yaml.Node, way: Way) -> Any:
         self._lines.setdefault(way, node.start_mark.line + 1)
@@ -160,7 +170,7 @@ class _Document:
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
                 text = "A key has to be a text. Put it in quotes if it looks like something else."
-                self.complain((*way, str(key)), text, line)
+                self.complain((*way, "?" if key is None else str(key)), text, line)
             elif key in found:
                 self.complain((*way, key), "This key stands here twice. Keep one.", line)
             else:

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +40,17 @@ def duration(value: Any) -> timedelta:
 
 def _written(value: timedelta) -> str:
     return f"{int(value.total_seconds()) // 60}m"
+
+
+def _only(*, wanted: bool | int) -> BeforeValidator:
+    """Refuse what is merely equal: in Python, true is 1."""
+
+    def check(value: Any) -> Any:
+        if type(value) is not type(wanted) or value != wanted:
+            raise ValueError(f"This has to be {json.dumps(wanted)}.")
+        return value
+
+    return BeforeValidator(check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +100,8 @@ RuleName = Annotated[str, _text(_RULE), _RULE]
 UserId = Annotated[str, _text(_USER), _USER]
 UsergroupId = Annotated[str, _text(_USERGROUP), _USERGROUP]
 ChannelId = Annotated[str, _text(_CHANNEL), _CHANNEL]
-AddressPattern = Annotated[str, AfterValidator(pattern), _text(_ADDRESSES), _ADDRESSES]
-DomainPattern = Annotated[str, AfterValidator(pattern), _text(_DOMAINS), _DOMAINS]
+AddressPattern = Annotated[str, _text(_ADDRESSES), AfterValidator(pattern), _ADDRESSES]
+DomainPattern = Annotated[str, _text(_DOMAINS), AfterValidator(pattern), _DOMAINS]
 LocalName = Annotated[str, _text(_LOCAL), _LOCAL]
 LocalPattern = Annotated[str, _text(_LOCALS), _LOCALS]
 Address = Annotated[str, AfterValidator(address), Kind("Address", "alice@example.com")]
@@ -99,6 +111,8 @@ Sentence = Annotated[
 ]
 Number = Annotated[int, Field(ge=1, le=10000), Kind("Number", 5)]
 Approvals = Annotated[int, Field(ge=1, le=10), Kind("Number", 1)]
+Version = Annotated[Literal[1], _only(wanted=1), Kind("Number", 1)]
+Yes = Annotated[Literal[True], _only(wanted=True)]
 Duration = Annotated[
     timedelta,
     BeforeValidator(duration),

@@ -31,6 +31,8 @@ from postroom_bot.policy.kinds import (
     Sentence,
     UsergroupId,
     UserId,
+    Version,
+    Yes,
     duration,
 )
 from postroom_bot.policy.names import RESERVED, SENSITIVE
@@ -226,9 +228,7 @@ class Rule(_Part):
         "who asks.",
         examples=[{"mail-admins": 1}],
     )
-    automatic: Literal[True] | None = Field(
-        default=None, description="Allows it at once.", examples=[True]
-    )
+    automatic: Yes | None = Field(default=None, description="Allows it at once.", examples=[True])
 
     @model_validator(mode="after")
     def _has_one_effect(self) -> Self:
@@ -250,9 +250,7 @@ def _section(model: type[_Part], **example: Any) -> Any:
 class Policy(_Part):
     """Who may ask for what, and who has to approve it."""
 
-    version: Literal[1] = Field(
-        title="Number", description="The version of this format.", examples=[1]
-    )
+    version: Version = Field(description="The version of this format.", examples=[1])
     identity: Identity = _section(Identity, pinned={"U024BE7LH": "alice@example.com"})
     groups: Mapping[GroupName, Group] = Field(
         min_length=1,

@@ -63,7 +63,7 @@ def _sentence(way: Way, error: ErrorDetails) -> str:
         kind = KINDS[error["ctx"]["pattern"]]
         return f"This is no {kind.title.lower()}. Write it like {kind.example}."
     text = _SENTENCES.get(error["type"], "{message}.")
-    text = text.format(message=error["msg"], **error.get("ctx", {})).replace("True", "true")
+    text = text.format(message=error["msg"], **error.get("ctx", {}))
     example = "" if error["type"] == "value_error" else _example(part(way))
     return f"{text} An example: {example}" if example else text
 
