@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from . import schema
 
@@ -72,7 +78,7 @@ class Database:
 
     def check(self) -> None:
         """Raise DatabaseError, with what to do, if the schema is not the one known here."""
-        with _sentences(DBAPIError):
+        with _sentences(SQLAlchemyError):
             problem = self.read(schema.problem)
         if problem:
             raise DatabaseError(problem)
@@ -95,7 +101,7 @@ def migrate(url: str) -> None:
     """
     database = Database(url)
     try:
-        with _sentences(DBAPIError):
+        with _sentences(SQLAlchemyError):
             problem = database.write(schema.upgrade)
         if problem:
             raise DatabaseError(problem)
@@ -104,24 +110,25 @@ def migrate(url: str) -> None:
 
 
 @contextlib.contextmanager
-def _sentences(*kinds: type[DBAPIError]) -> Iterator[None]:
+def _sentences(*kinds: type[SQLAlchemyError]) -> Iterator[None]:
     """Turn errors of these kinds into a sentence without values.
 
     By default those of the database itself; others are the program's, unless it only just starts.
     """
     try:
         yield
-    except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) in _RETRYABLE:
+    except SQLAlchemyError as error:
+        if getattr(getattr(error, "orig", None), "sqlstate", None) in _RETRYABLE:
             raise _Conflict(f"the database is too busy ({_reason(error)})") from None
-        if isinstance(error, kinds or (OperationalError, InterfaceError)):
+        if isinstance(error, kinds or (OperationalError, InterfaceError, NoConnection)):
             raise DatabaseError(f"the database can't be used ({_reason(error)})") from None
         raise
 
 
-def _reason(error: DBAPIError) -> str:
+def _reason(error: SQLAlchemyError) -> str:
     """Give what the database said, in one line without statement and parameters."""
-    return " ".join(str(error.orig).split()).rstrip(".") or type(error.orig).__name__
+    said = getattr(error, "orig", None) or next(iter(error.args), type(error).__name__)
+    return " ".join(str(said).split()).rstrip(".")
 
 
 def _url(where: str) -> URL:

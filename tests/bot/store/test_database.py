@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import shutil
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -15,11 +18,13 @@ from sqlalchemy import Connection, inspect, text
 
 from ansible_collections.postroom.email.tests.bot.store import actors
 from ansible_collections.postroom.email.tests.support.clock import START
-from postroom_bot.store import audit, inbox, migrations, requests, schema
+from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
+from postroom_bot.store import audit, inbox, migrations, requests, schema, tombstones
 from postroom_bot.store.database import Database, DatabaseError, migrate
 from postroom_bot.store.tables import metadata
 
 PROCESSES = 3
+PAIRS = (("a", "b"), ("b", "a"))
 LATER = """
 from alembic import op
 
@@ -154,6 +159,37 @@ def test_a_server_that_isn_t_there(tmp_path: Path) -> None:
         checked(url)
     assert "canary" not in str(found.value)
     assert "canary" not in repr(vars(Database(url)))
+
+
+def test_too_many_at_once(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits too long for a connection is told in a sentence, as with any other trouble."""
+    monkeypatch.setattr("postroom_bot.store.database.POOL_SIZE", 1)
+    monkeypatch.setattr("postroom_bot.store.database.POOL_SECONDS", 0.01)
+    database = Database(database_url)
+    with pytest.raises(DatabaseError, match=r"can't be used \(QueuePool limit"):
+        database.read(lambda _: database.read(audit.rows))
+    database.close()
+
+
+def test_a_deadlock_is_tried_again(postgresql_url: str, postgresql_template: str) -> None:
+    """Where PostgreSQL undoes one of two transactions, it runs again, and both are done."""
+    barrier = Barrier(2)
+    runs: list[str] = []
+
+    def work(connection: Connection, first: str, second: str) -> None:
+        runs.append(first)
+        tombstones.bury(connection, first, "x", at=START, until=START)
+        if len(runs) <= 2:
+            barrier.wait(actors.PATIENCE)
+        tombstones.bury(connection, second, "x", at=START, until=START)
+
+    with fresh_database(postgresql_url, postgresql_template) as url:
+        database = Database(url)
+        with ThreadPoolExecutor(2) as pool:
+            both = [pool.submit(database.write, partial(work, first=a, second=b)) for a, b in PAIRS]
+        assert [one.result() for one in both] == [None, None]
+        database.close()
+    assert len(runs) > 2
 
 
 def test_times_need_a_zone(database: Database) -> None:
