@@ -80,7 +80,12 @@ def test_the_aliases_of_a_mailbox_limit_additions_only() -> None:
 
 def test_denying_rules_come_first() -> None:
     """They do so wherever they stand, in their own order, and with their own sentence."""
-    rules = [AUTOMATIC, {"actions": ["password"], "deny": "a"}, {"deny": "b"}, {"deny": "c"}]
+    rules: list[dict[str, Any]] = [
+        AUTOMATIC,
+        {"actions": ["password"], "deny": "a"},
+        {"deny": "b"},
+        {"deny": "c"},
+    ]
     decision = decide(policy_of(*rules), ALICE, adding("x@example.com"), FACTS)
     assert (decision.verdict, decision.rule, decision.reason) == (Verdict.DENY, "rule-3", "b")
 
