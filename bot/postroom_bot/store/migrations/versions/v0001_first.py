@@ -157,13 +157,15 @@ def _audit() -> None:
         *(_text("data"), _text("prev_hash"), _text("hash")),
     )
     op.create_index("ix_audit_request", "audit", ["request"])
-    one = sa.CheckConstraint("id = 1")
-    ident = Column("id", sa.Integer, one, primary_key=True, autoincrement=False)
-    head = op.create_table("audit_head", ident, _number("seq"), _text("hash"))
+    head = op.create_table("audit_head", _only_id(), _number("seq"), _text("hash"))
     op.bulk_insert(head, [{"id": 1, "seq": 0, "hash": "0" * 64}])
-    ident = Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True)
-    cursor = op.create_table("audit_cursor", ident, _number("seq"))
+    cursor = op.create_table("audit_cursor", _only_id(), _number("seq"))
     op.bulk_insert(cursor, [{"id": 1, "seq": 0}])
+
+
+def _only_id() -> Column[int]:
+    one = sa.CheckConstraint("id = 1")
+    return Column("id", sa.Integer, one, primary_key=True, autoincrement=False)
 
 
 def _sqlite_triggers() -> None:
