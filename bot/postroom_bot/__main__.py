@@ -122,10 +122,7 @@ def _ledger(options: argparse.Namespace) -> int:
     with _database(given) as database:
         wishes = [entry.wish for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
-        mail = mailing.mail_of(given, end)
-        named = {wish.mailbox for wish in wishes if wish.mailbox}
-        there = {mailbox for mailbox in named if mail.mailbox_exists(mailbox)}
-    _print_json(definition(wishes, there))
+        _print_json(definition(wishes, mailing.mail_of(given, end).mailboxes()))
     return 0
 
 
