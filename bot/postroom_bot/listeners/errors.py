@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 from slack_bolt import BoltContext, BoltResponse
@@ -15,6 +16,9 @@ from postroom_bot.metrics import Metrics
 from postroom_bot.words import views
 
 from .answers import BROKEN, add, in_words, said
+
+#: Bolt looks for an acknowledgement every 10 ms.
+_SENT_SECONDS = 0.1
 
 _KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
 
@@ -44,6 +48,9 @@ class Errors:
             return BoltResponse(status=200)
         self._metrics.errors_total.labels("listener").inc()
         text = self._log(error, kind)
+        if response is None:
+            # Bolt takes the acknowledgement back when this returns, whether or not it was sent.
+            time.sleep(_SENT_SECONDS)
         if kind == "event":
             return None
         if response is not None and kind == "command":

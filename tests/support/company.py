@@ -1,0 +1,98 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A small company for the bot to work in: a Slack workspace, a mail tenant, people and a policy.
+
+    with company(place) as here, running_bot(place, here.slack, here.mail, here.policy) as bot:
+        here.alice.command("/email password")
+
+All four people have mailboxes; Bob, Carol and Dora are mail-admins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.postroom.email.tests.service.api import SECRET, Api
+from ansible_collections.postroom.email.tests.support.service import (
+    RunningService,
+    running_service,
+)
+from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+
+DOMAIN = "example.com"
+ALICE = f"alice@{DOMAIN}"
+BOB = f"bob@{DOMAIN}"
+
+_POLICY = """
+version: 1
+identity:
+  slack_email: {{domains: [{domain}]}}
+groups:
+  mail-admins:
+    users: [{admins}]
+approvers: mail-admins
+channels: {{approvals: {approvals}}}
+limits: {{open_requests: 100, requests_per_day: 1000}}
+rules:
+  - {{name: own-password, actions: [password], own: true, automatic: true}}
+  - {{name: password-of-others, actions: [password], approvals: {{mail-admins: 2}}}}
+  - {{name: own-removals, actions: [alias.remove], own: true, automatic: true}}
+  - {{name: aliases, actions: [alias.add], approvals: {{mail-admins: 1}}}}
+  - {{name: forwards, actions: [forward.add, forward.remove], approvals: {{mail-admins: 1}}}}
+"""
+
+
+@dataclass(frozen=True)
+class Company:
+    """Who and what is there.
+
+    :param approvals: the channel of the cards
+    """
+
+    slack: Workspace
+    mail: RunningService
+    api: Api
+    alice: Person
+    bob: Person
+    carol: Person
+    dora: Person
+    approvals: str
+
+    @property
+    def policy(self) -> str:
+        """Return the text of its policy."""
+        admins = ", ".join(person.id for person in (self.bob, self.carol, self.dora))
+        return _POLICY.format(domain=DOMAIN, admins=admins, approvals=self.approvals)
+
+    def aliases(self, mailbox: str = ALICE) -> list[str]:
+        """Return all addresses of a mailbox, its own one first."""
+        found: list[str] = self.api.get(mailbox).json()["emails"]
+        return found
+
+
+@contextmanager
+def company(directory: Path) -> Iterator[Company]:
+    """Set a company up until the block ends, with its files in a directory."""
+    with (
+        Workspace() as slack,
+        running_service(directory / "mail") as mail,
+        Api(mail.url, mail.token) as api,
+    ):
+        api.create({"type": "domain", "name": DOMAIN})
+        alice, bob, carol, dora = (
+            _employed(slack, api, name) for name in ("alice", "bob", "carol", "dora")
+        )
+        approvals = slack.channel("approvals", alice, bob, carol, dora)
+        yield Company(slack, mail, api, alice, bob, carol, dora, approvals)
+
+
+def _employed(slack: Workspace, api: Api, name: str) -> Person:
+    """Give somebody an account and a mailbox."""
+    mailbox = f"{name}@{DOMAIN}"
+    body = {"type": "individual", "name": mailbox, "emails": [mailbox], "secrets": [SECRET]}
+    assert api.create(body).is_success
+    return slack.person(name, email=mailbox)
