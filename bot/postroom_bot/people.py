@@ -73,7 +73,7 @@ class People:
         if profile is None:
             return None
         person = self._person(profile, str(profile.get("team_id")), fresh=False)
-        return person if person.mailbox == mailbox and not person.obstacle else None
+        return person if person.mailbox == mailbox else None
 
     def forget(self, user: str) -> None:
         """Ask Slack anew when this person is looked up next: something about them changed."""

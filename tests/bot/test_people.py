@@ -168,7 +168,9 @@ def test_the_owner_of_a_mailbox_is_found(scene: Scene) -> None:
     owner = scene.people.owner_of("a.lee@example.com")
     assert owner is not None
     assert owner.user == scene.alice.id
+    lookups = len(scene.slack.calls("users.lookupByEmail"))
     assert scene.people.owner_of("alice@example.com") is None
+    assert len(scene.slack.calls("users.lookupByEmail")) == lookups
 
 
 def test_who_is_not_believed_to_own_a_mailbox_is_not_its_owner(scene: Scene) -> None:

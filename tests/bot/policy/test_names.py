@@ -96,6 +96,12 @@ def test_what_certificate_authorities_mail_is_reserved() -> None:
     assert all(disguised(name) == name for name in RESERVED)
 
 
+def test_what_cannot_be_read_is_reserved() -> None:
+    """Letters of another script, and nothing but signs, could be anything."""
+    assert is_reserved("s\u0430les")
+    assert is_reserved("...")
+
+
 def test_a_policy_adds_names() -> None:
     """They are compared as the built-in ones are."""
     assert is_reserved("v.p.n+x", ["V-PN"])
