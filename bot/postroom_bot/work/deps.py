@@ -43,6 +43,10 @@ class Workspace:
         """Whether somebody of this team belongs here."""
         return team == self.team
 
+    def is_app(self, app: str) -> bool:
+        """Whether a message of this app is the bot's own; one of no known app is not."""
+        return bool(app) and self.app in ("", app)
+
 
 @dataclass(frozen=True, slots=True)
 class Deps:

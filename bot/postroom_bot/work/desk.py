@@ -29,7 +29,7 @@ class Press:
 
     :param key: of the delivery, the same in each
     :param card: the message that has the button
-    :param app: the app that the message is of
+    :param app: the app that the message is of; "" where that is in doubt
     """
 
     key: str
@@ -134,7 +134,7 @@ class Desk:
         """Say why a press can't be a vote, "" where it can, by what is known without asking."""
         if not self._workspace.has(press.team):
             return sentences.ELSEWHERE
-        if request.card != press.card or press.app != (self._workspace.app or press.app):
+        if request.card != press.card or not self._workspace.is_app(press.app):
             return sentences.WRONG_CARD
         if request.state is not State.PENDING:
             return sentences.not_waiting(request)

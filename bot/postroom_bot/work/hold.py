@@ -24,7 +24,7 @@ from .deps import Deps
 #: The actor of what the bot does by itself.
 BOT = "bot"
 
-Also = Callable[[Connection], None]
+Also = Callable[[Connection], object]
 
 
 class Hold:

@@ -27,7 +27,7 @@ from . import sentences
 from .deps import Deps, Refusal
 from .examine import examined
 from .facts import Asked, decided, in_full
-from .hold import Hold, claim, new_owner
+from .hold import BOT, Hold, claim, new_owner
 from .standing import approvals_of, why_stopped
 
 #: Letters and digits that nobody mistakes for one another.
@@ -159,15 +159,16 @@ class Passwords:
         return Hold(self._deps, request, owner)
 
     def _add(self, c: Connection, person: Person, wish: Wish, decision: Decision) -> Request:
-        at = self._deps.clock()
-        new = requests.add(c, wish=wish, requester=person.user, team=person.team, at=at)
-        changes = examined(new, wish, person, decision)
+        """Add the request, approved by the policy, with an audit row for each of its states."""
+        at, user = self._deps.clock(), person.user
+        new = requests.add(c, wish=wish, requester=user, team=person.team, at=at)
         expires_at = at + self._deps.policy().requests.expire_after
+        changes = examined(new, wish, person, decision)
         request = requests.move(c, new, State.APPROVED, at=at, expires_at=expires_at, **changes)
-        data = {"wish": wish.as_dict(), "rule": decision.rule, "digest": request.digest}
-        audit.append(
-            c, "request.approved", at=at, actor=person.user, request_id=request.id, data=data
-        )
+        asked = {"wish": wish.as_dict(), "team": person.team}
+        audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
+        allowed = {"rule": decision.rule, "digest": request.digest}
+        audit.append(c, "request.approved", at=at, actor=BOT, request_id=new.id, data=allowed)
         return request
 
     def _begin_approved(self, key: str, person: Person, request_id: str) -> Hold:
@@ -196,7 +197,12 @@ class Passwords:
         hold.renew()
         if not hold.lock(mailbox):
             self._hand_back(hold, sentences.MAILBOX_BUSY)
-        hold.move(State.EXECUTING, attempts=hold.request.attempts + 1)
+        # Due, in case that nobody comes back from this: the worker ends what was left.
+        hold.move(
+            State.EXECUTING,
+            also=lambda c: requests.poke(c, hold.request.id, at=hold.now),
+            attempts=hold.request.attempts + 1,
+        )
         password = new_password()
         try:
             self._deps.mail.set_password(mailbox, password)

@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.support.slack.workspace import (
 from postroom_bot.chat import Chat, web_client
 from postroom_bot.executors.mail import Mail
 from postroom_bot.metrics import Metrics
-from postroom_bot.model import Action, Posted, Request, State, Vote, Wish
+from postroom_bot.model import Action, Posted, Request, Vote, Wish
 from postroom_bot.people import People
 from postroom_bot.policy.file import load
 from postroom_bot.policy.model import Policy
@@ -58,7 +58,7 @@ rules:
 
 @dataclass
 class Office:
-    """Everything, and the people: Alice asks; Bob, Carol and Dora are admins, Dora security, too."""
+    """Everything, and the people: Bob, Carol and Dora are admins, Dora is security as well."""
 
     slack: SlackWorkspace
     api: Api
@@ -198,4 +198,3 @@ def open_office(
         lease=timedelta(seconds=120),
     )
     return Office(slack, api, deps, clock, people, channels, usergroups, policies)
-

@@ -1,0 +1,245 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""New passwords: for whom, when, and where they are left behind: nowhere."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
+from pydantic import SecretStr
+from sqlalchemy import text
+
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, Office
+from ansible_collections.postroom.email.tests.bot.work.stoppers import Dying
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from postroom_bot.executors.mail import Mail
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.store import locks
+from postroom_bot.work.deps import Refusal
+from postroom_bot.work.passwords import NeedsApproval, Passwords, Revealed, new_password
+
+ERIN = "erin@example.com"
+
+
+def _reveal(
+    office: Office, who: str, mailbox: str = ALICE, request: Request | None = None, key: str = ""
+) -> Revealed:
+    """Press "Make it"."""
+    user, team = office.people[who].id, office.deps.workspace.team
+    request_id = request.id if request else None
+    return office.passwords.reveal(key or office.key(), user, team, mailbox, request_id)
+
+
+def _approved(office: Office) -> Request:
+    """Have two admins approve Alice's wish for Erin's password."""
+    request = office.ask(wish=Wish(Action.PASSWORD, ERIN))
+    approved = office.approve(request, "bob", "carol")
+    assert approved.state is State.APPROVED
+    return approved
+
+
+def _opens(service: RunningService, secret: str) -> bool:
+    """Whether a password is one that the mail service has kept."""
+    with closing(sqlite3.connect(service.database)) as connection:
+        hashes = [row[0] for row in connection.execute("SELECT hash FROM secret")]
+    hasher = PasswordHasher()
+    for hashed in hashes:
+        with suppress(VerifyMismatchError):
+            return hasher.verify(hashed, secret)
+    return False
+
+
+def test_one_s_own_password_is_made_at_once(office: Office, service: RunningService) -> None:
+    """Offer, press, password; the owner and the auditors hear of it, and it is in the audit."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    assert office.passwords.offer(alice, team) == (ALICE, None)
+    made = _reveal(office, "alice")
+    assert _opens(service, made.password.get_secret_value())
+    (request,) = office.desk.status(alice)
+    assert request.state is State.DONE
+    office.work()
+    assert office.events(request) == [
+        "request.new",
+        "request.approved",
+        "request.executing",
+        "request.done",
+    ]
+    (notice,) = office.told("alice")
+    assert "A new password was made for your mailbox" in notice
+    assert len(office.slack.messages(office.channels["audit"])) == 1
+    assert made.password.get_secret_value() not in repr(made)
+
+
+def test_a_password_is_kept_nowhere(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither the database, nor a log, nor Slack has seen it."""
+    caplog.set_level(logging.DEBUG)
+    secret = _reveal(office, "alice").password.get_secret_value()
+    office.work()
+    assert secret not in caplog.text
+    assert secret not in office.slack.log()
+    tables = ("request", "audit", "inbox", "ledger", "vote")
+    for table in tables:
+        found = office.deps.database.read(
+            lambda c, table=table: c.execute(text(f"SELECT * FROM {table}")).all()  # noqa: S608
+        )
+        assert secret not in str(found)
+
+
+def test_passwords_are_long_and_differ() -> None:
+    """Six groups of four signs that nobody mistakes for one another."""
+    made = {new_password() for _ in range(100)}
+    assert len(made) == 100
+    for one in made:
+        groups = one.split("-")
+        assert [len(group) for group in groups] == [4] * 6
+        assert not set("".join(groups)) & set("il1o0")
+
+
+def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office) -> None:
+    """A lost view is cured by pressing again."""
+    first = _reveal(office, "alice", key="once")
+    with pytest.raises(Refusal, match="already"):
+        _reveal(office, "alice", key="once")
+    assert _reveal(office, "alice") != first
+
+
+def test_nobody_makes_the_password_of_another(office: Office) -> None:
+    """It has to be asked for, and what was offered to one is refused to another."""
+    bob, team = office.people["bob"].id, office.deps.workspace.team
+    with pytest.raises(NeedsApproval, match="has to be approved"):
+        office.passwords.offer(bob, team, ALICE)
+    with pytest.raises(Refusal, match="not your mailbox"):
+        _reveal(office, "bob")
+    assert office.desk.status(bob) == []
+
+
+def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
+    """Alice asks, two admins approve, and Erin, and nobody else, gets the button."""
+    request = _approved(office)
+    assert request.quorum[0].approvals == 2
+    assert "Make it" in office.told("erin")[-1]
+    assert not any("Make it" in told for told in office.told("alice"))
+    erin, team = office.people["erin"].id, office.deps.workspace.team
+    assert office.passwords.offer(erin, team, request_id=request.id) == (ERIN, request.id)
+    for who in ("alice", "bob"):
+        with pytest.raises(Refusal, match="not your mailbox"):
+            _reveal(office, who, ERIN, request)
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+    office.work()
+    assert office.now(request).state is State.DONE
+    assert "A new password was made" in office.told("erin")[-1]
+    assert "Done" in office.told("alice")[-1]
+    with pytest.raises(Refusal, match="is done already"):
+        _reveal(office, "erin", ERIN, request)
+
+
+def test_an_approved_password_is_looked_at_again(office: Office) -> None:
+    """Where the requester has gone since, it is not made, and the request ends."""
+    request = _approved(office)
+    office.slack.change_user(office.people["alice"], announce=False, deleted=True)
+    with pytest.raises(Refusal, match="account changed"):
+        _reveal(office, "erin", ERIN, request)
+    assert office.now(request).state is State.REFUSED
+
+
+def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
+    """From then on nothing can be made for it."""
+    request = _approved(office)
+    office.clock.advance(days=1)
+    with pytest.raises(Refusal, match="has expired"):
+        _reveal(office, "erin", ERIN, request)
+    office.work()
+    assert office.now(request).state is State.EXPIRED
+
+
+def test_a_changed_address_opens_no_mailbox(office: Office) -> None:
+    """Whoever takes over a Slack profile waits for days, and the owner has time to notice."""
+    team = office.deps.workspace.team
+    mallory = office.people["bob"]
+    office.passwords.offer(mallory.id, team)
+    office.slack.change_user(mallory, announce=False, email=ALICE)
+    with pytest.raises(Refusal):
+        office.passwords.offer(mallory.id, team)
+    with pytest.raises(Refusal):
+        _reveal(office, "bob")
+
+
+@pytest.mark.parametrize("flag", ["deleted", "is_restricted", "is_ultra_restricted", "is_stranger"])
+def test_guests_outsiders_and_the_disabled_get_none(office: Office, flag: str) -> None:
+    """Slack is asked at the offer and at the press."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    office.passwords.offer(alice, team)
+    office.slack.change_user(office.people["alice"], announce=False, **{flag: True})
+    with pytest.raises(Refusal):
+        office.passwords.offer(alice, team)
+    with pytest.raises(Refusal):
+        _reveal(office, "alice")
+    with pytest.raises(Refusal, match="own workspace"):
+        office.passwords.offer(alice, "T0000ELSE")
+
+
+def test_a_busy_mailbox_is_not_waited_for(office: Office) -> None:
+    """What was approved can be tried again in a moment."""
+    request = _approved(office)
+    now = office.clock()
+    until = now + timedelta(seconds=30)
+    take = locks.take
+    office.deps.database.write(lambda c: take(c, ERIN, owner="another", now=now, until=until))
+    with pytest.raises(Refusal, match="Something else"):
+        _reveal(office, "erin", ERIN, request)
+    assert office.now(request).state is State.APPROVED
+    office.clock.advance(seconds=30)
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+
+
+def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None:
+    """It says so, and does nothing."""
+    with office.slack.down(), pytest.raises(Refusal, match="Slack does not tell me"):
+        _reveal(office, "alice")
+    assert office.desk.status(office.people["alice"].id) == []
+
+
+def test_one_that_was_begun_and_not_ended_is_told(office: Office, service: RunningService) -> None:
+    """The worker ends what was left behind, and says to make another one."""
+    request = _approved(office)
+    dying = Dying(service.url, SecretStr(service.token))
+    erin, team = office.people["erin"].id, office.deps.workspace.team
+    with closing(dying), pytest.raises(SystemExit):
+        Passwords(office.with_(mail=dying)).reveal(office.key(), erin, team, ERIN, request.id)
+    assert office.now(request).state is State.EXECUTING
+    office.work()
+    failed = office.now(request)
+    assert failed.state is State.FAILED
+    assert "Make another one" in failed.result
+
+
+@pytest.fixture
+def silent(service: RunningService, tmp_path: Path) -> Iterator[Mail]:
+    """Give access to the same tenant by way of a service that takes no changes."""
+    faults = "error_before=1,methods=PATCH,status=503"
+    with running_service(tmp_path, database=service.database, faults=faults) as silent:
+        mail = Mail(silent.url, SecretStr(service.token), timeout=1.0)
+        yield mail
+        mail.close()
+
+
+def test_a_silent_mail_service_costs_one_press(office: Office, silent: Mail) -> None:
+    """Nobody knows whether it took the password; what was approved can be made again."""
+    request = _approved(office)
+    erin, team = office.people["erin"].id, office.deps.workspace.team
+    mute = Passwords(office.with_(mail=silent))
+    with pytest.raises(Refusal, match="Make another one"):
+        mute.reveal(office.key(), erin, team, ERIN, request.id)
+    assert office.now(request).state is State.APPROVED
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+    with pytest.raises(Refusal, match="Make another one"):
+        mute.reveal(office.key(), erin, team, ERIN, None)
+    assert office.desk.status(erin)[0].state is State.FAILED

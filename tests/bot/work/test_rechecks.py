@@ -1,0 +1,167 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Between asking and doing, everything that led to a decision may change; it is looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
+from ansible_collections.postroom.email.tests.bot.work.stoppers import Unready
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.store import requests, tombstones
+from postroom_bot.work.worker import Worker
+
+Change = Callable[[Office, Request], object]
+
+
+def _deactivated(office: Office, _: Request) -> None:
+    office.slack.change_user(office.people["alice"], announce=False, deleted=True)
+
+
+def _guest(office: Office, _: Request) -> None:
+    office.slack.change_user(office.people["alice"], announce=False, is_restricted=True)
+
+
+def _other_email(office: Office, _: Request) -> None:
+    office.slack.change_user(office.people["alice"], announce=False, email="erin@example.com")
+
+
+def _approver_left(office: Office, _: Request) -> None:
+    office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
+
+
+def _approver_deactivated(office: Office, _: Request) -> None:
+    office.slack.change_user(office.people["bob"], announce=False, deleted=True)
+
+
+def _stricter(office: Office, _: Request) -> None:
+    rule = {"name": "aliases", "actions": ["alias.add"], "approvals": {"admins": 2}}
+    office.set_policy(rules=[rule])
+
+
+def _denied(office: Office, _: Request) -> None:
+    office.set_policy(rules=[{"name": "none", "deny": "There are no new aliases this week."}])
+
+
+def _buried(office: Office, _: Request) -> None:
+    at = office.clock()
+    until = at + timedelta(days=90)
+    bury = tombstones.bury
+    office.deps.database.write(lambda c: bury(c, NEW, "erin@example.com", at=at, until=until))
+
+
+def _edited(office: Office, request: Request) -> None:
+    wish = replace(request.wish, mailbox="erin@example.com")
+    now = office.now(request)
+    office.deps.database.write(lambda c: requests.change(c, now, wish=wish))
+
+
+CHANGES = [
+    (_deactivated, "account changed"),
+    (_guest, "account changed"),
+    (_other_email, "account changed"),
+    (_stricter, "policy changed"),
+    (_denied, "no new aliases this week"),
+    (_buried, "kept free"),
+    (_edited, "changed in the database"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), CHANGES)
+def test_a_change_before_the_decision_stops_it(office: Office, change: Change, says: str) -> None:
+    """The vote is judged with all that is so by then."""
+    request = office.ask()
+    change(office, request)
+    stopped = office.approve(request, "bob")
+    assert stopped.state is State.REFUSED
+    assert says in stopped.result
+    assert NEW not in office.addresses() | office.addresses("erin@example.com")
+    assert "Stopped" in office.cards()[0].text
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [*CHANGES, (_approver_left, "who approved it"), (_approver_deactivated, "who approved it")],
+)
+def test_a_change_after_the_decision_stops_it_too(
+    office: Office, change: Change, says: str
+) -> None:
+    """What could not be carried out at once is looked at again when it can be."""
+    request = office.ask()
+    office.vote("bob", request)
+    Worker(office.with_(executor=Unready())).step()
+    assert office.now(request).state is State.APPROVED
+    change(office, request)
+    office.pass_time(minutes=1)
+    stopped = office.now(request)
+    assert stopped.state is State.REFUSED
+    assert says in stopped.result
+    assert NEW not in office.addresses() | office.addresses("erin@example.com")
+
+
+def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Office) -> None:
+    """Only what it means for this request counts."""
+    request = office.ask()
+    rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
+    office.set_policy(rules=[rule], limits={"open_requests": 1})
+    assert office.approve(request, "bob").state is State.DONE
+
+
+def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
+    """The mail service itself says so, without saying whose it is now."""
+    request = office.ask()
+    office.api.patch("erin@example.com", emails=["erin@example.com", NEW])
+    failed = office.approve(request, "bob")
+    assert failed.state is State.FAILED
+    assert "already delivers somewhere else" in failed.result
+    assert "erin" not in failed.result
+
+
+def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> None:
+    """An approval is not kept for ever."""
+    request = office.ask()
+    office.vote("bob", request)
+    Worker(office.with_(executor=Unready(retry_after=2 * 86400))).step()
+    office.pass_time(days=2, seconds=1)
+    assert office.now(request).state is State.EXPIRED
+    assert NEW not in office.addresses()
+
+
+def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Office) -> None:
+    """Nobody is told that nothing was done where nobody knows."""
+    request = office.ask()
+    office.vote("bob", request)
+    Worker(office.with_(executor=Unready(error=RuntimeError))).step()
+    assert office.now(request).state is State.EXECUTING
+    _deactivated(office, request)
+    office.pass_time(minutes=1)
+    stopped = office.now(request)
+    assert stopped.state is State.REFUSED
+    assert "may have been carried out" in stopped.result
+
+
+def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:
+    """A row that says that it is the bot's own and was edited is not carried out."""
+    office.api.mailbox("zoe@example.com", "zz@example.com")
+    wish = Wish(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")
+    at = office.clock()
+    forged = office.deps.database.write(
+        lambda c: requests.add(
+            c,
+            wish=wish,
+            requester=office.people["alice"].id,
+            team=office.deps.workspace.team,
+            at=at,
+            origin="expiry",
+            state=State.APPROVED,
+            requester_mailbox=ALICE,
+        )
+    )
+    office.work()
+    assert office.now(forged).state is State.REFUSED
+    assert "zz@example.com" in office.addresses("zoe@example.com")

@@ -1,0 +1,203 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slack may be slow, busy, down or unwilling: that delays requests, and changes none."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ansible_collections.postroom.email.tests.bot.work.office import NEW, Office
+from ansible_collections.postroom.email.tests.bot.work.stoppers import Unready
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.store import requests
+from postroom_bot.work.worker import Worker
+
+READING = ("users:read", "users:read.email", "usergroups:read")
+
+
+def _errors(office: Office, where: str) -> float:
+    """Return how many errors of a kind were counted."""
+    value = office.deps.metrics.registry.get_sample_value(
+        "postroom_bot_errors_total", {"where": where}
+    )
+    return value or 0.0
+
+
+def _settle(office: Office, request: Request, state: State) -> None:
+    """Let time pass until a request has a state and everybody knows."""
+    for _ in range(20):
+        office.pass_time(minutes=1)
+    assert office.now(request).state is state
+    assert office.now(request).told.split()[-1].startswith(state)
+
+
+def test_nobody_is_believed_while_slack_is_down(office: Office) -> None:
+    """A new request waits, with growing pauses, until Slack says who it is."""
+    with office.slack.down():
+        request = office.ask()
+        assert request.state is State.NEW
+        office.pass_time(minutes=10)
+        assert office.now(request).state is State.NEW
+    _settle(office, request, State.PENDING)
+
+
+def test_an_approval_waits_for_slack_and_not_for_ever_new_votes(office: Office) -> None:
+    """The vote is kept and judged when Slack is back."""
+    request = office.ask()
+    with office.slack.down():
+        office.vote("bob", request)
+        office.work()
+        assert office.now(request).state is State.PENDING
+    _settle(office, request, State.DONE)
+    assert NEW in office.addresses()
+
+
+def test_a_card_that_can_not_be_updated_stops_no_work(office: Office) -> None:
+    """The request is done; card and requester follow when Slack is back."""
+    request = office.ask()
+    office.slack.faults.fail("chat.update", times=3)
+    office.slack.faults.fail("chat.postMessage", times=3)
+    office.vote("bob", request)
+    office.work()
+    assert office.now(request).state is State.DONE
+    assert NEW in office.addresses()
+    assert "Done" not in office.cards()[0].text
+    _settle(office, request, State.DONE)
+    assert "Done" in office.cards()[0].text
+    assert "Done" in office.told("alice")[-1]
+
+
+def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
+    """No sooner is the card posted."""
+    office.slack.faults.rate_limit("chat.postMessage", retry_after=300)
+    request = office.ask()
+    assert request.state is State.PENDING
+    office.pass_time(seconds=299)
+    assert office.cards() == []
+    office.pass_time(seconds=1)
+    assert len(office.cards()) == 1
+
+
+def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Office) -> None:
+    """Where the mail service asked for a pause, Slack's trouble does not shorten it."""
+    request = office.ask()
+    office.vote("bob", request)
+    office.slack.faults.fail("chat.update", times=1)
+    unready = Unready(retry_after=300)
+    office.work(Worker(office.with_(executor=unready)))
+    assert office.now(request).due_at == office.clock() + timedelta(seconds=300)
+    office.pass_time(seconds=300)
+    assert office.now(request).state is State.DONE
+
+
+def test_without_a_channel_for_cards_the_request_ends(office: Office) -> None:
+    """Nobody could approve it; the requester hears so, and the operator as well."""
+    office.set_policy(channels={"approvals": "C99999999"})
+    request = office.ask()
+    assert request.state is State.REFUSED
+    assert "can't post it" in office.told("alice")[-1]
+    assert request.due_at is None
+    assert _errors(office, "card") == 1
+
+
+def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
+    """There, the vote is missed by nobody; the old one's buttons do nothing."""
+    wish = Wish(Action.PASSWORD, "erin@example.com")
+    request = office.ask(wish=wish)
+    office.cards()[0].deleted = True
+    office.approve(request, "bob")
+    again = office.now(request)
+    assert again.card != request.card
+    assert "not the request's own card" in office.vote("carol", request)
+    assert office.approve(again, "carol").state is State.APPROVED
+
+
+def test_a_person_who_can_not_be_told_holds_nothing_up(office: Office) -> None:
+    """It is counted, and not tried for ever."""
+    office.slack.grant(*READING, "chat:write")
+    request = office.ask()
+    assert request.state is State.PENDING
+    assert _errors(office, "pending") == 1
+    assert office.approve(request, "bob").state is State.DONE
+    assert office.now(request).due_at is None
+
+
+def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None:
+    """What Slack refuses to tell about people is asked again later."""
+    office.slack.grant("chat:write", "im:write")
+    request = office.ask()
+    assert request.state is State.NEW
+    assert _errors(office, "work") == 1
+    office.slack.grant(*READING, "chat:write", "im:write")
+    _settle(office, request, State.PENDING)
+
+
+def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
+    """There is an end to it."""
+    request = office.ask()
+    office.desk.cancel(office.key(), request.id, office.people["alice"].id)
+    with office.slack.down():
+        for _ in range(8):
+            office.pass_time(days=1)
+    assert office.now(request).due_at is None
+
+
+def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> None:
+    """It is not carried out long after it was meant."""
+    with office.slack.down():
+        request = office.ask()
+        office.clock.advance(days=1)
+    office.work()
+    assert office.now(request).state is State.FAILED
+    assert "in time" in office.told("alice")[-1]
+
+
+def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None:
+    """Where the voter can't be told now, the vote is judged again."""
+    request = office.ask()
+    office.vote("erin", request)
+    office.slack.faults.fail("conversations.open", times=1)
+    office.work()
+    assert office.told("erin") == []
+    office.pass_time(minutes=1)
+    assert "Only members" in office.told("erin")[-1]
+
+
+def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Office) -> None:
+    """The bot never learned of the first one; its buttons are refused."""
+    office.slack.faults.lose_answer("chat.postMessage")
+    request = office.ask()
+    office.pass_time(minutes=1)
+    first, second = office.cards()
+    request = office.now(request)
+    assert request.card is not None
+    assert request.card.ts == second.ts
+    dead = request.card._replace(ts=first.ts)
+    assert "not the request's own card" in office.vote("bob", request, card=dead)
+    assert office.approve(request, "bob").state is State.DONE
+
+
+def test_a_worker_that_comes_later_tells_what_is_untold(office: Office) -> None:
+    """What was told is in the database, and not in the worker."""
+    request = office.ask()
+    office.vote("bob", request)
+    office.slack.faults.fail("chat.postMessage", times=1)
+    Worker(office.deps).step()
+    office.clock.advance(minutes=1)
+    office.work(Worker(office.with_(owner="another")))
+    assert "Done" in office.told("alice")[-1]
+    assert sum("Done" in text for text in office.told("alice")) == 1
+
+
+def test_due_requests_are_left_to_their_holder(office: Office) -> None:
+    """What is leased by another is not taken, and not waited for."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    made = office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, NEW), alice, team)
+    now, lease = office.clock(), office.deps.lease
+    office.deps.database.write(
+        lambda c: requests.claim(c, owner="another", now=now, lease=lease, only=made.id)
+    )
+    assert not Worker(office.deps).step()
+    office.clock.advance(lease)
+    assert Worker(office.deps).step()
+    assert office.now(made).state is State.PENDING
