@@ -4,21 +4,25 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from socketserver import ThreadingMixIn
+from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode.websocket_client import SocketModeHandler
 from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk import WebClient
+from websockets.sync.client import ClientConnection
 
 from ansible_collections.postroom.email.tests.support.slack.http_transport import HttpTransport
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
 PATH = "/slack/events"
+SECONDS = 10.0
 
 
 def app_of(slack: Workspace) -> App:
@@ -57,6 +61,12 @@ def over_sockets(slack: Workspace, app: App) -> Iterator[SocketModeHandler]:
         _hang_up(slack, handler)
         handler.close()  # type: ignore[no-untyped-call]
         app.listener_runner.listener_executor.shutdown()
+
+
+def received(connection: ClientConnection) -> dict[str, Any]:
+    """Return what comes next over a bare Socket Mode connection."""
+    content: dict[str, Any] = json.loads(connection.recv(SECONDS))
+    return content
 
 
 def _hang_up(slack: Workspace, handler: SocketModeHandler) -> None:

@@ -76,6 +76,8 @@ def test_a_form_shows_what_is_filled_in_and_what_is_wrong(
 def test_every_block_of_the_product_can_be_drawn(slack: Workspace, client: WebClient) -> None:
     """Headers, notes, rules and text to be copied appear, too."""
     piece = {"type": "text", "text": "v=spf1 -all"}
+    another = {"type": "button", "text": plain("Add another")}
+    many = [{**another, "action_id": f"add_{number}"} for number in range(6)]
     rich = {"type": "rich_text_preformatted", "elements": [piece]}
     blocks = [
         {"type": "header", "text": plain("Records")},
@@ -83,6 +85,7 @@ def test_every_block_of_the_product_can_be_drawn(slack: Workspace, client: WebCl
         {"type": "context", "elements": [plain("A note")]},
         {"type": "rich_text", "elements": [rich]},
         {"type": "section", "text": plain("Press"), "accessory": BUTTONS[0]},
+        {"type": "actions", "elements": many},
     ]
     alice = slack.person("alice")
     client.views_publish(user_id=alice.id, view={"type": "home", "blocks": blocks})
@@ -90,4 +93,5 @@ def test_every_block_of_the_product_can_be_drawn(slack: Workspace, client: WebCl
     assert home is not None
     shown = lines(drawing.draw_view(home, names={}))
     assert shown[:2] == ["Records", "======="]
-    assert shown[5:] == ["A note", "", "    v=spf1 -all", "", "Press", "[Approve]"]
+    assert shown[5:11] == ["A note", "", "    v=spf1 -all", "", "Press", "[Approve]"]
+    assert shown[12:] == [" ".join(["[Add another]"] * 5), "[Add another]"]

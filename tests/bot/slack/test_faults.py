@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from urllib.error import HTTPError, URLError
 
@@ -14,6 +13,7 @@ from slack_sdk.errors import SlackApiError
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from ansible_collections.postroom.email.tests.bot.slack.apps import SECONDS, received
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
 
@@ -88,12 +88,12 @@ def test_when_slack_is_down_nothing_works_until_it_is_up(
     """Calls are cut, connections too, and both work again afterwards."""
     url = client.apps_connections_open(app_token=slack.app_token)["url"]
     with connect(url) as connection:
-        assert json.loads(connection.recv())["type"] == "hello"
+        assert received(connection)["type"] == "hello"
         with slack.down():
             with pytest.raises((URLError, OSError)):
                 client.auth_test()
             with pytest.raises(ConnectionClosed):
-                connection.recv()
+                connection.recv(SECONDS)
     client.auth_test()
 
 

@@ -17,7 +17,7 @@ from slack_sdk import WebClient
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_sockets
+from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_sockets, received
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
 
@@ -100,15 +100,15 @@ def test_what_one_connection_drops_the_other_gets(slack: Workspace) -> None:
     """An envelope that a connection takes with it comes over one that is still there."""
     slack.delivery.seconds = 0.01
     with connect(connection_url(slack)) as staying:
-        json.loads(staying.recv())
+        received(staying)
         with connect(connection_url(slack)) as leaving:
             slack.wait_for_connection(2)
             for _ in range(2):
                 slack.person("alice").command("/email help")
-            json.loads(leaving.recv())
-            lost = json.loads(leaving.recv())["envelope_id"]
-        own = json.loads(staying.recv())["envelope_id"]
-        again = json.loads(staying.recv())
+            received(leaving)
+            lost = received(leaving)["envelope_id"]
+        own = received(staying)["envelope_id"]
+        again = received(staying)
     assert own != lost
     assert again["envelope_id"] == lost
     assert again["retry_attempt"] == 1
@@ -120,7 +120,7 @@ def test_copies_are_envelopes_of_their_own(slack: Workspace) -> None:
     with connect(connection_url(slack)) as connection:
         slack.wait_for_connection()
         slack.person("alice").command("/email help")
-        _, one, other = (json.loads(connection.recv()) for _ in range(3))
+        _, one, other = (received(connection) for _ in range(3))
     assert one["envelope_id"] != other["envelope_id"]
     assert one["payload"] == other["payload"]
 
@@ -129,8 +129,8 @@ def test_without_a_connection_a_command_fails_and_waits(slack: Workspace) -> Non
     """The person is told, and the envelope is delivered to whoever connects."""
     assert slack.person("alice").command("/email help").error == "dispatch_failed"
     with connect(connection_url(slack)) as connection:
-        assert json.loads(connection.recv())["type"] == "hello"
-        envelope = json.loads(connection.recv())
+        assert received(connection)["type"] == "hello"
+        envelope = received(connection)
         assert envelope["payload"]["text"] == "help"
         assert envelope["retry_attempt"] == 1
         connection.send(json.dumps({"envelope_id": envelope["envelope_id"]}))
@@ -143,12 +143,12 @@ def test_connections_take_turns_and_ten_are_the_most(slack: Workspace) -> None:
         connections = [open_ones.enter_context(connect(connection_url(slack))) for _ in range(10)]
         slack.wait_for_connection(10)
         eleventh = open_ones.enter_context(connect(connection_url(slack)))
-        assert json.loads(eleventh.recv())["reason"] == "too_many_websockets"
+        assert received(eleventh)["reason"] == "too_many_websockets"
         slack.delivery.seconds = 0.01
         for _ in range(10):
             slack.person("alice").command("/email help")
         for connection in connections:
-            kinds = [json.loads(connection.recv())["type"] for _ in range(2)]
+            kinds = [received(connection)["type"] for _ in range(2)]
             assert kinds == ["hello", "slash_commands"]
 
 

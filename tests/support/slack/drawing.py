@@ -116,7 +116,14 @@ def _divider(block: Block, names: Names) -> list[str]:
 
 
 def _actions(block: Block, names: Names) -> list[str]:
-    return [" ".join(_pressable(element, names) for element in block["elements"])]
+    """Draw buttons side by side, in as many rows as they need."""
+    rows: list[str] = []
+    for button in (_pressable(element, names) for element in block["elements"]):
+        if rows and len(rows[-1]) + len(button) < WIDTH - 4:
+            rows[-1] += f" {button}"
+        else:
+            rows.append(button)
+    return rows
 
 
 def _rich_text(block: Block, names: Names) -> list[str]:

@@ -51,12 +51,14 @@ class Sockets:
     def __init__(self, world: World, faults: Faults) -> None:
         self._world = world
         self._faults = faults
+        #: Those that are open, and of them those that things are delivered over.
+        self._open: list[ServerConnection] = []
         self._connections: list[ServerConnection] = []
         self._envelopes: dict[str, Envelope] = {}
 
     @property
     def count(self) -> int:
-        """How many connections are open."""
+        """How many connections there are to deliver over."""
         with self._world.changed:
             return len(self._connections)
 
@@ -70,16 +72,20 @@ class Sockets:
             return Answer(0, {}, FAILED)
         with self._world.changed:
             acked = self._world.changed.wait_for(lambda: envelope.ack is not None, seconds)
-        return Answer(HTTPStatus.OK, envelope.ack or {}, "") if acked else Answer(0, {}, TIMEOUT)
+        return Answer(200, envelope.ack or {}, "") if acked else Answer(0, {}, TIMEOUT)
 
     def refresh(self) -> None:
         """Ask the app to connect anew, as Slack does every few hours; it hangs up itself."""
-        for connection in self._taken():
+        with self._world.changed:
+            leaving, self._connections = self._connections, []
+        for connection in leaving:
             _say_goodbye(connection, "refresh_requested")
 
     def drop(self) -> None:
         """Cut all connections without a word."""
-        for connection in self._taken():
+        with self._world.changed:
+            leaving, self._connections = list(self._open), []
+        for connection in leaving:
             with suppress(OSError):
                 connection.socket.shutdown(socket.SHUT_RDWR)
 
@@ -100,18 +106,23 @@ class Sockets:
             _say_goodbye(connection, "too_many_websockets")
             return
         with suppress(ConnectionClosed):
-            connection.send(plain(self._hello()))
-            with self._world.changed:
-                self._connections.append(connection)
-                self._world.note("socket", "connected")
+            self._greet(connection)
             self._redeliver()
             for message in connection:
                 self._take(str(message))
         with self._world.changed:
-            if connection in self._connections:
-                self._connections.remove(connection)
+            self._open.remove(connection)
             self._world.note("socket", "disconnected")
+        self._forget(connection)
         self._redeliver()
+
+    def _greet(self, connection: ServerConnection) -> None:
+        """Say hello, before anything is delivered, and begin to deliver."""
+        with self._world.changed:
+            self._open.append(connection)
+            connection.send(plain(self._hello()))
+            self._connections.append(connection)
+            self._world.note("socket", "connected")
 
     def _push(self, envelope: Envelope) -> bool:
         """Send over the connection whose turn it is; tell whether there was one."""
@@ -143,12 +154,13 @@ class Sockets:
     def _redeliver(self) -> None:
         """Send again, if there is a connection, what was on its way over one that is gone."""
         with self._world.changed:
-            there = self._connections
             lost = [
                 envelope
                 for envelope in self._envelopes.values()
-                if there and envelope.ack is None and envelope.carrier not in there
+                if envelope.ack is None and envelope.carrier not in self._open
             ]
+            if not self._connections:
+                return
         for envelope in lost:
             number = envelope.content.get("retry_attempt", 0) + 1
             envelope.content.update(retry_attempt=number, retry_reason="timeout")
@@ -165,12 +177,6 @@ class Sockets:
                 said = read.get("payload") or {}
                 envelope.ack = said if isinstance(said, dict) else {"text": str(said)}
             self._world.changed.notify_all()
-
-    def _taken(self) -> list[ServerConnection]:
-        """Return all connections, and no longer send over them."""
-        with self._world.changed:
-            taken, self._connections = self._connections, []
-            return taken
 
     def _hello(self) -> Payload:
         """Return Slack's greeting."""
