@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from slack_bolt import Ack, App
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
@@ -107,6 +108,22 @@ def test_an_exact_replay_passes_the_signature(slack: Workspace) -> None:
         alice.command("/email help")
         assert slack.forger().replay(http.sent[-1]).status == 200
     assert came[0] == came[1]
+
+
+@pytest.mark.parametrize("repeat", ["again", "copies"])
+def test_the_same_thing_can_come_once_more(slack: Workspace, repeat: str) -> None:
+    """What was delivered last is delivered again, or all comes twice to the byte."""
+    app = app_of(slack)
+    came = collecting(app, "shortcut open")
+    alice = slack.person("alice")
+    slack.delivery.same_signature = True
+    slack.delivery.copies = 2 if repeat == "copies" else 1
+    with over_http(slack, app) as http:
+        alice.shortcut("open")
+        if repeat == "again":
+            slack.forger().again()
+    assert came[0] == came[1]
+    assert http.sent[0].body == http.sent[1].body
 
 
 def test_copies_are_signed_anew_but_speak_of_the_same_thing(slack: Workspace) -> None:

@@ -114,6 +114,20 @@ def test_what_one_connection_drops_the_other_gets(slack: Workspace) -> None:
     assert again["retry_attempt"] == 1
 
 
+def test_delivery_comes_back_to_sockets(slack: Workspace) -> None:
+    """After HTTP, things can go over Socket Mode again."""
+    alice = slack.person("alice")
+    slack.deliver_over_http("http://127.0.0.1:9/")
+    assert alice.command("/email help").error == "dispatch_failed"
+    slack.deliver_over_sockets()
+    slack.delivery.seconds = 0.01
+    with connect(connection_url(slack)) as connection:
+        slack.wait_for_connection()
+        alice.command("/email status")
+        received(connection)
+        assert received(connection)["payload"]["text"] == "status"
+
+
 def test_copies_are_envelopes_of_their_own(slack: Workspace) -> None:
     """Delivered twice means two envelopes with the same trigger."""
     slack.delivery.copies, slack.delivery.seconds = 2, 0.01

@@ -74,9 +74,12 @@ class Postman:
         self.world = world
         self.transport = transport
         self.options = Delivery()
+        #: All that was delivered, each once however many copies there were.
+        self.delivered: list[Parcel] = []
 
     def deliver(self, parcel: Parcel) -> Ack:
         """Deliver as the options say; return the answer to the first copy."""
+        self.delivered.append(parcel)
         self.world.note(f"deliver {parcel.kind}", plain(parcel.payload))
         moments = [time.time()] * self.options.copies
         if not self.options.same_signature:

@@ -65,9 +65,9 @@ class Faults:
         """Cut the connection before anything is done."""
         self._add(Fault(method, times))
 
-    def lose_answer(self, method: str, *, times: int = 1) -> None:
-        """Do what is asked, and cut the connection in place of an answer."""
-        self._add(Fault(method, times, after_effect=True))
+    def lose_answer(self, method: str, *, times: int = 1, seconds: float = 0.0) -> None:
+        """Do what is asked, and in place of an answer keep silent and cut the connection."""
+        self._add(Fault(method, times, seconds=seconds, after_effect=True))
 
     def clear(self) -> None:
         """Forget all faults that have not been used up."""

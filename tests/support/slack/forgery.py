@@ -63,9 +63,9 @@ class Forger:
         """Send a request again as it was."""
         return self._http().post(sent, self._seconds)
 
-    def again(self, parcel: Parcel) -> Ack:
-        """Deliver something a second time, signed anew."""
-        return self._postman.deliver(parcel)
+    def again(self) -> Ack:
+        """Deliver what was delivered last a second time, signed anew where it is signed."""
+        return self._postman.deliver(self._postman.delivered[-1])
 
     def press(
         self,

@@ -22,7 +22,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ansible_collections.postroom.email.tests.support.slack import payloads, sockets, webserver
-from ansible_collections.postroom.email.tests.support.slack.delivery import Delivery, Postman
+from ansible_collections.postroom.email.tests.support.slack.delivery import (
+    Delivery,
+    Postman,
+    Transport,
+)
 from ansible_collections.postroom.email.tests.support.slack.faults import Faults
 from ansible_collections.postroom.email.tests.support.slack.forgery import Forger
 from ansible_collections.postroom.email.tests.support.slack.http_transport import HttpTransport
@@ -168,6 +172,10 @@ class Workspace:
         transport = HttpTransport(url, self.signing_secret)
         self._postman.transport = transport
         return transport
+
+    def deliver_by(self, transport: Transport) -> None:
+        """Use another way to the app from now on."""
+        self._postman.transport = transport
 
     def deliver_over_sockets(self) -> None:
         """Use Socket Mode, as from the beginning."""
