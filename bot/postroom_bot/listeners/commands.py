@@ -12,7 +12,7 @@ from postroom_bot.words.message import Message
 from postroom_bot.work.deps import Refusal
 
 from . import payloads
-from .answers import EXPECTED, MOMENT, Answer, in_words, said, settled, show
+from .answers import EXPECTED, MOMENT, Answer, said, settled, show
 from .payloads import Caller
 from .services import Services
 from .windows import Windows
@@ -88,7 +88,7 @@ class Commands:
             found = readers.dns(caller.user, caller.team, asked.domain)
             return lists.dns_records(found.domain, [_record(one) for one in found.records])
         except EXPECTED as error:
-            return said(in_words(error))
+            return said(self._services.refused(caller, "list", error))
 
 
 def _record(told: Mapping[str, Any]) -> _Record:

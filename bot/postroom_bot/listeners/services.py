@@ -10,9 +10,13 @@ from postroom_bot.chat import Chat
 from postroom_bot.metrics import Metrics
 from postroom_bot.people import People
 from postroom_bot.store.database import Database
+from postroom_bot.work.deps import Forbidden
 from postroom_bot.work.desk import Desk
 from postroom_bot.work.passwords import Passwords
 from postroom_bot.work.readers import Readers
+
+from .answers import in_words
+from .payloads import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +34,13 @@ class Services:
     chat: Chat
     metrics: Metrics
     mail_host: str
+
+    def refused(self, caller: Caller, doing: str, error: Exception) -> str:
+        """Return the sentence for one of the EXPECTED errors; the audit has what was forbidden.
+
+        :param doing: what the person was about, in a word
+        """
+        said = in_words(error)
+        if isinstance(error, Forbidden):
+            self.desk.turned_away(caller.user, caller.team, doing, said)
+        return said

@@ -14,7 +14,7 @@ from postroom_bot.words import forms, views
 from postroom_bot.words.blocks import View
 from postroom_bot.work.passwords import NeedsApproval
 
-from .answers import EXPECTED, in_words, settled
+from .answers import EXPECTED, settled
 from .payloads import Caller
 from .services import Services
 
@@ -58,7 +58,7 @@ class Windows:
         try:
             view = self._offered(caller, mailbox, request_id)
         except EXPECTED as error:
-            view = views.note(PASSWORD_TITLE, in_words(error))
+            view = self._refused(caller, error)
         self._chat.update_view(opened, view)
 
     def reveal(self, caller: Caller, window: Opened, confirmed: views.Confirmed) -> None:
@@ -74,7 +74,7 @@ class Windows:
                 caller.key, caller.user, caller.team, confirmed.mailbox, confirmed.request_id
             )
         except EXPECTED as error:
-            return views.note(PASSWORD_TITLE, in_words(error))
+            return self._refused(caller, error)
         password = made.password.get_secret_value()
         return views.password_shown(made.mailbox, password, self._services.mail_host)
 
@@ -85,6 +85,10 @@ class Windows:
             wish = Wish(Action.PASSWORD, mailbox or "")
             return taken(self._services.desk.submit(caller.key, wish, caller.user, caller.team))
         return views.password_confirm(offer.mailbox, offer.request_id)
+
+    def _refused(self, caller: Caller, error: Exception) -> View:
+        said = self._services.refused(caller, Action.PASSWORD, error)
+        return views.note(PASSWORD_TITLE, said)
 
     def _show(self, caller: Caller, onto: Opened | None, view: View) -> Opened:
         if onto is None:

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 
 from slack_bolt import App, BoltRequest, BoltResponse
 from slack_bolt.error import BoltError
@@ -21,6 +23,8 @@ from .web import StartError
 
 _NOT_LET_IN = "Slack does not accept slack_bot_token (%s): install the app anew and copy its token"
 _NO_SLACK = "Slack does not answer at %s: check slack_api_url and the way out of this network"
+
+log = logging.getLogger("postroom_bot.serving")
 
 
 class TimedApp(App):
@@ -43,10 +47,15 @@ class TimedApp(App):
         """Answer one of Slack's calls."""
         begin = time.monotonic()
         try:
-            return super().dispatch(req)
+            response = super().dispatch(req)
         finally:
             took = time.monotonic() - begin
             self._metrics.acks_seconds.labels(kind_of(req.body)).observe(took)
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            # Nobody is known to have sent it, so the audit has nothing of it.
+            self._metrics.errors_total.labels("signature").inc()
+            log.warning("refused a request that Slack has not signed in the last five minutes")
+        return response
 
 
 def chat_of(settings: Settings) -> Chat:

@@ -26,6 +26,10 @@ class Refusal(Exception):
     """The bot says no at once; its text is a sentence for the person who asked."""
 
 
+class Forbidden(Refusal):
+    """The person may not do it: where no request tells of that, the audit has to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """The Slack workspace that the bot serves, and the app that it is there.

@@ -15,12 +15,15 @@ from datetime import datetime
 from postroom_bot.model import Posted, Request, State, Vote, VoteState, Wish
 from postroom_bot.store import audit, inbox, requests, votes
 from postroom_bot.store.database import Connection, Database
+from postroom_bot.words.message import one_line
 
 from . import sentences
 from .deps import Refusal, Workspace
 
 #: Where nothing has been done yet that could not be left undone.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
+#: Of what a button says that is no request's number, so much is written down.
+LONGEST_ID = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Desk:
         :raises Refusal: the person is not of this workspace, or has asked for the same already
         """
         if not self._workspace.has(team):
+            self.turned_away(user, team, wish.action, sentences.ELSEWHERE)
             raise Refusal(sentences.ELSEWHERE)
         taken = self._database.write(lambda c: self._taken(c, key, wish, user, team))
         if isinstance(taken, str):
@@ -104,6 +108,19 @@ class Desk:
         found = self._database.read(lambda c: requests.get(c, id))
         return [found] if found is not None and found.requester == user else []
 
+    def turned_away(self, user: str, team: str, doing: str, why: str) -> None:
+        """Write down that somebody was forbidden what no request tells of.
+
+        :param doing: what they were about, in a word
+        :param why: what they were told
+        """
+        data = {"doing": doing, "team": team, "why": why}
+
+        def work(c: Connection) -> None:
+            audit.append(c, "person.turned_away", at=self._clock(), actor=user, data=data)
+
+        self._database.write(work)
+
     def _taken(self, c: Connection, key: str, wish: Wish, user: str, team: str) -> Request | str:
         at = self._clock()
         again = not inbox.first(c, key, at=at)
@@ -122,16 +139,17 @@ class Desk:
         request = requests.get(c, press.request_id)
         if not inbox.first(c, press.key, at=self._clock()):
             return sentences.VOTE_TAKEN
+        why = self._why_no_vote(request, press)
+        if request is not None and not why:
+            why = self._cast(c, request, press)
+        if why:
+            self._note_press(c, request, press, why)
+        return why or sentences.VOTE_TAKEN
+
+    def _why_no_vote(self, request: Request | None, press: Press) -> str:
+        """Say why a press can't be a vote, "" where it can, by what is known without asking."""
         if request is None:
             return sentences.WRONG_CARD
-        if why := self._why_no_vote(request, press):
-            data = {"approves": press.approves, "why": why}
-            self._note(c, "vote.turned_away", press.user, request, data)
-            return why
-        return self._cast(c, request, press)
-
-    def _why_no_vote(self, request: Request, press: Press) -> str:
-        """Say why a press can't be a vote, "" where it can, by what is known without asking."""
         if not self._workspace.has(press.team):
             return sentences.ELSEWHERE
         if request.card != press.card or not self._workspace.is_app(press.app):
@@ -143,6 +161,7 @@ class Desk:
         return ""
 
     def _cast(self, c: Connection, request: Request, press: Press) -> str:
+        """Keep a vote; say why not where the person has one that stands."""
         at = self._clock()
         vote = Vote(
             request=request.id,
@@ -159,7 +178,19 @@ class Desk:
         data = {"approves": vote.approves, "reason": vote.reason, "card": list(vote.card)}
         requests.poke(c, request.id, at=at)
         self._note(c, "vote.cast", vote.voter, request, data)
-        return sentences.VOTE_TAKEN
+        return ""
+
+    def _note_press(self, c: Connection, request: Request | None, press: Press, why: str) -> None:
+        """Write a press down that is no vote, with what Slack told of its place."""
+        data: dict[str, object] = {
+            "request": one_line(press.request_id, LONGEST_ID),
+            "approves": press.approves,
+            "card": list(press.card),
+            "app": press.app,
+            "team": press.team,
+            "why": why,
+        }
+        self._note(c, "vote.turned_away", press.user, request, data)
 
     def _cancelled(self, c: Connection, key: str, request_id: str, user: str) -> str:
         at = self._clock()
@@ -177,9 +208,15 @@ class Desk:
         return sentences.cancelled(request)
 
     def _note(
-        self, c: Connection, event: str, actor: str, request: Request, data: dict[str, object]
+        self,
+        c: Connection,
+        event: str,
+        actor: str,
+        request: Request | None,
+        data: dict[str, object],
     ) -> None:
-        audit.append(c, event, at=self._clock(), actor=actor, request_id=request.id, data=data)
+        number = request.id if request is not None else None
+        audit.append(c, event, at=self._clock(), actor=actor, request_id=number, data=data)
 
 
 def _earlier(c: Connection, wish: Wish, user: str) -> Request | None:

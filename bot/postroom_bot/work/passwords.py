@@ -19,12 +19,13 @@ from pydantic import SecretStr
 from postroom_bot.chat import ChatDown, ChatRefused
 from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
+from postroom_bot.names import domain_of
 from postroom_bot.store import audit, inbox, requests
 from postroom_bot.store.database import Connection
 from postroom_bot.store.rows import Lost
 
 from . import sentences
-from .deps import Deps, Refusal
+from .deps import Deps, Forbidden, Refusal
 from .examine import examined
 from .facts import Asked, decided, in_full
 from .hold import BOT, Hold, claim, new_owner
@@ -85,6 +86,8 @@ class Passwords:
                 request = self._deps.database.read(lambda c: requests.get(c, request_id))
                 return Offer(self._approved(request, person).wish.target, request_id)
             wish = in_full(Wish(Action.PASSWORD, mailbox or ""), person)
+            if mailbox not in (None, person.mailbox):
+                self._must_be_a_mailbox(wish.target)
             self._decided(person, wish)
             return Offer(wish.target, None)
 
@@ -100,7 +103,7 @@ class Passwords:
         with _plainly():
             person = self._person(user, team)
             if person.mailbox != mailbox:
-                raise Refusal(sentences.NOT_YOUR_MAILBOX)
+                raise Forbidden(sentences.NOT_YOUR_MAILBOX)
             if request_id is None:
                 hold = self._begin_own(key, person)
             else:
@@ -114,17 +117,23 @@ class Passwords:
     def _person(self, user: str, team: str) -> Person:
         """Return who this is, as Slack says now."""
         if not self._deps.workspace.has(team):
-            raise Refusal(sentences.ELSEWHERE)
+            raise Forbidden(sentences.ELSEWHERE)
         person = self._deps.people.person(user, team, fresh=True)
         if person.obstacle:
-            raise Refusal(person.obstacle)
+            raise Forbidden(person.obstacle)
         return person
+
+    def _must_be_a_mailbox(self, name: str) -> None:
+        """Refuse what is none before it gets anywhere: it may be a password that was typed."""
+        ours = domain_of(name) in self._deps.mail.domains()
+        if not ours or not self._deps.mail.mailbox_exists(name):
+            raise Refusal(sentences.NO_SUCH_MAILBOX)
 
     def _decided(self, person: Person, wish: Wish) -> Decision:
         """Return the policy's leave to make one's own password at once."""
         decision = decided(self._deps, Asked(person, wish, self._deps.clock()))
         if decision.verdict is Verdict.DENY:
-            raise Refusal(decision.reason)
+            raise Forbidden(decision.reason)
         if decision.verdict is Verdict.APPROVE or wish.target != person.mailbox:
             raise NeedsApproval(sentences.ask_for_password(wish.target))
         return decision
@@ -132,9 +141,9 @@ class Passwords:
     def _approved(self, request: Request | None, person: Person) -> Request:
         """Return a request under which this person may make a password now."""
         if request is None or request.wish.action is not Action.PASSWORD:
-            raise Refusal(sentences.NOT_YOUR_MAILBOX)
+            raise Forbidden(sentences.NOT_YOUR_MAILBOX)
         if request.wish.target != person.mailbox:
-            raise Refusal(sentences.NOT_YOUR_MAILBOX)
+            raise Forbidden(sentences.NOT_YOUR_MAILBOX)
         over = request.expires_at is not None and request.expires_at <= self._deps.clock()
         if request.state is not State.APPROVED or over:
             raise Refusal(sentences.no_longer_offered(request))

@@ -15,7 +15,7 @@ from postroom_bot.people import People
 from postroom_bot.policy.model import EVERYONE, Policy
 
 from . import sentences
-from .deps import Refusal
+from .deps import Forbidden, Refusal
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Readers:
         except (ChatDown, ChatRefused):
             raise Refusal(sentences.SLACK_DOWN) from None
         if person.obstacle:
-            raise Refusal(person.obstacle)
+            raise Forbidden(person.obstacle)
         return person
 
     def aliases(self, user: str, team: str, mailbox: str | None = None) -> AliasList:
@@ -58,7 +58,7 @@ class Readers:
         if wanted is None:
             raise Refusal(person.mailbox_obstacle or sentences.NO_MAILBOX_OF_YOURS)
         if wanted != person.mailbox and not self.approves(person):
-            raise Refusal(sentences.NOT_YOURS_TO_SEE)
+            raise Forbidden(sentences.NOT_YOURS_TO_SEE)
         found = _asked(lambda: self._mail.aliases(wanted))
         if found is None:
             raise Refusal(sentences.no_mailbox(wanted))

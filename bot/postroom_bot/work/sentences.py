@@ -30,6 +30,10 @@ NO_CARD = "I can't post it where it would be approved. Tell those who run me."
 
 SLACK_DOWN = "Slack does not tell me who you are right now. Try again in a moment."
 NOT_YOUR_MAILBOX = "This is not your mailbox, so you can't make its password here."
+NO_SUCH_MAILBOX = (
+    "That is no mailbox of ours; I kept nothing of it. If it is a password, change it now, and "
+    "never type one in Slack."
+)
 NOT_YOURS_TO_SEE = "You can only see your own mailbox. Ask a mail administrator."
 NO_MAILBOX_OF_YOURS = "I do not know which mailbox is yours. Ask a mail administrator."
 PRESSED_TWICE = "I am making it already. If you see no password, ask for a new one."
