@@ -14,6 +14,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
+from ansible_collections.postroom.email.tests.bot.slack.test_http import CARD
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 from ansible_collections.postroom.email.tests.support.slack.records import CannotDo
 from ansible_collections.postroom.email.tests.support.slack.views import NOT_EVERYWHERE
@@ -156,6 +157,32 @@ def test_a_submission_is_answered_with_other_views(
     alice.submit(third, {"address": "x"})
     assert not alice.sees().modals
     assert slack.modals(alice) == [first, third]
+
+
+def test_what_is_pressed_in_a_view_says_so(slack: Workspace, form: Form, alice: Person) -> None:
+    """A button of the home and a choice in a modal tell where they were, and what is filled in."""
+    came: list[dict[str, Any]] = []
+
+    @form.app.action("go")
+    @form.app.action("chosen")
+    def listener(ack: Ack, body: dict[str, Any]) -> None:
+        came.append(body)
+        ack()
+
+    home = {"type": "home", "blocks": CARD}
+    form.app.client.views_publish(user_id=alice.id, view=home)
+    shown = alice.sees().home
+    assert shown is not None
+    alice.press_in_view(shown, "go")
+    alice.shortcut("open")
+    alice.press_in_view(alice.modal, "chosen", "blue")
+    assert [body["container"]["view_id"] for body in came] == [shown.id, alice.modal.id]
+    assert [body["actions"][0]["action_id"] for body in came] == ["go", "chosen"]
+    assert came[0]["actions"][0]["value"] == "R-1"
+    state = came[1]["view"]["state"]["values"]["colour"]["chosen"]
+    assert state["selected_option"]["value"] == "blue"
+    with pytest.raises(CannotDo, match="does not have this view in front"):
+        slack.person("bob").press_in_view(alice.modal, "chosen", "blue")
 
 
 def test_a_window_that_not_everybody_sees_is_a_problem(

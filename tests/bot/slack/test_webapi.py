@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -166,6 +167,44 @@ def test_a_response_url_is_good_for_five_answers() -> None:
         assert len(alice.sees().ephemerals) == 5
         moment += timedelta(minutes=31)
         assert urls[1].send(text="late").body == '{"error": "expired_url", "ok": false}'
+
+
+def test_a_response_url_shows_replaces_and_deletes(slack: Workspace) -> None:
+    """An answer is for one or for all; later ones can take the place of the first."""
+    alice = slack.person("alice")
+    hook = WebhookClient(_response_url(slack, alice.id))
+    hook.send(text="first", response_type="in_channel")
+    (message,) = slack.messages(alice.channel)
+    hook.send(text="second", replace_original=True)
+    assert [edition.text for edition in message.editions] == ["first", "second"]
+    assert hook.send(text="x", blocks=[NO_ACTIONS]).body == "invalid_blocks"
+    assert hook.send().body == "no_text"
+    hook.send(delete_original=True)
+    assert slack.messages(alice.channel) == []
+
+
+def test_arguments_can_be_a_form_with_json_in_it(slack: Workspace, client: WebClient) -> None:
+    """Blocks and views are read from a form, too."""
+    channel = slack.channel("one")
+    wanted = {"channel": channel, "text": "x", "blocks": json.dumps([SECTION])}
+    client.api_call("chat.postMessage", data=wanted)
+    assert slack.messages(channel)[0].blocks[0]["type"] == "section"
+    wrong = refusal(client.api_call, api_method="chat.postMessage", data={**wanted, "blocks": "["})
+    assert wrong["error"] == "invalid_blocks_format"
+    assert refusal(client.api_call, api_method="chat.nothing")["error"] == "unknown_method"
+
+
+def test_what_a_channel_does_not_allow(slack: Workspace, client: WebClient) -> None:
+    """Somewhere else, in an archived channel, without words or with too many."""
+    channel = slack.channel("one")
+    post = client.chat_postMessage
+    assert refusal(post, channel="C0", text="x")["error"] == "channel_not_found"
+    assert refusal(client.chat_update, channel="C0", ts="1", text="x")["error"] == (
+        "channel_not_found"
+    )
+    assert refusal(post, channel=channel, text="x" * 40_001)["error"] == "msg_too_long"
+    slack.world.channels[channel].is_archived = True
+    assert refusal(post, channel=channel, text="x")["error"] == "is_archived"
 
 
 def test_waiting_ends_when_something_happens_or_the_time_is_up(
