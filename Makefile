@@ -1,13 +1,13 @@
-# `make demo` shows it, `make test` checks it. Everything else is in noxfile.py (`make help`).
+# `make demo` and `make demo-bot` show it, `make test` checks it. Everything else is in noxfile.py (`make help`).
 PYTHON ?= python3
 NOX := .venv/bin/nox
 
-.PHONY: help demo test lint benchmark
-demo test lint benchmark: $(NOX)
+.PHONY: help demo demo-bot test lint benchmark
+demo demo-bot test lint benchmark: $(NOX)
 	$(NOX) -s $@
 
 help: $(NOX)
-	@echo "make demo | test | lint | benchmark, or one of nox's sessions ($(NOX) -s NAME):"
+	@echo "make demo | demo-bot | test | lint | benchmark, or one of nox's sessions ($(NOX) -s NAME):"
 	@$(NOX) --list
 
 $(NOX):

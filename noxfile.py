@@ -39,6 +39,7 @@ from tools.sessions import (  # noqa: E402
     groups,
     integrate,
     link_collection,
+    npm_install,
     pytest,
     run_all,
     target_env,
@@ -216,7 +217,18 @@ def service(session: nox.Session) -> None:
 def bot(session: nox.Session) -> None:
     """Run the tests of the Slack bot, against stand-ins over HTTP and the reference service."""
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    # Somebody else's Slack, for a second opinion; later releases of that name are something else.
+    place = npm_install(session, "emulate@~0.12.2")
+    session.env["POSTROOM_EMULATE"] = str(place)
     pytest(session, "tests/bot")
+
+
+@leaf(PROGRAM_PYTHONS)
+def bot_floors(session: nox.Session) -> None:
+    """Run the bot's own tests on the lowest releases that pyproject.toml allows."""
+    lowest = [requirement.replace(">=", "==") for requirement in sorted({*BASE, *BOT})]
+    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
+    pytest(session, *(f"tests/bot/{room}" for room in ("policy", "store", "words", "work")))
 
 
 @per_core("e2e", PROGRAM_CORES)
@@ -238,9 +250,16 @@ def demo(session: nox.Session) -> None:
 
 
 @leaf(PROGRAM_CORES[MAIN_CORE])
+def demo_bot(session: nox.Session) -> None:
+    """Show the Slack bot at work in a workspace that is played on this machine."""
+    session.install(*groups("test-bot"), *BASE, *SERVICE, *BOT)
+    session.run("python", "tools/demo_bot.py", interrupt_timeout=15.0, terminate_timeout=5.0)
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
 def docs(session: nox.Session) -> None:
     """Run what the README and the modules' documentation show."""
-    session.install(*groups("test"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
     pytest(session, "tests/docs")
 
 
@@ -269,7 +288,7 @@ def wheel(session: nox.Session) -> None:
 @nox.session(python=interpreter(PROGRAM_CORES[MAIN_CORE]), default=False)
 def benchmark(session: nox.Session) -> None:
     """Measure what the project promises, as ratios within one run."""
-    session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
     session.run("python", "tests/benchmark", *session.posargs, env=ANSIBLE)
 
 

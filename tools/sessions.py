@@ -60,6 +60,19 @@ def target_env() -> Path | None:
     return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE, "pyyaml")
 
 
+def npm_install(session: nox.Session, package: str) -> Path:
+    """Install a package of npm's, unless it is there, and return the folder that it is below."""
+    place = STATE / "npm" / package
+    if not place.is_dir():
+        quiet = ("--no-audit", "--no-fund", "--loglevel", "error")
+        cache = {"npm_config_cache": str(STATE / "npm" / "cache")}
+        session.run_install(
+            "npm", "install", *quiet, "--prefix", f"{place}.new", package, env=cache
+        )
+        Path(f"{place}.new").rename(place)
+    return place
+
+
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
     """Run every command, also after one has failed, and fail if one did."""
     failed = []
