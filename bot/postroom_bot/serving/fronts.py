@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode.websocket_client import SocketModeHandler
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PATH = "/slack/events"
 #: How many of Slack's calls are answered at the same time.
 THREADS = 32
+
+_CLOSE_SECONDS = 2.0
 
 
 class Front(Protocol):
@@ -60,14 +62,17 @@ class SocketFront:
 
     def standing(self) -> Standing:
         """Tell whether there is a connection."""
-        if self._handler.client.is_connected():
+        if self._handler.is_greeted():
             return Standing(works=True)
         return Standing(works=False, text="there is no connection to Slack")
 
     def stop(self) -> None:
         """Answer what is under way, and disconnect."""
         self._handler.drain(GRACE_SECONDS)
-        self._handler.close()  # type: ignore[no-untyped-call]
+        # Slack's client now and then waits 10 s for a socket that it has just closed itself.
+        closing = threading.Thread(target=self._handler.close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
 
 
 class HttpFront:
@@ -111,6 +116,8 @@ class _Handler(SocketModeHandler):
         self._under_way = 0
         self._draining = False
         super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
+        self._greeted: object = None
+        self.client.message_listeners.append(self._heard)
 
     def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
         with self._changed:
@@ -124,8 +131,16 @@ class _Handler(SocketModeHandler):
                 self._under_way -= 1
                 self._changed.notify_all()
 
+    def is_greeted(self) -> bool:
+        """Tell whether Slack has said hello on the connection that there is."""
+        return self.client.is_connected() and self._greeted is self.client.current_session
+
     def drain(self, seconds: float) -> None:
         """Take nothing more in, and wait for what is under way."""
         with self._changed:
             self._draining = True
             self._changed.wait_for(lambda: not self._under_way, seconds)
+
+    def _heard(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
+        if message.get("type") == "hello":
+            self._greeted = self.client.current_session

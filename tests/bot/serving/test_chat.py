@@ -1,0 +1,118 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The port to Slack's Web API: what it returns, and how it tells of trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from postroom_bot.chat import Chat, ChatDown, ChatRefused, web_client
+from postroom_bot.words import views
+from postroom_bot.words.message import Message
+
+HELLO = Message("Hello.")
+
+
+@pytest.fixture(scope="module")
+def slack() -> Iterator[Workspace]:
+    """Give a workspace."""
+    with Workspace() as found:
+        yield found
+
+
+@pytest.fixture
+def chat(slack: Workspace) -> Iterator[Chat]:
+    """Give the port to it."""
+    yield Chat(web_client(slack.bot_token, base_url=slack.base_url.rstrip("/")))
+    slack.faults.clear()
+
+
+def test_messages_are_posted_changed_and_told(slack: Workspace, chat: Chat) -> None:
+    """A message is where it was said to be; new text takes the old blocks away."""
+    alice = slack.person("alice")
+    channel = slack.channel("news", alice)
+    block = {"type": "section", "text": {"type": "mrkdwn", "text": "Hello."}}
+    posted = chat.post(channel, Message("Hello.", [block]))
+    assert posted.channel == channel
+    chat.update(posted, Message("Goodbye."))
+    (message,) = slack.messages(channel)
+    assert (message.ts, message.text, message.blocks) == (posted.ts, "Goodbye.", [])
+    first, second = chat.tell(alice.id, HELLO), chat.tell(alice.id, HELLO)
+    assert first.channel == second.channel == alice.direct_channel
+    assert len(slack.calls("conversations.open")) == 1
+
+
+def test_people_are_found(slack: Workspace, chat: Chat) -> None:
+    """By id, by address and by group."""
+    bob = slack.person("bob", email="bob@example.com")
+    assert chat.profile(bob.id)["profile"]["email"] == "bob@example.com"
+    assert chat.find_by_email("bob@example.com") == bob.id
+    assert chat.find_by_email("nobody@example.com") is None
+    assert chat.members(slack.usergroup(bob)) == {bob.id}
+
+
+def test_the_app_knows_itself(slack: Workspace, chat: Chat) -> None:
+    """The workspace, and the app that the token is of."""
+    told = chat.whoami()
+    assert told["team_id"] == slack.world.team
+    assert chat.app_of(told["bot_id"]) == slack.world.app
+
+
+def test_a_window_is_updated_in_the_state_that_is_known(slack: Workspace, chat: Chat) -> None:
+    """An update of what has changed meanwhile is refused; without a hash, it is not compared."""
+    carol = slack.person("carol")
+    opened = chat.open_view(slack.world.trigger(carol.id), views.menu())
+    changed = chat.update_view(opened, views.working("One"))
+    assert changed.hash != opened.hash
+    with pytest.raises(ChatRefused) as caught:
+        chat.update_view(opened, views.working("Two"))
+    assert caught.value.code == "hash_conflict"
+    chat.update_view(opened._replace(hash=""), views.working("Three"))
+    assert carol.modal.content["title"]["text"] == "Three"
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda slack: slack.faults.fail("chat.postMessage", status=503),
+        lambda slack: slack.faults.reset("chat.postMessage"),
+        lambda slack: slack.faults.lose_answer("chat.postMessage"),
+        lambda slack: slack.faults.hang("chat.postMessage", seconds=0.1),
+    ],
+)
+def test_trouble_on_the_way_may_pass(
+    slack: Workspace, chat: Chat, break_it: Callable[[Workspace], None]
+) -> None:
+    """It is told as such, after one try, and with nothing of the message."""
+    channel = slack.channel("trouble")
+    break_it(slack)
+    with pytest.raises(ChatDown) as caught:
+        chat.post(channel, HELLO)
+    assert caught.value.retry_after is None
+    assert caught.value.__cause__ is None
+    assert "Hello" not in repr(caught.value)
+    chat.post(channel, HELLO)
+
+
+def test_too_many_calls_are_told_with_the_time_to_wait(slack: Workspace, chat: Chat) -> None:
+    """Nothing is waited for here."""
+    slack.faults.rate_limit("users.info", retry_after=7)
+    with pytest.raises(ChatDown) as caught:
+        chat.profile("U1")
+    assert caught.value.retry_after == 7.0
+
+
+def test_a_refusal_has_slacks_word_for_it(slack: Workspace, chat: Chat) -> None:
+    """It is no use to try that again."""
+    with pytest.raises(ChatRefused) as caught:
+        chat.post("C0000NONE", HELLO)
+    assert caught.value.code == "channel_not_found"
+
+
+def test_nobody_there() -> None:
+    """An address where nothing listens is trouble that may pass."""
+    with pytest.raises(ChatDown):
+        Chat(web_client("xoxb-1", base_url="http://127.0.0.1:9/api")).whoami()

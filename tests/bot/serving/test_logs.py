@@ -1,0 +1,109 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The log: one line an event, and no secret in any."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable
+from contextlib import redirect_stderr
+
+import pytest
+
+from postroom_bot import logs
+
+SECRET = 'api-"quoted"-secret'
+
+
+STYLES = pytest.mark.parametrize("style", ["json", "text"])
+
+
+def written(style: str, work: Callable[[], None]) -> list[str]:
+    """Return the lines that a log that says everything gets of some work."""
+    root = logging.getLogger()
+    others, level = root.handlers[:], root.level
+    root.handlers[:] = []
+    try:
+        with redirect_stderr(io.StringIO()) as stream:
+            logs.configure(style=style, level="debug", secrets=[SECRET])
+            work()
+        return stream.getvalue().splitlines()
+    finally:
+        logging.captureWarnings(capture=False)
+        root.handlers[:] = others
+        root.setLevel(level)
+
+
+@STYLES
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "xoxb-1234-abcdef",
+        "xapp-1-A123-456-abcdef",
+        "Authorization: Bearer abc.def",
+        "https://hooks.slack.com/commands/T1/2/abcdef",
+        "http://127.0.0.1:5000/response/abcdef",
+        "response_url='https://example.com/abcdef'",
+        "wss://wss-primary.slack.com/link/?ticket=abcdef",
+        "postgresql://bot:abcdef@db/bot",
+        SECRET,
+    ],
+)
+def test_secrets_are_hidden(style: str, secret: str) -> None:
+    """Wherever one appears in a message, an argument or an extra field."""
+
+    def work() -> None:
+        own = logging.getLogger("postroom_bot.test")
+        own.info("it was %s indeed", secret)
+        own.info(f"it was {secret} indeed")
+        own.info("it was", extra={"fields": {"what": secret}})
+
+    lines = written(style, work)
+    assert len(lines) == 3
+    for line in lines:
+        assert logs.HIDDEN in line
+        assert "abc" not in line
+        assert "quoted" not in line
+
+
+@STYLES
+def test_an_exception_is_told_by_its_kind_and_place(style: str) -> None:
+    """Its text may quote anything, so it is left out."""
+
+    def work() -> None:
+        try:
+            int("Hunter2")
+        except ValueError:
+            logging.getLogger("postroom_bot").exception("it failed")
+
+    (line,) = written(style, work)
+    assert "ValueError" in line
+    assert "test_logs.py" in line
+    assert "Hunter2" not in line
+
+
+@STYLES
+def test_only_warnings_of_others_are_let_through(style: str) -> None:
+    """Slack's libraries log payloads at debug and info."""
+
+    def work() -> None:
+        for name in ("slack_bolt.App", "slack_sdk.web", "httpx", "slack_bolt.postroom:x"):
+            logging.getLogger(name).setLevel(logging.DEBUG)
+            logging.getLogger(name).debug("payload")
+            logging.getLogger(name).info("payload")
+            logging.getLogger(name).warning("trouble")
+
+    lines = written(style, work)
+    assert len(lines) == 4
+    assert all("trouble" in line for line in lines)
+
+
+def test_json_is_one_object_a_line() -> None:
+    """With the fields that a message adds."""
+    fields = {"fields": {"request": "R-1"}}
+    log = logging.getLogger("postroom_bot")
+    (line,) = written("json", lambda: log.info("two\nlines", extra=fields))
+    read = json.loads(line)
+    assert (read["event"], read["level"], read["request"]) == ("two\nlines", "info", "R-1")
