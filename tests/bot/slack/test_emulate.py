@@ -55,6 +55,21 @@ def attempt(call: Callable[..., Any], **args: Any) -> Any:
         return refused.response
 
 
+def test_it_ends(slack: Workspace, tmp_path: Path) -> None:
+    """Nothing of the emulator is left behind."""
+    with emulating(PLACE, slack.world, tmp_path) as emulator:
+        assert emulator.call("auth.test", slack.bot_token, {})["ok"]
+
+    def is_gone() -> bool:
+        try:
+            emulator.call("auth.test", slack.bot_token, {})
+        except ConnectionError:
+            return True
+        return False
+
+    slack.wait_for(is_gone)
+
+
 def test_messages(slack: Workspace, client: WebClient, emulator: Emulator) -> None:
     """Posting and editing, where it is allowed and where not."""
     alice, bob = slack.person("alice"), slack.person("bob")

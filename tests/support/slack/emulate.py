@@ -13,7 +13,9 @@ blocks.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -83,12 +85,14 @@ def emulating(place: Path, world: World, folder: Path) -> Iterator[Emulator]:
             cwd=folder,
             stdout=log,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             _wait_until_up(process, port, folder / "emulate.log")
             yield Emulator(f"http://127.0.0.1:{port}")
         finally:
-            process.terminate()
+            # The whole group: a wheel's `node` is a script that starts the real one.
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(10)
 
 
