@@ -10,7 +10,7 @@ import secrets
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -160,6 +160,7 @@ def _deps(
         workspace=slack.workspace_of(chat, settings),
         owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=metrics,
+        lease=timedelta(seconds=settings.lease),
         audit_lines=audit_lines(settings.audit_lines, end),
     )
 
@@ -169,7 +170,7 @@ def _services(settings: Settings, deps: Deps) -> Services:
         database=deps.database,
         desk=Desk(deps.database, deps.clock, deps.workspace, deps.wake.set),
         passwords=Passwords(deps),
-        readers=Readers(deps.mail, deps.people, deps.policy),
+        readers=Readers(deps),
         people=deps.people,
         chat=deps.chat,
         metrics=deps.metrics,

@@ -44,8 +44,12 @@ class Workspace:
     app: str = ""
 
     def has(self, team: str) -> bool:
-        """Whether somebody of this team belongs here."""
-        return team == self.team
+        """Whether somebody of this team may belong here.
+
+        In an organisation people belong to several workspaces, and an interaction tells only one:
+        there it takes their account to know, which whoever decides anything asks for.
+        """
+        return team == self.team or self.enterprise is not None
 
     def is_app(self, app: str) -> bool:
         """Whether a message of this app is the bot's own; one of no known app is not."""

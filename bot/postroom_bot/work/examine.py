@@ -27,7 +27,7 @@ def examine(deps: Deps, hold: Hold) -> None:
     if hold.now >= request.created_at + deps.policy().requests.expire_after:
         hold.move(State.FAILED, result=sentences.TOO_LONG)
         return
-    person = deps.people.person(request.requester, request.team, fresh=True)
+    person = deps.people.person(request.requester, deps.workspace.team, fresh=True)
     wish = in_full(request.wish, person)
     decision = decided(deps, Asked(person, wish, request.created_at, request.id))
     hold.renew()
@@ -89,9 +89,13 @@ def _why_no_password(deps: Deps, person: Person, wish: Wish) -> str:
 
 
 def _earlier_twin(c: Connection, request: Request, wish: Wish) -> Request | None:
-    """Find an open request for the same, which may have become visible only with the mailbox."""
+    """Find an open request for the same, which may have become visible only with the mailbox.
+
+    Of two that are new, the one that was made first is looked at.
+    """
     for other in requests.open_by(c, request.requester):
         same = replace(other.wish, reason=wish.reason, expires_on=wish.expires_on) == wish
-        if same and (other.created_at, other.id) < (request.created_at, request.id):
+        earlier = (other.created_at, other.id) < (request.created_at, request.id)
+        if same and other.id != request.id and (earlier or other.state is not State.NEW):
             return other
     return None

@@ -38,7 +38,7 @@ def _judge_one(deps: Deps, hold: Hold, vote: Vote) -> None:
     if request.right_digest() != request.digest:
         hold.move(State.REFUSED, result=sentences.EDITED)
         return
-    voter = deps.people.person(vote.voter, vote.team, fresh=True)
+    voter = deps.people.person(vote.voter, deps.workspace.team, fresh=True)
     approvals = approvals_of(deps, request)
     if why := _why_not(request, vote, voter, approvals):
         _turn_away(deps, hold, vote, why)

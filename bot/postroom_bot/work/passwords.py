@@ -118,7 +118,7 @@ class Passwords:
         """Return who this is, as Slack says now."""
         if not self._deps.workspace.has(team):
             raise Forbidden(sentences.ELSEWHERE)
-        person = self._deps.people.person(user, team, fresh=True)
+        person = self._deps.people.person(user, self._deps.workspace.team, fresh=True)
         if person.obstacle:
             raise Forbidden(person.obstacle)
         return person

@@ -9,13 +9,12 @@ from typing import NamedTuple, TypeVar
 
 from postroom_bot.chat import ChatDown, ChatRefused
 from postroom_bot.executors.base import TryLater, WontDo
-from postroom_bot.executors.mail import DnsRecords, Forward, Mail
+from postroom_bot.executors.mail import DnsRecords, Forward
 from postroom_bot.model import Person
-from postroom_bot.people import People
-from postroom_bot.policy.model import EVERYONE, Policy
+from postroom_bot.policy.model import EVERYONE
 
 from . import sentences
-from .deps import Forbidden, Refusal
+from .deps import Deps, Forbidden, Refusal
 
 T = TypeVar("T")
 
@@ -33,15 +32,17 @@ class Readers:
     All of them raise Refusal where the person may not see it or nobody answers.
     """
 
-    def __init__(self, mail: Mail, people: People, policy: Callable[[], Policy]) -> None:
-        self._mail = mail
-        self._people = people
-        self._policy = policy
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+        self._mail = deps.mail
 
     def person(self, user: str, team: str) -> Person:
         """Return who this is, if they may use the bot."""
+        workspace = self._deps.workspace
+        if not workspace.has(team):
+            raise Forbidden(sentences.ELSEWHERE)
         try:
-            person = self._people.person(user, team)
+            person = self._deps.people.person(user, workspace.team)
         except (ChatDown, ChatRefused):
             raise Refusal(sentences.SLACK_DOWN) from None
         if person.obstacle:
@@ -79,7 +80,7 @@ class Readers:
 
     def approves(self, person: Person) -> bool:
         """Whether the policy has somebody approve anything; those may look at all mailboxes."""
-        policy = self._policy()
+        policy = self._deps.policy()
         groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
         return not person.groups.isdisjoint(groups - {EVERYONE})
 

@@ -65,7 +65,7 @@ def why_stopped(deps: Deps, request: Request, approvals: Sequence[Vote]) -> str:
     if request.origin != "slack":
         # The bot asks by itself for what was approved with the request that came first.
         return ""
-    requester = deps.people.person(request.requester, request.team, fresh=True)
+    requester = deps.people.person(request.requester, deps.workspace.team, fresh=True)
     if requester.obstacle or requester.mailbox != request.requester_mailbox:
         return sentences.REQUESTER_CHANGED
     return _why_not_approved(deps, request, approvals) or _why_not_again(deps, requester, request)
@@ -77,7 +77,8 @@ def approvals_of(deps: Deps, request: Request) -> list[Vote]:
 
 
 def _why_not_approved(deps: Deps, request: Request, approvals: Sequence[Vote]) -> str:
-    voters = [deps.people.person(one.voter, one.team, fresh=True) for one in approvals]
+    team = deps.workspace.team
+    voters = [deps.people.person(one.voter, team, fresh=True) for one in approvals]
     mailboxes = [voter.mailbox for voter in voters if voter.mailbox]
     still = [
         groups_of(request, voter)

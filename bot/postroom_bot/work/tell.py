@@ -67,8 +67,8 @@ def names_of(deps: Deps, request: Request, found: Iterable[Vote]) -> dict[str, s
 
     :raises ChatDown: Slack does not answer
     """
-    teams = {request.requester: request.team, **{one.voter: one.team for one in found}}
-    return {user: deps.people.person(user, team).name for user, team in teams.items()}
+    users = {request.requester, *(one.voter for one in found)}
+    return {user: deps.people.person(user, deps.workspace.team).name for user in users}
 
 
 def _show(deps: Deps, hold: Hold, found: list[Vote]) -> None:

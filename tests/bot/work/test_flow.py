@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -12,6 +13,8 @@ from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW,
 from postroom_bot.model import Action, State, Wish
 from postroom_bot.store import ledger, tombstones
 from postroom_bot.work.deps import Refusal
+from postroom_bot.work.desk import Desk
+from postroom_bot.work.worker import Worker
 
 
 def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
@@ -193,6 +196,18 @@ def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
     """The desk turns them away before anything is kept."""
     with pytest.raises(Refusal, match="its own workspace"):
         office.desk.submit("key", Wish(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+
+
+def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
+    """Interactions name only one of a person's workspaces, so the worker asks for the account."""
+    ours = replace(office.deps.workspace, enterprise="E0000ORGA")
+    desk = Desk(office.deps.database, office.clock, ours)
+    mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
+    wish = Wish(Action.ALIAS_ADD, NEW)
+    request = desk.submit(office.key(), wish, mallory.id, "T0000ELSE")
+    office.work(Worker(office.with_(workspace=ours)))
+    assert office.now(request).state is State.REFUSED
+    assert "other workspaces" in office.now(request).result
 
 
 def test_limits_count_what_was_asked_for_before(office: Office) -> None:

@@ -1,0 +1,225 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whoever stops between two steps leaves a request that another carries to the same end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
+from ansible_collections.postroom.email.tests.bot.work.stoppers import Cut, Unready
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from postroom_bot.executors.mail import Mail
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.store import ledger, locks, requests, tombstones
+from postroom_bot.store.rows import Lost
+from postroom_bot.work import execute, sentences
+from postroom_bot.work.hold import claim
+from postroom_bot.work.worker import Worker
+
+
+def _voted(office: Office) -> Request:
+    """Return a request whose approval has been cast and not been judged."""
+    request = office.ask()
+    office.vote("bob", request)
+    return request
+
+
+def test_what_was_done_and_not_written_down_is_done_again_and_written_once(office: Office) -> None:
+    """Doing it again changes nothing, and there is one row in the ledger."""
+    request = _voted(office)
+    Worker(office.with_(executor=Cut(office.deps.executor), owner="first")).step()
+    assert office.now(request).state is State.EXECUTING
+    assert NEW in office.addresses()
+    office.clock.advance(minutes=1)
+    office.work(Worker(office.with_(owner="second")))
+    done = office.now(request)
+    assert (done.state, done.attempts) == (State.DONE, 2)
+    assert len(office.deps.database.read(ledger.entries)) == 1
+    events = office.events(request)
+    assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
+
+
+def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office) -> None:
+    """The second try finds nothing to remove, and still knows what the first one freed."""
+    office.api.patch(ALICE, emails=[ALICE, NEW])
+    wish = Wish(Action.ALIAS_REMOVE, NEW)
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    request = office.desk.submit(office.key(), wish, alice, team)
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    assert NEW not in office.addresses()
+    office.pass_time(minutes=1)
+    assert office.now(request).state is State.DONE
+    assert office.deps.database.read(lambda c: tombstones.grave(c, NEW, now=office.clock()))
+
+
+def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Office) -> None:
+    """The alias that the first try added is not one too many for the second."""
+    office.set_policy(limits={"aliases_per_mailbox": 1})
+    request = _voted(office)
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    office.pass_time(minutes=1)
+    assert office.now(request).state is State.DONE
+    other = office.ask(wish=Wish(Action.ALIAS_ADD, "second@example.com"))
+    assert "aliases" in other.result
+
+
+@pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
+def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> None:
+    """From each state another goes on; the first one can write nothing any more."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    request = office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, NEW), alice, team)
+    if state is not State.NEW:
+        office.work()
+        office.vote("bob", office.now(request))
+    if state in (State.APPROVED, State.EXECUTING):
+        trouble = RuntimeError if state is State.EXECUTING else None
+        Worker(office.with_(executor=Unready(error=trouble))).step()
+        office.clock.advance(seconds=10)
+    dead = claim(office.with_(owner="dead"))
+    assert dead is not None
+    assert dead.request.state is state
+    assert dead.lock(ALICE)
+    office.work()
+    assert office.now(request).state is state
+    office.clock.advance(office.deps.lease)
+    office.work()
+    with pytest.raises(Lost):
+        dead.renew()
+    with pytest.raises(Lost):
+        dead.change(result="late")
+    if state is State.NEW:
+        office.approve(office.now(request), "bob")
+    assert office.now(request).state is State.DONE
+
+
+def test_a_cancelled_request_is_let_pass(office: Office) -> None:
+    """Whoever works on it when it is cancelled writes nothing, and the card follows."""
+    request = _voted(office)
+    held = claim(office.deps, only=request.id)
+    assert held is not None
+    office.desk.cancel(office.key(), request.id, office.people["alice"].id)
+    with pytest.raises(Lost):
+        held.move(State.APPROVED)
+    held.release(None)
+    office.work()
+    assert office.now(request).state is State.CANCELLED
+    assert "Cancelled" in office.cards()[0].text
+
+
+def test_a_request_that_is_cancelled_amid_its_execution_is_too_late(office: Office) -> None:
+    """What has begun is not taken back."""
+    request = _voted(office)
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    answer = office.desk.cancel(office.key(), request.id, office.people["alice"].id)
+    assert "can't be cancelled" in answer
+    office.pass_time(minutes=1)
+    assert office.now(request).state is State.DONE
+
+
+def test_tries_have_an_end(office: Office) -> None:
+    """After so many, people are told; the pauses between them grow."""
+    request = _voted(office)
+    unready = Unready()
+    worker = Worker(office.with_(executor=unready))
+    pauses = []
+    while office.now(request).is_open:
+        worker.step()
+        due = office.now(request).due_at or office.clock()
+        pauses.append((due - office.clock()).total_seconds())
+        office.clock.advance(seconds=pauses[-1])
+    office.work()
+    assert unready.tries == execute.MOST_ATTEMPTS
+    assert office.now(request).result == sentences.GAVE_UP
+    assert all(before < after for before, after in pairwise(pauses[:8]))
+    assert "however often" in office.told("alice")[-1]
+
+
+def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
+    """A request that always breaks the bot is given up like any other."""
+    request = _voted(office)
+    worker = Worker(office.with_(executor=Unready(error=RuntimeError)))
+    for _ in range(2 * execute.MOST_ATTEMPTS):
+        office.clock.advance(minutes=20)
+        office.work(worker)
+    assert office.now(request).state is State.FAILED
+    broken = office.deps.metrics.registry.get_sample_value(
+        "postroom_bot_errors_total", {"where": "work"}
+    )
+    assert broken == execute.MOST_ATTEMPTS
+
+
+def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
+    """Nothing is tried, told or counted meanwhile."""
+    request = _voted(office)
+    now = office.clock()
+    take, until = locks.take, now + office.deps.lease
+    office.deps.database.write(lambda c: take(c, ALICE, owner="another", now=now, until=until))
+    office.work()
+    waiting = office.now(request)
+    assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
+    assert waiting.due_at == now + execute.BUSY
+    assert len(office.told("alice")) == 1
+    office.deps.database.write(lambda c: locks.free(c, ALICE, owner="another"))
+    office.pass_time(seconds=1)
+    assert office.now(request).state is State.DONE
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError])
+def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -> None:
+    """However an execution ends, the mailbox is free for the next one's."""
+    _voted(office)
+    Worker(office.with_(executor=Unready(error=error))).step()
+    other = office.ask(wish=Wish(Action.ALIAS_ADD, "second@example.com"))
+    assert office.approve(other, "bob").state is State.DONE
+
+
+@pytest.fixture
+def lame(service: RunningService, tmp_path: Path) -> Iterator[Mail]:
+    """Give access to the same tenant by way of a service that takes no changes."""
+    faults = "error_before=1,methods=PATCH/POST,status=503"
+    with running_service(tmp_path, database=service.database, faults=faults) as lame:
+        mail = Mail(lame.url, SecretStr(service.token), timeout=1.0)
+        yield mail
+        mail.close()
+
+
+def test_a_mail_service_that_is_down_delays(office: Office, lame: Mail) -> None:
+    """It is done when the service is back."""
+    request = _voted(office)
+    Worker(office.with_(executor=lame)).step()
+    put_back = office.now(request)
+    assert (put_back.state, put_back.attempts) == (State.APPROVED, 1)
+    office.pass_time(minutes=1)
+    assert office.now(request).state is State.DONE
+
+
+def test_nothing_is_examined_while_the_mail_service_is_down(office: Office) -> None:
+    """The wish waits: nobody knows yet whether it can be."""
+    unreachable = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    made = office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, NEW), alice, team)
+    Worker(office.with_(mail=unreachable)).step()
+    unreachable.close()
+    waiting = office.now(made)
+    assert waiting.state is State.NEW
+    assert waiting.due_at is not None
+    assert waiting.due_at > office.clock()
+    office.pass_time(minutes=1)
+    assert office.now(made).state is State.PENDING
+
+
+def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
+    """Whoever looks at the request again finds that it has been asked for."""
+    wish = Wish(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 21))
+    request = office.approve(office.ask(wish=wish), "bob")
+    office.pass_time(days=1)
+    office.deps.database.write(lambda c: requests.poke(c, request.id, at=office.clock()))
+    office.work()
+    assert len(office.desk.status(office.people["alice"].id)) == 2

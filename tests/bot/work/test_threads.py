@@ -1,0 +1,181 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Workers with threads, more than one of them, over one database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, Office
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from postroom_bot.executors.base import Done, Keeper
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.store import audit, ledger
+from postroom_bot.store.database import Database
+from postroom_bot.work.desk import Desk
+from postroom_bot.work.worker import Worker
+
+
+class _Now(Clock):
+    """The real time: threads wait for it."""
+
+    def __call__(self) -> datetime:
+        """Return it."""
+        return datetime.now(UTC)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give the real time."""
+    return _Now()
+
+
+class _Watched:
+    """Carries out with another, and sees whether two are at one mailbox at a time."""
+
+    def __init__(self, office: Office) -> None:
+        self._executor = office.deps.executor
+        self._lock = threading.Lock()
+        self._at: set[str] = set()
+        self.clashes = 0
+
+    def carry_out(self, request: Request, keeper: Keeper) -> Done:
+        """Do it."""
+        mailbox = str(request.wish.mailbox)
+        with self._lock:
+            self.clashes += mailbox in self._at
+            self._at.add(mailbox)
+        try:
+            return self._executor.carry_out(request, keeper)
+        finally:
+            with self._lock:
+                self._at.discard(mailbox)
+
+
+def _automatic(office: Office) -> None:
+    """Let aliases be added without approval."""
+    rule = {"name": "aliases", "actions": ["alias.add"], "automatic": True}
+    office.set_policy(rules=[rule], limits={"open_requests": 100})
+
+
+def _all_ended(office: Office, asked: list[Request]) -> Callable[[], bool]:
+    return lambda: all(office.now(each).due_at is None for each in asked)
+
+
+def test_two_workers_do_everything_once(office: Office) -> None:
+    """No mailbox is in two hands at a time, no alias is lost, and nothing is written twice."""
+    _automatic(office)
+    watched = _Watched(office)
+    workers = [
+        Worker(office.with_(owner=owner, executor=watched, wake=threading.Event()), threads=2)
+        for owner in ("one", "two")
+    ]
+    for worker in workers:
+        worker.start()
+    asked = []
+    for number in range(12):
+        who = ("alice", "bob")[number % 2]
+        wish = Wish(Action.ALIAS_ADD, f"alias-{number}@example.com")
+        user, team = office.people[who].id, office.deps.workspace.team
+        asked.append(office.desk.submit(office.key(), wish, user, team))
+    office.slack.wait_for(_all_ended(office, asked), timeout=60)
+    assert all(worker.stop(30) for worker in workers)
+    assert {office.now(each).state for each in asked} == {State.DONE}
+    assert watched.clashes == 0
+    assert len(office.addresses(ALICE) | office.addresses(BOB)) == 2 + 12
+    assert len(office.deps.database.read(ledger.entries)) == 12
+    office.deps.database.read(audit.verify)
+    for each in asked:
+        assert office.events(each).count("request.done") == 1
+
+
+def test_a_worker_is_woken_by_the_desk(office: Office) -> None:
+    """It need not wait for its next look."""
+    _automatic(office)
+    worker = Worker(office.deps, threads=1)
+    worker.start()
+    desk = Desk(
+        office.deps.database, office.clock, office.deps.workspace, wake=office.deps.wake.set
+    )
+    user, team = office.people["alice"].id, office.deps.workspace.team
+    wish = Wish(Action.ALIAS_ADD, "alias@example.com")
+    request = desk.submit(office.key(), wish, user, team)
+    office.slack.wait_for(_all_ended(office, [request]), timeout=30)
+    assert worker.stop(30)
+
+
+class _Slow:
+    """Waits in the midst of the work until it is let go on."""
+
+    def __init__(self, office: Office) -> None:
+        self._executor = office.deps.executor
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def carry_out(self, request: Request, keeper: Keeper) -> Done:
+        """Wait and do it."""
+        self.begun.set()
+        self.go_on.wait(30)
+        return self._executor.carry_out(request, keeper)
+
+
+def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
+    """What it has is finished, and what it does not have yet stays for others."""
+    _automatic(office)
+    slow = _Slow(office)
+    worker = Worker(office.with_(executor=slow), threads=1)
+    user, team = office.people["alice"].id, office.deps.workspace.team
+    asked = [
+        office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, f"{name}@example.com"), user, team)
+        for name in ("first", "second")
+    ]
+    worker.start()
+    assert slow.begun.wait(30)
+    assert not worker.stop(0.01)
+    slow.go_on.set()
+    assert worker.stop(30)
+    states = sorted(office.now(each).state for each in asked)
+    assert states == [State.DONE, State.NEW]
+    assert all(office.now(each).lease_owner is None for each in asked)
+
+
+def test_a_worker_outlives_its_database(office: Office) -> None:
+    """While there is none it logs and waits; afterwards it works on."""
+    _automatic(office)
+    trouble = _Trouble(office.deps.database)
+    worker = Worker(office.with_(database=trouble), threads=1)
+    worker.start()
+    office.slack.wait_for(lambda: trouble.asked > 2, timeout=30)
+    trouble.is_over = True
+    user, team = office.people["alice"].id, office.deps.workspace.team
+    wish = Wish(Action.ALIAS_ADD, "alias@example.com")
+    request = office.desk.submit(office.key(), wish, user, team)
+    office.slack.wait_for(_all_ended(office, [request]), timeout=30)
+    assert worker.stop(30)
+
+
+class _Trouble:
+    """A database that is away until it is back."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._away = Database("postgresql://postroom@127.0.0.1:9/none?connect_timeout=1")
+        self.is_over = False
+        self.asked = 0
+
+    def read(self, work: Any) -> Any:
+        """Ask."""
+        return self._now().read(work)
+
+    def write(self, work: Any) -> Any:
+        """Ask."""
+        return self._now().write(work)
+
+    def _now(self) -> Database:
+        self.asked += 1
+        return self._database if self.is_over else self._away

@@ -1,0 +1,85 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is done every now and then, and how long things wait; and quorums, which are arithmetic."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.postroom.email.tests.bot.work.office import NEW, Office
+from postroom_bot.model import Quorum
+from postroom_bot.store import audit, inbox, tombstones
+from postroom_bot.work.backoff import LONGEST, seconds
+from postroom_bot.work.standing import met
+from postroom_bot.work.upkeep import KEEP_KEYS, PURGE_EVERY, Upkeep
+
+GROUPS = st.sampled_from(["admins", "security", "board"])
+QUORUMS = st.dictionaries(GROUPS, st.integers(1, 2), max_size=3)
+VOTERS = st.lists(st.frozensets(GROUPS, min_size=1), max_size=5)
+
+
+def test_the_audit_is_written_out_as_lines(office: Office) -> None:
+    """Each row once, in order, and the lines agree with the database."""
+    lines: list[str] = []
+    upkeep = Upkeep(office.with_(audit_lines=lines.append))
+    request = office.ask()
+    upkeep.run()
+    office.approve(request, "bob")
+    upkeep.run()
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    assert office.deps.database.read(lambda c: audit.verify_lines(c, lines)).count == len(lines)
+
+
+def test_open_requests_are_counted(office: Office) -> None:
+    """By state, so that an operator sees them pile up."""
+    office.ask()
+    Upkeep(office.deps).run()
+    found = office.deps.metrics.registry.get_sample_value
+    assert found("postroom_bot_open_requests", {"state": "pending"}) == 1
+    assert found("postroom_bot_open_requests", {"state": "new"}) == 0
+
+
+def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
+    """Not before nothing can come of them any more."""
+    upkeep = Upkeep(office.deps)
+    database, at = office.deps.database, office.clock()
+    assert database.write(lambda c: inbox.first(c, "key", at=at))
+    until = at + KEEP_KEYS
+    database.write(lambda c: tombstones.bury(c, NEW, "erin@example.com", at=at, until=until))
+    upkeep.run()
+    assert not database.write(lambda c: inbox.first(c, "key", at=at))
+    office.clock.advance(KEEP_KEYS + PURGE_EVERY)
+    upkeep.run()
+    assert database.write(lambda c: inbox.first(c, "key", at=office.clock()))
+    assert database.write(lambda c: tombstones.purge(c, office.clock())) == 0
+
+
+@pytest.mark.parametrize(("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, LONGEST), (99, LONGEST)])
+def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
+    """Twice as long each time, spread a little, and never shorter than asked for."""
+    for _ in range(20):
+        assert 0.8 * most <= seconds(tries) <= most
+        assert seconds(tries, 5000.0) == 5000.0
+
+
+@given(quorum=QUORUMS, voters=VOTERS)
+def test_a_quorum_is_met_where_each_approval_finds_a_place_of_its_own(
+    quorum: dict[str, int], voters: list[frozenset[str]]
+) -> None:
+    """The theorem says the same as trying out who counts for which group."""
+    places = [group for group, number in quorum.items() for _ in range(number)]
+    assert met([Quorum(*one) for one in quorum.items()], voters) == _filled(places, voters)
+
+
+def _filled(places: list[str], voters: list[frozenset[str]]) -> bool:
+    """Try every voter in the first place, and the others in the rest."""
+    if not places:
+        return True
+    return any(
+        places[0] in groups and _filled(places[1:], [*voters[:index], *voters[index + 1 :]])
+        for index, groups in enumerate(voters)
+    )
