@@ -16,7 +16,6 @@ import secrets
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ sys.path[:0] = [str(CHECKOUT)]
 from tests import conftest  # noqa: E402
 from tests.support import playbooks  # noqa: E402
 from tests.support.service import RunningService, ServiceError, running_service  # noqa: E402
+from tools.stage import DemoError, Steps, in_colour, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +46,13 @@ display_skipped_hosts = false
 STOP_SECONDS = 5.0
 
 
-class DemoError(Exception):
-    """A step did not do what it says; the text tells which and how."""
-
-
 class Demo:
     """The steps, over one running service and one folder for what they write."""
 
     def __init__(self, service: RunningService, folder: Path) -> None:
         self._service = service
         self._folder = folder
-        self._steps = 0
+        self._steps = Steps()
         self._definition = definition()
 
     def run(self) -> None:
@@ -71,7 +67,7 @@ class Demo:
 
     def announce(self) -> None:
         """Say what is running, and write the file with the account's secrets."""
-        self._step("Start the reference service")
+        self._steps.begin("Start the reference service")
         say("A whole email API on this machine, with a new and empty database.")
         say(f"It listens on {self._service.url}.")
         say("Its token and a random password for each mailbox are in account.yml, which")
@@ -91,14 +87,14 @@ class Demo:
         """Create everything."""
         parts = ("domains", "mailboxes", "forwarders")
         counts = [f"{len(self._definition['mail_' + part])} {part}" for part in parts]
-        self._step("Converge the tenant")
+        self._steps.begin("Converge the tenant")
         say(f"tenant_vars.yml names {', '.join(counts)}. None is there yet.")
         if self._play(TENANT) == 0:
             raise DemoError("The first run was to create the tenant, and changed nothing.")
 
     def converge_again(self) -> None:
         """Find nothing left to do."""
-        self._step("Converge again")
+        self._steps.begin("Converge again")
         say("Everything is as the file says, so nothing may change.")
         changed = self._play(TENANT)
         if changed:
@@ -108,7 +104,7 @@ class Demo:
 
     def change_by_hand(self) -> None:
         """Take an alias away behind Ansible's back."""
-        self._step("Change something by hand")
+        self._steps.begin("Change something by hand")
         say(f"Someone takes {LOST_ALIAS} from {CHANGED_MAILBOX}, with a plain request:")
         mailbox = self._request("GET", CHANGED_MAILBOX)
         emails = [address for address in mailbox["emails"] if address != LOST_ALIAS]
@@ -120,7 +116,7 @@ class Demo:
 
     def show_drift(self) -> None:
         """Tell what differs, and change nothing."""
-        self._step("Show the drift")
+        self._steps.begin("Show the drift")
         say("Check mode tells what a run would change, and sends no write.")
         self._expect_one_change(self._play(TENANT, "--check", "--diff"))
         if LOST_ALIAS in self._request("GET", CHANGED_MAILBOX)["emails"]:
@@ -128,7 +124,7 @@ class Demo:
 
     def repair(self) -> None:
         """Bring the alias back."""
-        self._step("Repair it")
+        self._steps.begin("Repair it")
         say("The same playbook once more, in earnest.")
         self._expect_one_change(self._play(TENANT))
         if LOST_ALIAS not in self._request("GET", CHANGED_MAILBOX)["emails"]:
@@ -136,13 +132,9 @@ class Demo:
 
     def show_dns(self) -> None:
         """Print the records to publish."""
-        self._step("Print the DNS records to publish")
+        self._steps.begin("Print the DNS records to publish")
         say("Mail flows once these are in the zones of the domains.")
         self._play(DNS_RECORDS, show_unchanged=True)
-
-    def _step(self, title: str) -> None:
-        self._steps += 1
-        headline(f"{self._steps}. {title}")
 
     def _expect_one_change(self, changed: int) -> None:
         if changed != 1:
@@ -251,52 +243,17 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def in_colour() -> bool:
-    """Tell whether the output is for a terminal that wants colours."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def headline(text: str) -> None:
-    """Print the title of a step."""
-    print(f"\033[1m{text}\033[0m" if in_colour() else text, flush=True)
-
-
-def say(text: str) -> None:
-    """Print a line of explanation."""
-    print(f"   {text}", flush=True)
-
-
-def show(*lines: str) -> None:
-    """Print what is sent or run, set apart."""
-    print("", *(f"   {line}" for line in lines), sep="\n", flush=True)
-
-
-def stop(number: int, _frame: object) -> None:
-    """End as an interrupted program does, with everything cleaned up on the way out."""
-    raise SystemExit(128 + number)
+def demonstrate(folder: Path) -> None:
+    """Take every step, against a service of its own."""
+    with running_service(folder / "service", tenant="demo") as service:
+        Demo(service, folder).run()
 
 
 def main() -> int:
     """Run the demo and return its exit status."""
     conftest.collections_root(CHECKOUT)
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGHUP, stop)
-    # A script's shell has what it runs in the background ignore this one.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with tempfile.TemporaryDirectory(prefix="postroom-demo-") as name:
-            folder = Path(name)
-            with running_service(folder / "service", tenant="demo") as service:
-                Demo(service, folder).run()
-    except (DemoError, ServiceError) as error:
-        print(f"\nThe demo failed: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nInterrupted. The service is stopped and its files are gone.", file=sys.stderr)
-        return 130
-    headline("Done")
-    say("The service is stopped and its files are gone. You can run this again.")
-    return 0
+    ended = "The service is stopped and its files are gone."
+    return play("demo", demonstrate, ended, (ServiceError,))
 
 
 if __name__ == "__main__":

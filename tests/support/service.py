@@ -46,7 +46,11 @@ class RunningService:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
             )
-        self.url = self._wait()
+        try:
+            self.url = self._wait()
+        except BaseException:
+            self.kill()
+            raise
         self.token = self._token_file.read_text(encoding="utf-8").strip()
 
     @property
@@ -95,7 +99,6 @@ class RunningService:
         deadline = time.monotonic() + START_SECONDS
         while not self._ready_file.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                self.kill()
                 raise ServiceError(f"the service did not start:\n{self.log_tail()}")
             time.sleep(0.02)
         ready: dict[str, str] = json.loads(self._ready_file.read_text(encoding="utf-8"))

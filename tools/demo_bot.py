@@ -1,0 +1,312 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Show the Slack bot at work in a workspace that is played on this machine.
+
+The bot and the mail service are the real ones, each a process of its own; Slack is a stand-in that
+speaks Slack's protocols. Everything lies in a temporary folder that goes away with it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import runpy
+import sqlite3
+import sys
+import textwrap
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(CHECKOUT)]
+# It makes the collection, the service and the bot importable.
+runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
+
+from argon2 import PasswordHasher  # noqa: E402
+
+from ansible_collections.postroom.email.tests.support.bot import (  # noqa: E402
+    BotError,
+    RunningBot,
+    running_bot,
+)
+from ansible_collections.postroom.email.tests.support.company import (  # noqa: E402
+    ALICE,
+    Company,
+    company,
+)
+from ansible_collections.postroom.email.tests.support.service import ServiceError  # noqa: E402
+from ansible_collections.postroom.email.tests.support.slack import drawing  # noqa: E402
+from ansible_collections.postroom.email.tests.support.slack.records import CannotDo  # noqa: E402
+from tools.stage import Steps, expect, play, say, show  # noqa: E402
+
+if TYPE_CHECKING:
+    from ansible_collections.postroom.email.tests.support.slack.person import Person
+    from ansible_collections.postroom.email.tests.support.slack.records import Ack, Message, View
+
+SALES, NEWS = "sales@example.com", "newsletter@example.com"
+DISGUISED = "Post.Master+x@example.com"
+#: The row of the audit that somebody changes: it says who approved.
+TAMPERED = "vote.counted"
+_HASH = "SELECT hash FROM secret JOIN principal ON principal.id = principal_id WHERE name = ?"
+
+
+class Demo:
+    """The steps, over a company and its running bot."""
+
+    def __init__(self, here: Company, bot: RunningBot, steps: Steps) -> None:
+        self._here = here
+        self._bot = bot
+        self._steps = steps
+        self._names = {user.id: user.name for user in here.slack.world.users.values()}
+        self._names[here.slack.world.bot.id] = "Postroom"
+
+    def run(self) -> None:
+        """Take every step, and make sure that Slack had no cause for complaint."""
+        self.show_policy()
+        card = self.ask()
+        self.approve_oneself(card)
+        self.approve(card)
+        self.make_password()
+        self.turn_guest_away()
+        self.see_through_disguise()
+        self.show_audit()
+        self.show_ledger()
+        self.tamper()
+        expect(not self._here.slack.problems, f"Slack complained: {self._here.slack.problems}")
+
+    def show_policy(self) -> None:
+        """Show the rules."""
+        say("Bob, Carol and Dora are in the group mail-admins. These are the policy's rules:")
+        show(*self._here.policy.partition("rules:\n")[2].splitlines(), "")
+
+    def ask(self) -> Message:
+        """Ask for an alias, and return its card."""
+        alice = self._here.alice
+        self._steps.begin("Alice asks for an address")
+        self._type(alice, f"/email alias add {SALES} because customers ask for it")
+        say("Nothing is changed so far. This is posted in #approvals:")
+        self._told(alice, SALES)
+        card = self._here.slack.wait_for_message(self._here.approvals, SALES)
+        self._draw(card)
+        return card
+
+    def approve_oneself(self, card: Message) -> None:
+        """Press the button of one's own request."""
+        self._steps.begin("Alice presses Approve herself")
+        self._press(self._here.alice, card, "You asked for this")
+        expect("Waiting for 1 approval" in card.text, "Alice's press was to change nothing.")
+
+    def approve(self, card: Message) -> None:
+        """Press it as somebody who may."""
+        alice = self._here.alice
+        self._steps.begin("Bob approves")
+        self._press(self._here.bob, card, "I have your answer")
+        self._here.slack.wait_for(lambda: "Done" in card.text)
+        say("The bot asks the mail service for it, and the card follows:")
+        self._draw(card)
+        self._draw_told(alice, "Done")
+        say("The mail service has it:")
+        emails = self._here.aliases()
+        show(f"GET /api/principal/{ALICE}", json.dumps({"emails": emails}), "")
+        expect(emails == [ALICE, SALES], f"{SALES} was to be an alias of {ALICE}.")
+
+    def make_password(self) -> None:
+        """Make a password and see that it works, and that nobody else has it."""
+        alice, before = self._here.alice, self._hash()
+        self._steps.begin("Alice makes a new password")
+        self._typed(alice, "/email password")
+        self._draw_view(self._window(alice, "password_confirm"))
+        say("alice presses Make it.")
+        alice.submit(alice.modal)
+        shown = self._window(alice, "password_shown")
+        password = _password_in(shown)
+        self._draw_view(_shortened(shown))
+        PasswordHasher().verify(self._hash(), password)
+        expect(self._hash() != before, "The password was to be a new one.")
+        say("Here all but its beginning is hidden. The mail service has it now, as a hash.")
+        self._expect_nowhere(password)
+        say("The bot's log and database, and Slack's messages, do not have it.")
+        self._draw_told(alice, "A new password was made")
+        alice.close(alice.modal)
+
+    def turn_guest_away(self) -> None:
+        """Ask as a guest of the workspace."""
+        guest = self._here.slack.person("gina", email="gina@example.com", is_restricted=True)
+        self._names[guest.id] = guest.user.name
+        self._steps.begin("Gina, a guest of the workspace, asks for an address")
+        self._type(guest, f"/email alias add {NEWS}")
+        self._draw_told(guest, "Guests may not use this")
+
+    def see_through_disguise(self) -> None:
+        """Ask for a name by which certificates could be got."""
+        alice = self._here.alice
+        self._steps.begin("Alice asks for a reserved name in disguise")
+        say("Dots, capitals and what follows + do not hide which name it is.")
+        self._type(alice, f"/email alias add {DISGUISED}")
+        self._draw_told(alice, "is a reserved name")
+        expect(self._here.aliases() == [ALICE, SALES], f"{DISGUISED} was not to be added.")
+
+    def show_audit(self) -> None:
+        """Show what is written down, and that it is in order."""
+        self._steps.begin("What the bot wrote down")
+        rows = [json.loads(line) for line in self._run("audit", "show").splitlines()]
+        say("A line of JSON each. In short:")
+        show(*(self._in_short(row) for row in rows), "")
+        say("Each row has a hash over itself and the row before.")
+        show(*_wrapped(self._run("audit", "verify")), "")
+
+    def show_ledger(self) -> None:
+        """Show what a definition has to have for the next converge."""
+        self._steps.begin("What chat changed, for your definition")
+        say("email_tenant takes this beside your own files, so that it leaves the alias alone.")
+        told = self._run("ledger")
+        show(*told.splitlines(), "")
+        mailboxes = [{"name": ALICE, "aliases": [SALES]}]
+        expect(json.loads(told)["mailboxes"] == mailboxes, f"The ledger was to have {SALES}.")
+
+    def tamper(self) -> None:
+        """Change the audit by hand, and have it found."""
+        carol = self._here.carol.id
+        change = f"UPDATE audit SET actor = '{carol}' WHERE event = '{TAMPERED}'"  # noqa: S608
+        self._steps.begin("Somebody edits the audit")
+        say("As if Carol had approved, in the database itself. A trigger refuses:")
+        with closing(sqlite3.connect(self._bot.database)) as database:
+            show(f"sqlite> {change};", _refusal(database, change), "")
+            say("Who owns the file can take the trigger away. But then:")
+            drop = "DROP TRIGGER audit_no_update"
+            show(*(f"sqlite> {statement};" for statement in (drop, change)))
+            with database:
+                database.execute(drop)
+                database.execute(change)
+        show(*_wrapped(self._run("audit", "verify", status=1)), "")
+
+    # What people do.
+
+    def _type(self, person: Person, text: str) -> None:
+        """Type a command, and draw what is answered at once."""
+        ack = self._typed(person, text)
+        said = person.sees().ephemerals[-1]
+        expect(said.text == ack.body["text"], f"{text} was to be answered at once.")
+        self._draw(said)
+
+    def _typed(self, person: Person, text: str) -> Ack:
+        say(f"{person.user.name} types:  {text}")
+        ack = person.command(text)
+        expect(ack.ok, f"Slack had no answer to {text}: {ack.error}")
+        return ack
+
+    def _press(self, person: Person, card: Message, part: str) -> None:
+        """Press Approve, and draw what only this person is told."""
+        say(f"{person.user.name} presses Approve.")
+        expect(person.press(card, "request_approve").ok, "Slack had no answer to Approve.")
+
+        def said() -> list[Message]:
+            return [one for one in person.sees().ephemerals if part in one.text]
+
+        self._draw(self._here.slack.wait_for(said)[-1])
+
+    def _told(self, person: Person, part: str) -> Message:
+        """Wait for a direct message that says something."""
+        return self._here.slack.wait_for_message(person.direct_channel, part)
+
+    def _draw_told(self, person: Person, part: str) -> None:
+        say(f"{person.user.real_name} is told:")
+        self._draw(self._told(person, part))
+
+    def _window(self, person: Person, callback_id: str) -> View:
+        """Wait until a modal is in front of somebody."""
+        self._here.slack.wait_for(lambda: person.modal.callback_id == callback_id)
+        return person.modal
+
+    def _draw(self, message: Message) -> None:
+        show(*drawing.draw_message(message, names=self._names).splitlines(), "")
+
+    def _draw_view(self, view: View) -> None:
+        show(*drawing.draw_view(view, names=self._names).splitlines(), "")
+
+    # What operators do.
+
+    def _run(self, *arguments: str, status: int = 0) -> str:
+        """Run a command of the bot, and return what it prints."""
+        say(f"$ postroom-bot {' '.join(arguments)}")
+        done = self._bot.command(*arguments)
+        told = f"exit status {done.returncode}, {done.stderr}"
+        expect(done.returncode == status, f"{' '.join(arguments)} ended otherwise: {told}")
+        return done.stdout
+
+    def _in_short(self, row: dict[str, Any]) -> str:
+        """Return some of what a row of the audit says."""
+        actor = self._names.get(row["actor"], row["actor"])
+        time = row["at"][11:19]
+        return f"{row['seq']:>2}  {time}  {actor:<5}  {row['request_id']}  {row['event']}"
+
+    def _hash(self) -> str:
+        """Return what the mail service keeps of Alice's password."""
+        with closing(sqlite3.connect(self._here.mail.database)) as database:
+            return str(database.execute(_HASH, [ALICE]).fetchone()[0])
+
+    def _expect_nowhere(self, password: str) -> None:
+        """Look for the password where it must not be."""
+        messages = self._here.slack.log(without="views.")
+        files = [file for file in self._bot.directory.iterdir() if file.is_file()]
+        held = [file.name for file in files if password.encode() in file.read_bytes()]
+        expect(not held and password not in messages, f"The password was found: {held or 'Slack'}")
+
+
+def _password_in(view: View) -> str:
+    """Return the password that a modal shows."""
+    (block,) = (block for block in view.blocks if block["type"] == "rich_text")
+    return str(block["elements"][0]["elements"][0]["text"])
+
+
+def _shortened(view: View) -> View:
+    """Return a modal with most of its password hidden."""
+    content = copy.deepcopy(view.content)
+    (block,) = (block for block in content["blocks"] if block["type"] == "rich_text")
+    (piece,) = block["elements"][0]["elements"]
+    first, *others = piece["text"].split("-")
+    piece["text"] = "-".join([first, *("*" * len(group) for group in others)])
+    return replace(view, content=content)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, drawing.WIDTH)
+
+
+def _refusal(database: sqlite3.Connection, statement: str) -> str:
+    """Return what the database says to a statement that it has to refuse."""
+    try:
+        with database:
+            database.execute(statement)
+    except sqlite3.IntegrityError as error:
+        return f"Error: {error}"
+    expect(told=False, sentence="The audit was to refuse to be changed.")
+    return ""
+
+
+def demonstrate(folder: Path) -> None:
+    """Start everything, and take every step."""
+    # Nothing leaves this machine, so no proxy is to be asked.
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        del os.environ[name]
+    steps = Steps()
+    steps.begin("Start the mail service, the stand-in for Slack, and the bot")
+    with (
+        company(folder) as here,
+        running_bot(folder / "bot", here.slack, here.mail, here.policy) as bot,
+    ):
+        Demo(here, bot, steps).run()
+
+
+def main() -> int:
+    """Run the demo and return its exit status."""
+    ended = "All three are stopped and their files are gone."
+    failures = (BotError, ServiceError, CannotDo, AssertionError)
+    return play("demo-bot", demonstrate, ended, failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
