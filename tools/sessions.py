@@ -64,7 +64,7 @@ def npm_install(session: nox.Session, package: str) -> Path:
     """Install a package of npm's, unless it is there, and return the folder that it is below."""
     place = STATE / "npm" / package
     if not place.is_dir():
-        quiet = ("--no-audit", "--no-fund", "--loglevel", "error")
+        install = ("npm", "install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix")
         cache = {"npm_config_cache": str(STATE / "npm" / "cache")}
         session.run_install(
             "npm", "install", *quiet, "--prefix", f"{place}.new", package, env=cache

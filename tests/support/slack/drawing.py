@@ -16,7 +16,7 @@ import html
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from ansible_collections.postroom.email.tests.support.slack.inputs import FIELDS, is_empty
 from ansible_collections.postroom.email.tests.support.slack.records import (
@@ -36,7 +36,7 @@ _BOLD = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 
 def draw_message(message: Message, *, names: Names) -> str:
     """Draw a message in a box, with who says it, when, and who alone sees it."""
-    at = datetime.fromtimestamp(float(message.ts), tz=timezone.utc)
+    at = datetime.fromtimestamp(float(message.ts), tz=UTC)
     heading = f"{names.get(message.author, message.author)}  {at:%H:%M}"
     if message.only_for:
         heading += "  (only visible to you)"

@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from ansible_collections.postroom.email.tests.support.slack.records import (
@@ -45,7 +45,7 @@ TICK = 0.02
 
 def now() -> datetime:
     """Return the time; the clock where none is injected."""
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 def product_checker(payload: Mapping[str, Any]) -> list[str]:
