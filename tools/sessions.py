@@ -66,9 +66,7 @@ def npm_install(session: nox.Session, package: str) -> Path:
     if not place.is_dir():
         install = ("npm", "install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix")
         cache = {"npm_config_cache": str(STATE / "npm" / "cache")}
-        session.run_install(
-            "npm", "install", *quiet, "--prefix", f"{place}.new", package, env=cache
-        )
+        session.run_install(*install, f"{place}.new", package, env=cache)
         Path(f"{place}.new").rename(place)
     return place
 
