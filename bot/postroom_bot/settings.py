@@ -93,11 +93,11 @@ class Settings(BaseSettings):
     slack_api_url: Url = "https://slack.com/api/"
 
     #: It may hold a password.
-    database: str = Field("postroom-bot.sqlite3", min_length=1, repr=False)
+    database: str = Field(default="postroom-bot.sqlite3", min_length=1, repr=False)
     #: None for: on SQLite, yes; on PostgreSQL, `migrate` has to be run.
     auto_migrate: bool | None = None
-    replicas: int = Field(1, ge=1)
-    workers: int = Field(4, ge=1, le=64)
+    replicas: int = Field(default=1, ge=1)
+    workers: int = Field(default=4, ge=1, le=64)
 
     policy_file: Path
 
@@ -105,7 +105,9 @@ class Settings(BaseSettings):
     api_token: Secret
     validate_certs: bool = True
     ca_path: Path | None = None
-    timeout: float = Field(30.0, gt=0, le=300)
+    timeout: float = Field(default=30.0, gt=0, le=300)
+    #: How many seconds a process that went down keeps others from what it had begun.
+    lease: float = Field(default=120.0, le=3600)
     #: The host that people are told, with a new password, to set up in their mail programs.
     mail_host: str = Field(min_length=1)
 
@@ -113,9 +115,9 @@ class Settings(BaseSettings):
     awx_token: Secret | None = None
     awx_username: str | None = None
     awx_password: Secret | None = None
-    awx_add_alias_template: int | None = Field(None, ge=1)
-    awx_remove_alias_template: int | None = Field(None, ge=1)
-    awx_forwarder_template: int | None = Field(None, ge=1)
+    awx_add_alias_template: int | None = Field(default=None, ge=1)
+    awx_remove_alias_template: int | None = Field(default=None, ge=1)
+    awx_forwarder_template: int | None = Field(default=None, ge=1)
 
     http_host: str = "127.0.0.1"
     http_port: Port = 3000
@@ -166,6 +168,14 @@ class Settings(BaseSettings):
         begin = "xoxb-" if info.field_name == "slack_bot_token" else "xapp-"
         if value is not None and not value.get_secret_value().startswith(begin):
             raise ValueError(f"must be a token that begins with {begin}")
+        return value
+
+    @checks("lease")
+    @classmethod
+    def _outlasts_a_call(cls, value: float, info: ValidationInfo) -> float:
+        timeout = info.data.get("timeout")
+        if timeout is not None and value <= timeout:
+            raise ValueError("must be longer than timeout")
         return value
 
     @checks("replicas")

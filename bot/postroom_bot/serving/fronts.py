@@ -133,7 +133,7 @@ class _Handler(SocketModeHandler):
 
     def is_greeted(self) -> bool:
         """Tell whether Slack has said hello on the connection that there is."""
-        return self.client.is_connected() and self._greeted is self.client.current_session
+        return self._greeted is not None and self._greeted is self._socket()
 
     def drain(self, seconds: float) -> None:
         """Take nothing more in, and wait for what is under way."""
@@ -143,4 +143,9 @@ class _Handler(SocketModeHandler):
 
     def _heard(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
         if message.get("type") == "hello":
-            self._greeted = self.client.current_session
+            self._greeted = self._socket()
+
+    def _socket(self) -> object:
+        # The session stays the same when it is tried again, the socket in it does not.
+        session = self.client.current_session
+        return None if session is None else session.sock

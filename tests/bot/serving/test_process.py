@@ -59,13 +59,14 @@ def test_a_policy_is_read_anew(here: Company, tmp_path: Path) -> None:
 
 
 def test_requests_survive_a_kill(here: Company, tmp_path: Path) -> None:
-    """What was acknowledged goes on in the next process over the same database."""
-    with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
+    """What was acknowledged goes on in the next process, when the first one's lease is over."""
+    short = {"lease": 4, "timeout": 3}
+    with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=short) as bot:
         ack = here.alice.command("/email alias add kill@example.com")
         bot.kill()
     assert ack.ok
-    with running_bot(tmp_path, here.slack, here.mail, here.policy):
-        here.slack.wait_for_message(here.alice.direct_channel, "kill@example.com", timeout=90)
+    with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=short):
+        here.slack.wait_for_message(here.alice.direct_channel, "kill@example.com", timeout=30)
 
 
 def test_two_on_one_file_are_refused(here: Company, tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_wrong_values_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"api_url": "mail.example.com"}, "must be an address that begins with https://"),
         ({"http_port": "65536"}, "should be less than or equal to 65535"),
         ({"executor": "awx"}, "awx_url (POSTROOM_BOT_AWX_URL) is needed where executor is awx"),
+        ({"lease": "30"}, "lease (POSTROOM_BOT_LEASE) must be longer than timeout"),
         ({"config": "nowhere.yml"}, "nowhere.yml can't be read"),
     ],
 )
