@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
-from postroom_bot.model import Person, Quorum, Request, Verdict, Vote, VoteState
+from postroom_bot.model import Action, Person, Quorum, Request, Verdict, Vote, VoteState
 from postroom_bot.store import votes
 
 from . import sentences
 from .deps import Deps
 from .facts import decided_again
+
+#: The origin of the bot's own requests, at the end of an alias's last day.
+EXPIRY = "expiry"
 
 
 def met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
@@ -62,8 +65,8 @@ def why_stopped(deps: Deps, request: Request, approvals: Sequence[Vote]) -> str:
     """
     if request.right_digest() != request.digest:
         return sentences.EDITED
-    if request.origin != "slack":
-        # The bot asks by itself for what was approved with the request that came first.
+    if request.origin == EXPIRY and request.wish.action is Action.ALIAS_REMOVE:
+        # The bot asks by itself for what was approved with the alias.
         return ""
     requester = deps.people.person(request.requester, deps.workspace.team, fresh=True)
     if requester.obstacle or requester.mailbox != request.requester_mailbox:

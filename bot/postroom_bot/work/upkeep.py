@@ -12,11 +12,11 @@ from postroom_bot.store.database import Connection
 
 from .deps import Deps
 from .hold import BOT, Hold
+from .standing import EXPIRY
 
 PURGE_EVERY = timedelta(hours=1)
 #: Slack delivers nothing again after so long; a signature is valid for five minutes.
 KEEP_KEYS = timedelta(days=2)
-EXPIRY = "expiry"
 
 
 class Upkeep:
