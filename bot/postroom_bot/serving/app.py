@@ -32,7 +32,7 @@ from .alone import Alone
 from .fronts import THREADS, Front
 from .lines import audit_lines
 from .policies import Policies
-from .web import StartError, WebServer
+from .web import WebServer
 
 #: A step of the worker has that long to come to its end; longer than one call of the mail service.
 STOP_SECONDS = 45.0
@@ -69,7 +69,8 @@ class Bot:
             admin = self._admin.start()
             self._worker.start()
             addresses = Addresses(admin, self._front.start())
-        except StartError:
+        except BaseException:
+            # Threads that are left would keep the process from ending.
             self._worker.stop(STOP_SECONDS)
             self._close()
             raise
