@@ -181,6 +181,13 @@ def test_quoted_messages_are_those_of_the_code() -> None:
         assert any(part in text for text in texts), part
 
 
+def test_make_knows_the_demo() -> None:
+    """The command that tries it without Slack is one of make's."""
+    [block] = [block for block in BLOCKS if block.section == "Try it without Slack"]
+    [target] = [command.removeprefix("make ") for command in block.commands]
+    assert re.search(rf"^[\w -]*\b{target}\b[\w -]*:", repository.read("Makefile"), re.MULTILINE)
+
+
 def test_links_lead_somewhere() -> None:
     """Files and headings that the README links to are there."""
     for link in readme.links(README):
