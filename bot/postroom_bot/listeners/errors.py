@@ -22,6 +22,9 @@ _SENT_SECONDS = 0.1
 
 _KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
 
+#: Slack's words for a window that is there already: the same was delivered, or pressed, before.
+_CAME_TWICE = frozenset({"exchanged_trigger_id", "hash_conflict"})
+
 log = logging.getLogger("postroom_bot.listeners")
 
 
@@ -46,11 +49,13 @@ class Errors:
         if isinstance(error, BoltUnhandledRequestError):
             log.warning("nothing listens to this %s", kind)
             return BoltResponse(status=200)
-        self._metrics.errors_total.labels("listener").inc()
-        text = self._log(error, kind)
+        twice = isinstance(error, ChatRefused) and error.code in _CAME_TWICE
+        text = "" if twice else self._log(error, kind)
         if response is None:
             # Bolt takes the acknowledgement back when this returns, whether or not it was sent.
             time.sleep(_SENT_SECONDS)
+        if twice:
+            return response
         if kind == "event":
             return None
         if response is not None and kind == "command":
@@ -63,6 +68,7 @@ class Errors:
         return None if response is None else BoltResponse(status=200)
 
     def _log(self, error: Exception, kind: str) -> str:
+        self._metrics.errors_total.labels("listener").inc()
         if isinstance(error, ChatDown | ChatRefused):
             log.warning("%s: %s", kind, error)
             return in_words(error)

@@ -12,7 +12,7 @@ from postroom_bot.chat import Opened
 from postroom_bot.model import Action, Request, Wish
 from postroom_bot.words import forms, views
 from postroom_bot.words.blocks import View
-from postroom_bot.work.passwords import NeedsApproval
+from postroom_bot.work.passwords import NeedsApproval, PressedTwice
 
 from .answers import EXPECTED, settled
 from .payloads import Caller
@@ -65,14 +65,19 @@ class Windows:
         """Make a password and show it, in the window that says "working" by now."""
         with settled():
             view = self._revealed(caller, confirmed)
+        if view is None:
+            return
         # The acknowledgement has changed the window since, so its hash is another.
         self._chat.update_view(window._replace(hash=""), view)
 
-    def _revealed(self, caller: Caller, confirmed: views.Confirmed) -> View:
+    def _revealed(self, caller: Caller, confirmed: views.Confirmed) -> View | None:
         try:
             made = self._services.passwords.reveal(
                 caller.key, caller.user, caller.team, confirmed.mailbox, confirmed.request_id
             )
+        except PressedTwice:
+            # What the first delivery shows, or has shown already, must stay.
+            return None
         except EXPECTED as error:
             return self._refused(caller, error)
         password = made.password.get_secret_value()

@@ -145,13 +145,19 @@ class Desk:
     def _voted(self, c: Connection, press: Press) -> str:
         request = requests.get(c, press.request_id)
         if not inbox.first(c, press.key, at=self._clock()):
-            return sentences.VOTE_TAKEN
+            return self._said_before(c, request, press)
         why = self._why_no_vote(request, press)
         if request is not None and not why:
             why = self._cast(c, request, press)
         if why:
             self._note_press(c, request, press, why)
         return why or sentences.VOTE_TAKEN
+
+    def _said_before(self, c: Connection, request: Request | None, press: Press) -> str:
+        """Say of a press that comes a second time what was said of the first."""
+        if any(one.voter == press.user for one in votes.of(c, press.request_id)):
+            return sentences.VOTE_TAKEN
+        return self._why_no_vote(request, press) or sentences.WRONG_CARD
 
     def _why_no_vote(self, request: Request | None, press: Press) -> str:
         """Say why a press can't be a vote, "" where it can, by what is known without asking."""

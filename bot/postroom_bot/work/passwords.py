@@ -41,6 +41,10 @@ class NeedsApproval(Refusal):
     """It can't be made at once, but be asked for: hand the wish in at the desk."""
 
 
+class PressedTwice(Refusal):
+    """The same press came before, and the window is for that one to fill."""
+
+
 class Offer(NamedTuple):
     """A password that may be made now.
 
@@ -98,6 +102,7 @@ class Passwords:
 
         :param key: of what Slack delivered
         :param mailbox: as it was offered
+        :raises PressedTwice: the key has been used
         :raises Refusal: it was not made, or nobody knows it; pressing again makes another
         """
         with _plainly():
@@ -164,7 +169,7 @@ class Passwords:
 
         request = self._deps.database.write(work)
         if request is None:
-            raise Refusal(sentences.PRESSED_TWICE)
+            raise PressedTwice(sentences.PRESSED_TWICE)
         return Hold(self._deps, request, owner)
 
     def _add(self, c: Connection, person: Person, wish: Wish, decision: Decision) -> Request:
@@ -184,7 +189,7 @@ class Passwords:
         """Hold an approved request, after one more look at all that led to its approval."""
         first = self._deps.database.write(lambda c: inbox.first(c, key, at=self._deps.clock()))
         if not first:
-            raise Refusal(sentences.PRESSED_TWICE)
+            raise PressedTwice(sentences.PRESSED_TWICE)
         hold = claim(self._deps, only=request_id)
         if hold is None:
             raise Refusal(sentences.MAILBOX_BUSY)
