@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,6 +29,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 60.0
 PREFIX = "POSTROOM_BOT_"
 MAIL_HOST = "mail.postroom.test"
+PROGRAM = (sys.executable, "-m", "postroom_bot")
 
 
 class BotError(RuntimeError):
@@ -70,14 +71,19 @@ class MailAccess(Protocol):
 class RunningBot:
     """One bot process, which is ready."""
 
-    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        environment: Mapping[str, str],
+        program: Sequence[str] = PROGRAM,
+    ) -> None:
         self.directory = directory
         self.log_path = directory / "bot.log"
         self.database = environment[f"{PREFIX}DATABASE"]
         self.policy_file = Path(environment[f"{PREFIX}POLICY_FILE"])
         self.environment = dict(environment)
         self._ready_file = directory / f"ready-{time.monotonic_ns()}.json"
-        command = [*_PROGRAM, "serve", "--ready-file", str(self._ready_file)]
+        command = [*program, "serve", "--ready-file", str(self._ready_file)]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment
@@ -121,7 +127,7 @@ class RunningBot:
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another command of the bot with the same settings."""
         return subprocess.run(
-            [*_PROGRAM, *arguments],
+            [*PROGRAM, *arguments],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -181,6 +187,7 @@ def running_bot(
     mode: str = "socket",
     database: str | None = None,
     settings: Mapping[str, object] | None = None,
+    program: Sequence[str] = PROGRAM,
 ) -> Iterator[RunningBot]:
     """Run the bot until the block ends, with its files in a directory; it is ready at once.
 
@@ -190,11 +197,12 @@ def running_bot(
 
     :param policy: the policy's text, or its file
     :param settings: more settings by their names, such as ``{"log_level": "debug"}``
+    :param program: what takes the product's command line, and is the product by default
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
     given = bot_settings(place, slack, mail, policy, mode=mode, database=database)
-    bot = RunningBot(place, bot_environment({**given, **(settings or {})}))
+    bot = RunningBot(place, bot_environment({**given, **(settings or {})}), program)
     try:
         yield bot
     finally:
@@ -241,6 +249,3 @@ def bot_environment(settings: Mapping[str, object]) -> dict[str, str]:
     paths = [str(ROOT / "bot"), *filter(None, sys.path)]
     given = {f"{PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}
-
-
-_PROGRAM = (sys.executable, "-m", "postroom_bot")

@@ -75,11 +75,14 @@ class Company:
 
 
 @contextmanager
-def company(directory: Path) -> Iterator[Company]:
-    """Set a company up until the block ends, with its files in a directory."""
+def company(directory: Path, *, faults: str | None = None) -> Iterator[Company]:
+    """Set a company up until the block ends, with its files in a directory.
+
+    :param faults: of the mail service
+    """
     with (
         Workspace() as slack,
-        running_service(directory / "mail") as mail,
+        running_service(directory / "mail", faults=faults) as mail,
         Api(mail.url, mail.token) as api,
     ):
         api.create({"type": "domain", "name": DOMAIN})

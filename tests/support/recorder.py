@@ -1,11 +1,14 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reverse proxy on loopback that writes down what passes, and forbids writes when told to.
+"""A reverse proxy on loopback that writes down what passes, forbids writes, and holds things up.
 
     with recording(service.url) as recorder:
         with recorder.forbidding_writes():
             converge_in_check_mode(recorder.url)
         recorder.take()
+        with recorder.holding("PATCH") as gate:
+            begin_a_converge(recorder.url)
+            gate.wait()
 
 Uses the standard library only.
 """
@@ -13,9 +16,10 @@ Uses the standard library only.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -28,16 +32,56 @@ HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "host"}
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and the status it was answered with; None where no answer came."""
+    """One request and the status it was answered with; None where no answer came.
+
+    :param began: when it came, by the monotonic clock
+    :param ended: when its answer was there
+    """
 
     method: str
     path: str
     status: int | None
+    began: float = field(default=0.0, compare=False)
+    ended: float = field(default=0.0, compare=False)
 
     @property
     def is_write(self) -> bool:
         """Whether the request could change something."""
         return self.method not in READS
+
+
+class Gate:
+    """Holds up all requests of a method until it is opened.
+
+    :param after: whether the service has done its part by then, and only the answer is held up
+    """
+
+    def __init__(self, method: str, *, after: bool) -> None:
+        self._held = (method, after)
+        self._passes = True
+        self._opened = threading.Event()
+        self._arrived = threading.Semaphore(0)
+
+    def wait(self, seconds: float = 20.0) -> None:
+        """Wait until one request more is held up."""
+        if not self._arrived.acquire(timeout=seconds):
+            raise AssertionError(f"no {self._held[0]} came in {seconds:g} s")
+
+    def open(self, *, passes: bool = True) -> None:
+        """Let everything pass from now on.
+
+        :param passes: whether what is held up passes, too, or is cut off
+        """
+        if not self._opened.is_set():
+            self._passes = passes
+            self._opened.set()
+
+    def let(self, method: str, *, after: bool) -> bool:
+        """Hold a request up if it is one of those, and tell whether it passes."""
+        if (method, after) != self._held or self._opened.is_set():
+            return True
+        self._arrived.release()
+        return self._opened.wait(UPSTREAM_SECONDS) and self._passes
 
 
 class Recorder:
@@ -50,6 +94,7 @@ class Recorder:
         self._exchanges: list[Exchange] = []
         self._violations: list[Exchange] = []
         self._forbids_writes = False
+        self._gate: Gate | None = None
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.recorder = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -82,6 +127,24 @@ class Recorder:
         came = self.violations[before:]
         if came:
             raise AssertionError(f"writes came while they were forbidden: {came}")
+
+    @contextmanager
+    def holding(self, method: str, *, after: bool = False) -> Iterator[Gate]:
+        """Hold up all requests of a method until the gate, or the block's end, lets them pass.
+
+        :param after: hold up the answer, and not the request
+        """
+        gate = self._gate = Gate(method, after=after)
+        try:
+            yield gate
+        finally:
+            self._gate = None
+            gate.open()
+
+    def lets(self, method: str, *, after: bool) -> bool:
+        """Hold a request or its answer up as long as wanted, and tell whether it passes."""
+        gate = self._gate
+        return gate is None or gate.let(method, after=after)
 
     def forbids(self, method: str) -> bool:
         """Tell whether a request is not to be passed on."""
@@ -146,19 +209,27 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
 
     def _pass_on(self) -> None:
+        began = time.monotonic()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         recorder = self.server.recorder
         if recorder.forbids(self.command):
             recorder.note(Exchange(self.command, self.path, 500), violation=True)
             self._answer(500, [("content-type", "text/plain")], b"writes are forbidden")
             return
+        if not recorder.lets(self.command, after=False):
+            self.close_connection = True
+            return
         try:
             response, content = self._ask(body)
         except (OSError, HTTPException):
-            recorder.note(Exchange(self.command, self.path, None))
+            recorder.note(Exchange(self.command, self.path, None, began, time.monotonic()))
             self.close_connection = True
             return
-        recorder.note(Exchange(self.command, self.path, response.status))
+        status = response.status
+        recorder.note(Exchange(self.command, self.path, status, began, time.monotonic()))
+        if not recorder.lets(self.command, after=True):
+            self.close_connection = True
+            return
         self._answer(response.status, response.getheaders(), content)
 
     do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = _pass_on  # noqa: N815
