@@ -23,7 +23,7 @@ from postroom_bot.executors.mail import Mail
 
 TEMPLATES = Templates(add_alias=7, remove_alias=8, forwarder=9)
 
-_ALIAS = {REQUEST_VARIABLE: True, "mail_alias": True, "mail_mailbox": True}
+ALIAS_VARIABLES = {REQUEST_VARIABLE: True, "mail_alias": True, "mail_mailbox": True}
 _FORWARDER = {
     REQUEST_VARIABLE: True,
     "mail_forwarder": True,
@@ -75,8 +75,8 @@ class Automation:
 def automated(stand_in: StandIn, mail: Mail) -> Automation:
     """Make the job templates, as a guide for AWX would have it, and give the executor."""
     stand_in.templates = {
-        7: Template("add_alias", _ALIAS),
-        8: Template("remove_alias", _ALIAS),
+        7: Template("add_alias", ALIAS_VARIABLES),
+        8: Template("remove_alias", ALIAS_VARIABLES),
         9: Template("forwarder", _FORWARDER),
     }
     return Automation(stand_in, mail)

@@ -32,8 +32,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 @pytest.fixture(scope="session")
 def by_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Give a scene of its own whose bot uses Socket Mode."""
-    with open_scene(tmp_path_factory.mktemp("socket"), mode="socket") as scene:
+    """Give a scene of its own whose bot uses Socket Mode, and logs all that it can."""
+    place = tmp_path_factory.mktemp("socket")
+    with open_scene(place, mode="socket", settings={"log_level": "debug"}) as scene:
         yield scene
 
 

@@ -63,7 +63,12 @@ class Asked(NamedTuple):
 
 @dataclass
 class Scene:
-    """Everything, with the hands and eyes of the tests."""
+    """Everything, with the hands and eyes of the tests.
+
+    :param admins: the user group of the approvers
+    :param policy: the text of the policy in force
+    :param audit_lines: the file into which the bot streams its audit
+    """
 
     slack: Workspace
     mail: RunningService
@@ -72,6 +77,7 @@ class Scene:
     admins: str
     channels: Mapping[str, str]
     policy: str
+    audit_lines: Path
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     # Who is there.
@@ -250,13 +256,19 @@ class Scene:
 
     @contextmanager
     def busy(self, mailbox: str) -> Iterator[None]:
-        """Keep a mailbox locked, as by another worker: what is approved waits meanwhile."""
+        """Keep a mailbox locked for the length of a block: what is approved waits meanwhile."""
+        self.lock(mailbox)
+        yield
+        self.let_go_of(mailbox)
+
+    def lock(self, mailbox: str) -> None:
+        """Lock a mailbox, as another worker does that is at it."""
         lock = "INSERT INTO mailbox_lock (mailbox, owner, until) VALUES (?, 'another', ?)"
         self.tamper(lock, mailbox, _FAR_AWAY)
-        try:
-            yield
-        finally:
-            self.tamper("DELETE FROM mailbox_lock WHERE mailbox = ?", mailbox)
+
+    def let_go_of(self, mailbox: str) -> None:
+        """End a lock."""
+        self.tamper("DELETE FROM mailbox_lock WHERE mailbox = ?", mailbox)
 
     def _reload(self, policy: str) -> None:
         read = self.bot.log().count("was read anew")
@@ -296,8 +308,9 @@ def open_scene(
         channels = {name: slack.channel(name) for name in ("approvals", "audit")}
         admins = slack.usergroup()
         policy = POLICY.format(admins=admins, **channels)
-        with running_bot(place / "bot", slack, mail, policy, mode=mode, settings=settings) as bot:
+        given = {"audit_lines": place / "audit.jsonl", **(settings or {})}
+        with running_bot(place / "bot", slack, mail, policy, mode=mode, settings=given) as bot:
             if mode == "http":
                 slack.deliver_over_http(bot.slack_url)
-            yield Scene(slack, mail, api, bot, admins, channels, policy)
+            yield Scene(slack, mail, api, bot, admins, channels, policy, place / "audit.jsonl")
         assert slack.problems == []

@@ -126,6 +126,34 @@ def test_a_stolen_session_asks_for_another_s_password_in_vain(
     scene.audited("person.turned_away", eve.id, "This is not your mailbox")
 
 
+def test_a_stolen_session_makes_no_password_in_silence(scene: Scene, alice: Person) -> None:
+    """Who is logged in as somebody can make their password; they and the auditors hear of it."""
+    alice.command("/email password")
+    alice.submit(scene.window(alice, "password_confirm"))
+    scene.window(alice, "password_shown")
+    scene.is_told(alice, "If you did not expect this, tell your mail administrators at once.")
+    scene.slack.wait_for_message(
+        scene.channels["audit"], f"make a new password for {_mailbox(alice)}"
+    )
+    scene.audited("request.new", alice.id, _mailbox(alice))
+
+
+def test_an_alias_for_another_s_mailbox_needs_two_and_is_told(
+    scene: Scene, alice: Person, eve: Person, bob: Person, carol: Person
+) -> None:
+    """The owner hears what was added to the mailbox, by whom, and who approved it."""
+    address = scene.fresh()
+    asked = scene.ask(eve, f"alias add {address} to {_mailbox(alice)}")
+    with scene.no_effect():
+        bob.press(asked.card, APPROVE)
+        scene.audited("vote.counted", bob.id, number=asked.id)
+        assert scene.request(asked.id)["state"] == "pending"
+    carol.press(asked.card, APPROVE)
+    scene.comes_to(asked.id, "done")
+    told = scene.is_told(alice, address)
+    assert all(f"<@{person.id}>" in str(told.blocks) for person in (eve, bob, carol))
+
+
 def test_another_s_mailbox_is_not_to_be_looked_at(scene: Scene, alice: Person, eve: Person) -> None:
     """A list of another's addresses is refused, and that somebody tried is in the audit."""
     eve.command(f"/email alias list {_mailbox(alice)}")

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, DENY, Asked, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
 
 ELSEWHERE = "This bot only serves people of its own workspace."
 
@@ -50,7 +49,7 @@ def test_who_may_not_use_it_asks_in_vain(scene: Scene, about: dict[str, Any], sa
 def test_who_may_not_use_it_gets_no_password(
     scene: Scene, about: dict[str, Any], says: str
 ) -> None:
-    """Not of the mailbox that would be theirs either; it is no request, so the audit tells of it."""
+    """Not of what would be their mailbox either; it is no request, and the audit tells of it."""
     person = scene.hire(**about)
     with scene.no_effect():
         person.command("/email password")

@@ -72,6 +72,7 @@ class Forger:
         person: Person,
         message: Message,
         action_id: str,
+        /,
         *,
         value: str | None = None,
         channel: str | None = None,
@@ -82,7 +83,7 @@ class Forger:
 
         Nothing of what the person could really see and do is checked.
 
-        :param payload: what to replace at the payload's top, such as ``api_app_id`` or ``team``
+        :param payload: what to replace at the payload's top, such as ``api_app_id`` or ``message``
         """
         with self._world.changed:
             block, element = inputs.find(message.blocks, action_id)
