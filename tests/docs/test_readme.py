@@ -52,8 +52,8 @@ def test_every_block_is_tested() -> None:
 def test_make_knows_the_commands() -> None:
     """`make` has the targets, and does what the commands without make do."""
     makefile = repository.read("Makefile")
-    told = re.findall(r"(?:`|\$ )make (\w+)", repository.read("README.md"))
-    targets = re.findall(r"^([\w ]+):", makefile, re.MULTILINE)
+    told = re.findall(r"(?:`|\$ )make ([\w-]+)", repository.read("README.md"))
+    targets = re.findall(r"^([\w -]+):", makefile, re.MULTILINE)
     assert set(told) <= set(" ".join(targets).split())
     venv, install, *sessions = commands("Try it")[2:]
     assert venv == "python3 -m venv .venv"

@@ -10,7 +10,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 
 from postroom_bot.settings import Settings
 
@@ -25,30 +24,28 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 
     :param ready_file: is there, and tells the addresses as JSON, as long as the bot runs
     """
-    with _signals() as signals:
+    with _blocked():
         bot = build(settings)
         addresses = bot.start()
         try:
             with _announced(ready_file, addresses):
-                while signals.get() == signal.SIGHUP:
+                while signal.sigwait(_HEEDED) == signal.SIGHUP:
                     bot.policies.reload()
         finally:
             bot.stop()
 
 
 @contextmanager
-def _signals() -> Iterator[SimpleQueue[int]]:
-    """Queue what is signalled, also before anybody waits for it."""
-    signals: SimpleQueue[int] = SimpleQueue()
-    before = {
-        number: signal.signal(number, lambda number, _frame: signals.put(number))
-        for number in _HEEDED
-    }
+def _blocked() -> Iterator[None]:
+    """Keep signals until somebody waits for them, in this thread and those that it starts.
+
+    With handlers, one that comes right after another can be left waiting among many threads.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)
     try:
-        yield signals
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

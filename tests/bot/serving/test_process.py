@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,14 @@ def test_the_audit_is_streamed(here: Company, tmp_path: Path) -> None:
     lines.write_text(lines.read_text().replace("streamed", "forged"))
     assert bot.command("audit", "verify", "--lines", str(lines)).returncode == 1
     assert lines.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_signal_is_heeded_right_after_another(here: Company, tmp_path: Path) -> None:
+    """Told to read its policy anew and to end in one breath, it does both, time and again."""
+    for attempt in range(3):
+        place = tmp_path / str(attempt)
+        place.mkdir()
+        with running_bot(place, here.slack, here.mail, here.policy) as bot:
+            bot.process.send_signal(signal.SIGHUP)
+            bot.process.send_signal(signal.SIGTERM)
+            assert bot.process.wait(60) == 0
