@@ -8,10 +8,13 @@ somebody else does it again, and only one of them can write that it is done.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from postroom_bot.executors.base import Done, TryLater, WontDo
+from postroom_bot.executors.mail import FREEING
 from postroom_bot.model import Action, Request, State
 from postroom_bot.store import ledger, tombstones
 from postroom_bot.store.database import Connection
@@ -68,7 +71,7 @@ def _attempt(deps: Deps, hold: Hold, attempt: int) -> Again | None:
             hold.move(State.REFUSED, result=sentences.stopped(why, begun=begun))
             return None
         _begin(hold, attempt)
-        done = deps.executor.carry_out(hold.request, hold)
+        done = deps.executor.carry_out(hold.request, _Keeper(deps, hold))
     except WontDo as refusal:
         hold.move(State.FAILED, result=str(refusal))
     except TryLater as later:
@@ -103,19 +106,45 @@ def _postpone(hold: Hold, attempt: int, later: TryLater) -> Again | None:
     return Again(hold.now + timedelta(seconds=pause))
 
 
+class _Keeper:
+    """What an executor is given of a request: its lease and its notes."""
+
+    def __init__(self, deps: Deps, hold: Hold) -> None:
+        self._deps = deps
+        self._hold = hold
+
+    def renew(self) -> None:
+        """Hold the lease once more."""
+        self._hold.renew()
+
+    def note(self, progress: Mapping[str, Any]) -> None:
+        """Save notes in place of the earlier ones; what they free is nobody else's from now on.
+
+        Were it kept only when all is done, somebody quick could have it in between.
+        """
+        freeing = progress.get(FREEING, ())
+        self._hold.change(
+            also=lambda c: _bury(self._deps, c, self._hold, freeing), progress=dict(progress)
+        )
+
+
 def _write_down(deps: Deps, hold: Hold, done: Done) -> None:
     """Write that it is done, with ledger and tombstones, all in one transaction."""
-    at = hold.now
     wish = hold.request.wish
-    until = at + deps.policy().requests.tombstone
-    # Whose a freed address was: a forwarder's is kept for whoever had it taken away.
-    heir = wish.mailbox or hold.request.requester_mailbox or hold.request.requester
 
     def also(c: Connection) -> None:
-        ledger.record(c, request_id=hold.request.id, wish=done.stands, at=at)
+        ledger.record(c, request_id=hold.request.id, wish=done.stands, at=hold.now)
         if wish.action in (Action.ALIAS_ADD, Action.FORWARD_ADD):
             tombstones.lift(c, wish.target)
-        for address in done.freed:
-            tombstones.bury(c, address, heir, at=at, until=until)
+        _bury(deps, c, hold, done.freed)
 
     hold.move(State.DONE, data={"changed": done.changed}, also=also, result=done.sentence)
+
+
+def _bury(deps: Deps, c: Connection, hold: Hold, addresses: Iterable[str]) -> None:
+    """Keep addresses for whoever had them; a forwarder's for whoever has it taken away."""
+    request, at = hold.request, hold.now
+    heir = request.wish.mailbox or request.requester_mailbox or request.requester
+    for address in addresses:
+        until = at + deps.policy().requests.tombstone
+        tombstones.bury(c, address, heir, at=at, until=until)

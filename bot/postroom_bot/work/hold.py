@@ -28,7 +28,7 @@ Also = Callable[[Connection], object]
 
 
 class Hold:
-    """One request and its lease, in one thread. An executor's Keeper.
+    """One request and its lease, in one thread.
 
     :param request: as it is now, after what was written last
     """
@@ -59,10 +59,6 @@ class Hold:
 
         if not self.deps.database.write(work):
             raise Lost(self.request.id)
-
-    def note(self, progress: Mapping[str, Any]) -> None:
-        """Save an executor's notes in place of the earlier ones."""
-        self.change(progress=dict(progress))
 
     def change(self, also: Also | None = None, **changes: Any) -> None:
         """Write fields other than the state.

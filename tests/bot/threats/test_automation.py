@@ -4,13 +4,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.executors.automation import ALIAS_VARIABLES
-from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene, open_scene
+from ansible_collections.postroom.email.tests.bot.threats.scene import (
+    APPROVE,
+    Scene,
+    number_in,
+    open_scene,
+)
 from ansible_collections.postroom.email.tests.support.awx import Awx, Template, running_awx
 
 TEMPLATE = "{{ lookup('pipe', 'id') }}{% raw %}"
@@ -20,7 +26,10 @@ TEMPLATE = "{{ lookup('pipe', 'id') }}{% raw %}"
 def awx() -> Iterator[Awx]:
     """Give a controller whose jobs are given their work by the scene."""
     with running_awx(lambda _playbook, _variables: False) as awx:
-        awx.templates = {7: Template("add_alias", ALIAS_VARIABLES)}
+        awx.templates = {
+            7: Template("add_alias", ALIAS_VARIABLES),
+            8: Template("remove_alias", ALIAS_VARIABLES),
+        }
         yield awx
 
 
@@ -55,12 +64,36 @@ def test_a_reason_is_no_variable(automated: Scene, awx: Awx) -> None:
     assert "lookup" in asked.card.text
     bob.press(asked.card, APPROVE)
     automated.comes_to(asked.id, "done")
-    (job,) = awx.jobs.values()
-    assert job.variables == {
+    (variables,) = [job.variables for job in awx.jobs.values() if address in job.as_row()["extra_vars"]]
+    assert variables == {
         "postroom_request": asked.id,
         "mail_alias": address,
         "mail_mailbox": alice.user.email,
     }
+
+
+def test_a_freed_address_is_kept_before_the_job_has_ended(
+    automated: Scene, awx: Awx, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the change and the bot's next look, nobody is quick enough to take it."""
+    alice, mallory = automated.hire(), automated.hire()
+    mailbox, address = str(alice.user.email), automated.fresh()
+    automated.api.patch(mailbox, emails=[mailbox, address])
+    changed, seen = threading.Event(), threading.Event()
+
+    def play(_playbook: str, _variables: Mapping[str, Any]) -> bool:
+        automated.api.patch(mailbox, emails=[mailbox])
+        changed.set()
+        return seen.wait(30)
+
+    monkeypatch.setattr(awx, "play", play)
+    removal = number_in(alice.command(f"/email alias remove {address}"))
+    assert changed.wait(30)
+    taking = number_in(mallory.command(f"/email alias add {address}"))
+    automated.refuses(mallory, taking, "was given up a short while ago and is kept free.")
+    assert automated.request(removal)["state"] == "executing"
+    seen.set()
+    automated.comes_to(removal, "done")
 
 
 @pytest.mark.parametrize("address", ["{{x}}@example.com", "{%x%}@example.com", "a{#@example.com"])
