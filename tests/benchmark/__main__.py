@@ -15,6 +15,7 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).resolve().parents[1] / "conftest.py"))
 
 from ansible_collections.postroom.email.tests.benchmark import (  # noqa: E402
+    acks,
     creating,
     growth,
     importing,
@@ -32,6 +33,7 @@ PARTS = {
     "create": creating.measure,
     "unchanged": unchanged.measure,
     "growth": growth.measure,
+    "acks": acks.measure,
 }
 
 

@@ -13,7 +13,9 @@ import pytest
 
 from ansible_collections.postroom.email.tests.benchmark.measure import Ratio, interleaved, table
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.postgresql import binaries
 
+DATABASES = 2 if binaries() else 1
 #: How many rows of which unit each part has.
 ROWS = {
     "imports": {"process": 2},
@@ -22,6 +24,7 @@ ROWS = {
     "create": {"mailbox created": 4 * 2 * 4},
     "unchanged": {"play": 4 * 2 + 1, "largest process": 4},
     "growth": {"principal": 2 * 2 * 2 + 1},
+    "acks": {"acknowledgement": 4 * DATABASES, "command": DATABASES},
 }
 
 

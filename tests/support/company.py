@@ -22,6 +22,7 @@ from ansible_collections.postroom.email.tests.support.service import (
 )
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.support.slack.world import Clock, now
 
 DOMAIN = "example.com"
 ALICE = f"alice@{DOMAIN}"
@@ -75,25 +76,26 @@ class Company:
 
 
 @contextmanager
-def company(directory: Path, *, faults: str | None = None) -> Iterator[Company]:
+def company(directory: Path, *, faults: str | None = None, clock: Clock = now) -> Iterator[Company]:
     """Set a company up until the block ends, with its files in a directory.
 
     :param faults: of the mail service
+    :param clock: of Slack
     """
     with (
-        Workspace() as slack,
+        Workspace(clock=clock) as slack,
         running_service(directory / "mail", faults=faults) as mail,
         Api(mail.url, mail.token) as api,
     ):
         api.create({"type": "domain", "name": DOMAIN})
         alice, bob, carol, dora = (
-            _employed(slack, api, name) for name in ("alice", "bob", "carol", "dora")
+            employed(slack, api, name) for name in ("alice", "bob", "carol", "dora")
         )
         approvals = slack.channel("approvals", alice, bob, carol, dora)
         yield Company(slack, mail, api, alice, bob, carol, dora, approvals)
 
 
-def _employed(slack: Workspace, api: Api, name: str) -> Person:
+def employed(slack: Workspace, api: Api, name: str) -> Person:
     """Give somebody an account and a mailbox."""
     mailbox = f"{name}@{DOMAIN}"
     body = {"type": "individual", "name": mailbox, "emails": [mailbox], "secrets": [SECRET]}
