@@ -33,15 +33,12 @@ def definition(wishes: Iterable[Wish], mailboxes: Container[str]) -> dict[str, A
 
     An alias that has ended stays with its end, and is absent by it. Nothing depends on the time.
 
-    :param wishes: what the ledger holds, the oldest first, each as in ``Done.stands``; of those
-        about one address the latest counts
+    :param wishes: what the ledger holds, the oldest first, each as in ``Done.stands``
     :param mailboxes: those that are there; what is said of any other is left out
     """
-    latest = {wish.target: wish for wish in wishes}
     aliases: dict[str, list[Any]] = {}
     forwarders: list[dict[str, Any]] = []
-    for target in sorted(latest):
-        wish = latest[target]
+    for wish in sorted(in_force(wishes), key=lambda wish: wish.target):
         if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
             aliases.setdefault(wish.mailbox or "", []).append(_alias(wish))
         else:
@@ -51,6 +48,21 @@ def definition(wishes: Iterable[Wish], mailboxes: Container[str]) -> dict[str, A
         "mailboxes": [{"name": name, "aliases": aliases[name]} for name in there],
         "forwarders": forwarders,
     }
+
+
+def in_force(wishes: Iterable[Wish]) -> list[Wish]:
+    """Return those wishes that no later one has overruled.
+
+    Of those about one address the latest counts. Only an alias that is taken from one mailbox says
+    nothing of what others have: anybody may ask to be rid of an address that was never theirs.
+
+    :param wishes: the oldest first
+    """
+    found: dict[str, list[Wish]] = {}
+    for wish in wishes:
+        before = found.get(wish.target, ()) if wish.action is Action.ALIAS_REMOVE else ()
+        found[wish.target] = [*(one for one in before if one.mailbox != wish.mailbox), wish]
+    return [wish for about_one in found.values() for wish in about_one]
 
 
 def _alias(wish: Wish) -> Any:

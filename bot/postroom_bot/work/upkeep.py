@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 
+from postroom_bot.executors.ledger import in_force
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import audit, inbox, ledger, requests, tombstones
 from postroom_bot.store.database import Connection
@@ -82,5 +83,6 @@ def _ask_for_removal(c: Connection, request: Request, at: datetime) -> None:
 
 def _is_latest(c: Connection, request: Request) -> bool:
     """Whether nothing was done to the alias since this request, such as giving it more time."""
-    same = [one for one in ledger.entries(c) if one.wish.target == request.wish.target]
-    return bool(same) and same[-1].request_id == request.id
+    entries = ledger.entries(c)
+    own = [one.wish for one in entries if one.request_id == request.id]
+    return any(wish is mine for wish in in_force(one.wish for one in entries) for mine in own)

@@ -41,7 +41,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     run_playbook,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.executors.ledger import definition
+from postroom_bot.executors.ledger import definition, in_force
 from postroom_bot.executors.mail import Mail
 from postroom_bot.model import Wish
 
@@ -88,6 +88,15 @@ def test_the_latest_wish_for_an_address_counts() -> None:
     }
 
 
+@pytest.mark.parametrize("theirs", [alias(HI, BOB), forward(HI, FAR), no_alias(HI, BOB)])
+def test_an_alias_taken_from_one_mailbox_says_nothing_of_others(theirs: Wish) -> None:
+    """Or anybody could have the next converge undo what chat did for somebody else."""
+    said, own = definition([theirs], {ALICE, BOB}), definition([no_alias(HI)], {ALICE, BOB})
+    both = definition([no_alias(HI), theirs, no_alias(HI)], {ALICE, BOB})
+    assert both == {kind: own[kind] + said[kind] for kind in said}
+    assert read(both)
+
+
 def test_an_empty_ledger_declares_nothing() -> None:
     """And is a definition all the same."""
     assert read(definition([], ())).individuals == {}
@@ -122,7 +131,7 @@ def test_whatever_chat_does_is_a_definition(wishes: list[Wish]) -> None:
     data = definition(wishes, {ALICE, BOB})
     found = read(json.loads(json.dumps(data)))
     named = {each.name.key for each in found.individuals.values()}
-    assert named == {w.mailbox or w.target for w in {w.target: w for w in wishes}.values()}
+    assert named == {wish.mailbox or wish.target for wish in in_force(wishes)}
 
 
 class Converging:

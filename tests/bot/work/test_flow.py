@@ -9,7 +9,7 @@ from datetime import date
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, NEW, Office
 from postroom_bot.model import Action, State, Wish
 from postroom_bot.store import ledger, tombstones
 from postroom_bot.work.deps import Refusal
@@ -151,6 +151,16 @@ def test_an_alias_that_was_given_more_time_stays(office: Office) -> None:
     assert NEW in office.addresses()
     office.pass_time(days=2)
     assert NEW not in office.addresses()
+
+
+def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
+    """That somebody asks to be rid of it, who never had it, changes nothing."""
+    ending = Wish(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
+    office.approve(office.ask("bob", ending), "carol")
+    assert office.ask("alice", Wish(Action.ALIAS_REMOVE, NEW)).state is State.DONE
+    assert NEW in office.addresses(BOB)
+    office.pass_time(days=3)
+    assert NEW not in office.addresses(BOB)
 
 
 @pytest.mark.parametrize(
