@@ -93,14 +93,16 @@ class Worker:
     def _worked(self, hold: Hold) -> datetime | None:
         """Return when the request has to be looked at next."""
         deps = self._deps
+        began = hold.now
         failures = self._failures.get(hold.request.id, 0)
         again = self._tried(hold, "work", lambda: advance(deps, hold))
         # Whether or not that worked: people are told how the request stands.
         untold = self._tried(hold, "tell", lambda: follow(deps, hold))
         if failures == self._failures.get(hold.request.id, 0):
             self._failures.pop(hold.request.id, None)
-        # What is told can wait until the work is due, and never makes that due earlier.
-        return again or untold or next_due(hold.request, hold.now)
+        # What is told can wait until the work is due, and never makes that due earlier. What became
+        # due meanwhile may have been too early to be seen, and is looked at once more.
+        return again or untold or next_due(hold.request, began)
 
     def _tried(
         self, hold: Hold, where: str, work: Callable[[], datetime | None]
@@ -180,11 +182,11 @@ def follow(deps: Deps, hold: Hold) -> None:
     tell.remind(deps, hold)
 
 
-def next_due(request: Request, now: datetime) -> datetime | None:
-    """Return when time itself gives something to do, or None."""
+def next_due(request: Request, after: datetime) -> datetime | None:
+    """Return when, after a time, time itself gives something to do, or None."""
     times = [ends_at(request)]
     if request.state is State.PENDING:
         times += [request.expires_at, request.remind_at]
     if request.state is State.APPROVED:
         times += [request.expires_at]
-    return min((at for at in times if at is not None and at > now), default=None)
+    return min((at for at in times if at is not None and at > after), default=None)
