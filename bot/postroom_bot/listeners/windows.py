@@ -8,7 +8,9 @@ A trigger is good for 3 seconds, so a window that has to ask somebody first is o
 
 from __future__ import annotations
 
-from postroom_bot.chat import Opened
+import time
+
+from postroom_bot.chat import ChatDown, Opened
 from postroom_bot.model import Action, Request, Wish
 from postroom_bot.words import forms, views
 from postroom_bot.words.blocks import View
@@ -17,6 +19,11 @@ from postroom_bot.work.passwords import NeedsApproval, PressedTwice
 from .answers import EXPECTED, settled
 from .payloads import Caller
 from .services import Services
+
+#: How often a window with a new password is sent to Slack, and the pauses between.
+TRIES = 4
+PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 5.0
 
 PASSWORD_TITLE = "New password"  # noqa: S105 - a title
 
@@ -68,7 +75,7 @@ class Windows:
         if view is None:
             return
         # The acknowledgement has changed the window since, so its hash is another.
-        self._chat.update_view(window._replace(hash=""), view)
+        self._insist(window._replace(hash=""), view)
 
     def _revealed(self, caller: Caller, confirmed: views.Confirmed) -> View | None:
         try:
@@ -94,6 +101,17 @@ class Windows:
     def _refused(self, caller: Caller, error: Exception) -> View:
         said = self._services.refused(caller, Action.PASSWORD, error)
         return views.note(PASSWORD_TITLE, said)
+
+    def _insist(self, window: Opened, view: View) -> None:
+        """Update a window though Slack may fail for a moment: a new password is nowhere else."""
+        for _ in range(TRIES - 1):
+            try:
+                self._chat.update_view(window, view)
+            except ChatDown as down:
+                time.sleep(min(down.retry_after or PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
+            else:
+                return
+        self._chat.update_view(window, view)
 
     def _show(self, caller: Caller, onto: Opened | None, view: View) -> Opened:
         if onto is None:

@@ -158,7 +158,8 @@ def read_deny_reason(private_metadata: str, values: Mapping[str, Any]) -> Denial
 
 def working(title: str) -> View:
     """Return what is seen while something is being done."""
-    return modal(ids.WORKING, _title(title), [section("Working on it ...")])
+    text = "Working on it ... If this stays for a minute, close the window and try again."
+    return modal(ids.WORKING, _title(title), [section(text)])
 
 
 def note(title: str, text: str) -> View:

@@ -1,0 +1,68 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bot's work with a clock that the tests put forward, before services that go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.faults.lives import PATIENCE, Lives
+from ansible_collections.postroom.email.tests.bot.work.office import open_office
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.support.spoiler import spoiled
+from postroom_bot.executors.mail import Mail
+from postroom_bot.store.database import Database
+
+NAMES = ("alice", "bob", "carol", "dora", "erin")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _direct() -> Iterator[None]:
+    """Reach the loopback directly, whatever proxies this machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("NO_PROXY", "no_proxy"):
+            patch.setenv(variable, "127.0.0.1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def backend() -> str:
+    """Use SQLite: what goes wrong elsewhere is the same for both."""
+    return "sqlite"
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Run the reference service."""
+    with running_service(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture
+def lives(
+    service: RunningService, database: Database, clock: Clock, tmp_path: Path
+) -> Iterator[Lives]:
+    """Give the bot's work, whose requests are led from their beginning to their end."""
+    with (
+        Api(service.url, service.token) as api,
+        Workspace(clock=clock) as slack,
+        spoiled(service.url) as spoiler,
+    ):
+        for principal in api.listing(type="domain"):
+            api.delete(principal["name"])
+        api.domain("example.com")
+        for name in NAMES:
+            api.mailbox(f"{name}@example.com")
+        mail = Mail(spoiler.url, SecretStr(service.token), settle=0.0, timeout=PATIENCE)
+        office = open_office(slack, api, mail, database, clock, tmp_path)
+        office.deps.chat.client.timeout = 0.3  # type: ignore[assignment]
+        yield Lives(office, spoiler)
+        mail.close()
+        assert slack.problems == []
