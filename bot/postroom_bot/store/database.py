@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,6 +59,7 @@ class Database:
         snapshot = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._reader = engine.execution_options(**snapshot)
         self._writer = engine.execution_options(immediate=True)
+        self._turn = _Turn() if self.is_sqlite else contextlib.nullcontext()
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a snapshot."""
@@ -68,7 +70,7 @@ class Database:
         """Run `work` and commit; `work` may run again if PostgreSQL asks for it."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with _sentences(), self._writer.begin() as connection:
+                with self._turn, _sentences(), self._writer.begin() as connection:
                     return work(connection)
             except _Conflict:
                 if attempt == ATTEMPTS:
@@ -86,6 +88,24 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+
+class _Turn:
+    """The right to write to an SQLite file, for one thread of this process at a time.
+
+    SQLite has writers look again and again whether they may begin; under load, whoever has no luck
+    there waits for seconds. Who waits here is woken.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
+            raise DatabaseError("the database can't be used (it is too busy)")
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
 
 
 class _Conflict(DatabaseError):

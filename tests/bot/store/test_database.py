@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import stat
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 
 from ansible_collections.postroom.email.tests.bot.store import actors
 from ansible_collections.postroom.email.tests.support.clock import START
@@ -169,6 +170,49 @@ def test_too_many_at_once(database_url: str, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(DatabaseError, match=r"can't be used \(QueuePool limit"):
         database.read(lambda _: database.read(audit.rows))
     database.close()
+
+
+def test_writers_of_a_file_wait_in_line(sqlite_template: Path, tmp_path: Path) -> None:
+    """A writer is let in as soon as the one before is done; it does not look again and again.
+
+    Where SQLite itself lets nobody wait, a writer that asked it too early would have failed.
+    """
+    database = Database(str(shutil.copy(sqlite_template, tmp_path / "bot.sqlite")))
+    event.listen(database._engine, "connect", lambda c, _record: c.execute("PRAGMA busy_timeout=0"))
+    begun, order = Event(), []
+
+    def second() -> None:
+        begun.set()
+        database.write(lambda c: order.append("second"))
+
+    def first(c: Connection) -> Future[None]:
+        waiting = pool.submit(second)
+        begun.wait()
+        # It would have failed by then.
+        with contextlib.suppress(TimeoutError):
+            waiting.result(timeout=0.2)
+        order.append("first")
+        return waiting
+
+    with contextlib.closing(database), ThreadPoolExecutor(1) as pool:
+        database.write(first).result()
+    assert order == ["first", "second"]
+
+
+def test_a_writer_does_not_wait_in_line_for_ever(
+    sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits longer than SQLite would let them is told so, and the next one is served."""
+    monkeypatch.setattr("postroom_bot.store.database.BUSY_TIMEOUT_MS", 50)
+    database = Database(str(shutil.copy(sqlite_template, tmp_path / "bot.sqlite")))
+
+    def slow(c: Connection) -> None:
+        with pytest.raises(DatabaseError, match="it is too busy"):
+            pool.submit(database.write, lambda c: None).result()
+
+    with contextlib.closing(database), ThreadPoolExecutor(1) as pool:
+        database.write(slow)
+        database.write(lambda c: None)
 
 
 def test_a_deadlock_is_tried_again(postgresql_url: str, postgresql_template: str) -> None:
