@@ -17,6 +17,7 @@ from ansible_collections.postroom.email.tests.bot.flows.premises import (
     Premises,
     deployed,
     premises,
+    put_ahead,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
 from postroom_bot.listeners.answers import BROKEN, SLACK_DOWN
@@ -104,7 +105,7 @@ Start = Callable[[], AbstractContextManager[Deployment]]
 def ahead(tmp_path: Path) -> Path:
     """Give the file that says by how many seconds the clock of the test's bots is ahead."""
     path = tmp_path / "clock"
-    path.write_text("0", encoding="ascii")
+    put_ahead(path, seconds=0)
     return path
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -265,6 +266,13 @@ def connect(running: Deployment, plan: Plan) -> None:
 def launcher(*options: str) -> tuple[str, ...]:
     """Return the program that is the bot with what nobody can set."""
     return (sys.executable, str(Path(__file__).with_name("launcher.py")), *options)
+
+
+def put_ahead(clock: Path, **parts: float) -> None:
+    """Put the clock of running bots ahead of the time, by parts as `timedelta` takes them."""
+    fresh = clock.with_suffix(".new")
+    fresh.write_text(str(timedelta(**parts).total_seconds()), encoding="ascii")
+    fresh.replace(clock)
 
 
 def with_buttons(card: Message) -> Message:
