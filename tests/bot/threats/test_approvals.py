@@ -124,7 +124,7 @@ def test_who_left_the_group_after_the_vote_does_not_count(
     with scene.no_effect():
         carol.press(for_two.card, APPROVE)
         scene.refuses(alice, for_two.id, "Somebody who approved it may not do so any more.")
-    scene.slack.wait_for(lambda: "Stopped" in for_two.card.text)
+    scene.until(lambda: "Stopped" in for_two.card.text)
 
 
 def test_a_vote_that_was_forged_in_the_database_does_not_count(

@@ -64,7 +64,9 @@ def test_a_reason_is_no_variable(automated: Scene, awx: Awx) -> None:
     assert "lookup" in asked.card.text
     bob.press(asked.card, APPROVE)
     automated.comes_to(asked.id, "done")
-    (variables,) = [job.variables for job in awx.jobs.values() if address in job.as_row()["extra_vars"]]
+    (variables,) = [
+        job.variables for job in awx.jobs.values() if address in job.as_row()["extra_vars"]
+    ]
     assert variables == {
         "postroom_request": asked.id,
         "mail_alias": address,

@@ -105,7 +105,7 @@ def test_a_request_that_was_edited_in_the_database_is_stopped(
     with scene.no_effect():
         bob.press(asked.card, APPROVE)
         scene.refuses(alice, asked.id, EDITED)
-    scene.slack.wait_for(lambda: "Stopped" in asked.card.text)
+    scene.until(lambda: "Stopped" in asked.card.text)
     scene.audited("request.refused", "bot", "changed in the database", number=asked.id)
 
 
@@ -161,7 +161,7 @@ def test_an_old_card_s_button_tells_how_it_ended(
         alice.command(f"/email cancel {asked.id}")
     old = asked.card.editions[0]
     scene.comes_to(asked.id, state)
-    scene.slack.wait_for(lambda: len(asked.card.editions) > 1)
+    scene.until(lambda: len(asked.card.editions) > 1)
     with scene.slack.world.changed:
         asked.card.editions.append(old)
     with scene.no_effect():

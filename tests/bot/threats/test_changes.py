@@ -41,7 +41,7 @@ def _stopped(scene: Scene, alice: Person, asked: Asked, says: str) -> None:
     row = scene.comes_to(asked.id, "refused")
     assert says in row["result"]
     scene.audited("request.refused", "bot", says, number=asked.id)
-    scene.slack.wait_for(lambda: "Stopped" in asked.card.text)
+    scene.until(lambda: "Stopped" in asked.card.text)
     if not scene.slack.world.users[alice.id].deleted:
         scene.is_told(alice, says)
 

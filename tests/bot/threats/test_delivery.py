@@ -34,10 +34,9 @@ def _bad_signatures(scene: Scene) -> int:
     return int(float(lines[0].removeprefix(marked))) if lines else 0
 
 
-def _sent(scene: Scene) -> HttpTransport:
-    transport = scene.slack.deliver_over_http(scene.bot.slack_url)
-    assert isinstance(transport, HttpTransport)
-    return transport
+def _recorded(scene: Scene) -> HttpTransport:
+    """Write down what Slack sends from now on."""
+    return scene.slack.deliver_over_http(scene.bot.slack_url)
 
 
 @pytest.mark.parametrize("forge", [Forger.wrong_signature, Forger.unsigned, Forger.too_old])
@@ -57,7 +56,7 @@ def test_what_slack_has_not_just_signed_is_not_let_in(
 
 def test_a_signature_of_the_future_is_not_let_in(scene: Scene, alice: Person) -> None:
     """Nor one whose body or whose time was changed after it was signed."""
-    http, forger = _sent(scene), scene.slack.forger()
+    http, forger = _recorded(scene), scene.slack.forger()
     alice.command("/email help")
     sent = http.sent[-1]
     before = _bad_signatures(scene)
@@ -70,15 +69,12 @@ def test_a_signature_of_the_future_is_not_let_in(scene: Scene, alice: Person) ->
 
 def test_a_request_of_another_app_is_not_let_in(scene: Scene, alice: Person) -> None:
     """Another app's requests carry its own signature, whatever else they say."""
-    http = _sent(scene)
-    alice.command("/email help")
-    own = http.sent[-1]
-    foreign = own.body.replace(scene.slack.world.app.encode(), b"A0000ELSE")
-    foreign = foreign.replace(b"text=help", b"text=alias+add+foreign%40example.com")
-    assert foreign != own.body
-    answer = scene.slack.forger().replay(Sent(foreign, own.headers))
+    text = f"alias add {scene.fresh()}"
+    before = _bad_signatures(scene)
+    answer = scene.deliver(alice, text, secret="f" * 32, api_app_id="A0000ELSE", token="another")
     assert answer.status == HTTPStatus.UNAUTHORIZED
     assert scene.requests_of(alice) == []
+    assert _bad_signatures(scene) == before + 1
 
 
 def test_what_is_no_request_at_all_does_no_harm(scene: Scene, alice: Person) -> None:
@@ -92,7 +88,7 @@ def test_what_is_no_request_at_all_does_no_harm(scene: Scene, alice: Person) -> 
 
 def test_a_replayed_command_is_one_request(scene: Scene, alice: Person) -> None:
     """The same bytes once more get the same answer, and no second request or row."""
-    http = _sent(scene)
+    http = _recorded(scene)
     first = alice.command(f"/email alias add {scene.fresh()}")
     again = scene.slack.forger().replay(http.sent[-1])
     assert again.body == first.body
@@ -107,7 +103,7 @@ def test_a_replayed_approval_is_one_vote(
 ) -> None:
     """Two approvals are needed: one, sent again as it was, stays one."""
     asked = scene.ask(alice, f"alias add {scene.fresh('payroll')}")
-    http = _sent(scene)
+    http = _recorded(scene)
     with scene.no_effect():
         bob.press(asked.card, APPROVE)
         scene.audited("vote.counted", bob.id, number=asked.id)

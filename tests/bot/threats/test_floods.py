@@ -38,9 +38,7 @@ def test_a_flood_at_one_moment_has_no_more_cards(scene: Scene, alice: Person) ->
     with scene.no_effect():
         with ThreadPoolExecutor(len(texts)) as pool:
             numbers = [number_in(ack) for ack in pool.map(alice.command, texts)]
-        scene.slack.wait_for(
-            lambda: all(scene.request(number)["state"] != "new" for number in numbers)
-        )
+        scene.until(lambda: all(scene.request(number)["state"] != "new" for number in numbers))
     states = [scene.request(number)["state"] for number in numbers]
     assert (states.count("pending"), states.count("refused")) == (OPEN, len(texts) - OPEN)
 
@@ -64,7 +62,7 @@ def test_the_same_wish_is_one_request(scene: Scene, alice: Person) -> None:
     again = number_in(alice.command(f"/email alias add {address.upper()} because it is urgent"))
     scene.refuses(alice, again, said)
     scene.form(alice, "alias_add", {"address": address, "reason": "urgent!"})
-    scene.slack.wait_for(lambda: _states(scene, alice) == ["pending", "refused", "refused"])
+    scene.until(lambda: _states(scene, alice) == ["pending", "refused", "refused"])
     assert _cards(scene, address) == 1
 
 
@@ -88,7 +86,7 @@ def test_a_request_has_one_card(scene: Scene, alice: Person, bob: Person, carol:
     for voter in (bob, bob, carol):
         voter.press(asked.card, APPROVE)
     scene.comes_to(asked.id, "done")
-    scene.slack.wait_for(lambda: "Done" in asked.card.text)
+    scene.until(lambda: "Done" in asked.card.text)
     assert _cards(scene, asked.id) == 1
 
 

@@ -90,7 +90,7 @@ def test_a_denial_s_reason_stays_a_reason(scene: Scene, alice: Person, bob: Pers
     asked = scene.ask(alice, f"alias add {scene.fresh()}")
     scene.deny(bob, asked.card, REASON[72:])
     scene.comes_to(asked.id, "denied")
-    scene.slack.wait_for(lambda: "Denied by" in asked.card.text)
+    scene.until(lambda: "Denied by" in asked.card.text)
     told = scene.is_told(alice, "Denied by")
     shown = "\n".join(_markup(told.blocks))
     assert "http://evil.example" in shown

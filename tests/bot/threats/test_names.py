@@ -8,13 +8,9 @@ tried something forbidden, and the text may be a password: so it is in no row of
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene, number_in
-from ansible_collections.postroom.email.tests.support.slack import payloads
-from ansible_collections.postroom.email.tests.support.slack.delivery import FIRST
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 from postroom_bot.__main__ import main
 
@@ -61,15 +57,6 @@ LOOKALIKE_DOMAINS = [
     "admin@example.com.evil.example",
 ]
 TRUSTED = ["ceo", "payroll", "payroll-team", "adrnin", "adm1n", "p0stmaster", "press-admin"]
-
-
-def _typed(scene: Scene, person: Person, text: str) -> None:
-    """Have Slack deliver a text as it is, with nothing of it wrapped or escaped."""
-    world = scene.slack.world
-    parcel = payloads.command(world, person.user, world.channels[person.channel], "/email help")
-    parcel = parcel._replace(payload={**parcel.payload, "text": text})
-    transport = scene.slack.deliver_over_http(scene.bot.slack_url)
-    assert not transport.send(parcel, FIRST, 3.0, at=time.time()).error
 
 
 def _is_refused(scene: Scene, person: Person, says: str = RESERVED) -> None:
@@ -137,14 +124,14 @@ def test_the_program_itself_explains(scene: Scene) -> None:
 def test_a_link_stands_for_what_people_see(scene: Scene, alice: Person, text: str) -> None:
     """Slack's wrapping is taken off; what the link is labelled with counts, as on the card."""
     with scene.no_effect():
-        _typed(scene, alice, text)
+        scene.deliver(alice, text)
         _is_refused(scene, alice)
 
 
 def test_a_link_that_hides_a_name_gives_only_what_people_see(scene: Scene, alice: Person) -> None:
     """The address behind a label is used for nothing."""
     shown = scene.fresh()
-    _typed(scene, alice, f"alias add <mailto:admin@example.com|{shown}>")
+    scene.deliver(alice, f"alias add <mailto:admin@example.com|{shown}>")
     (row,) = scene.requests_of(alice)
     asked = scene.card_of(row["id"])
     assert row["target"] == shown
@@ -215,7 +202,7 @@ def test_no_rule_is_automatic_for_such_a_name(scene: Scene, alice: Person) -> No
             assert "Waiting for 2 approvals from admins." in asked.card.text
         free = scene.fresh()
         alice.command(f"/email alias add {free}")
-        scene.slack.wait_for(lambda: scene.delivers(free) == alice.user.email)
+        scene.until(lambda: scene.delivers(free) == alice.user.email)
 
 
 def test_a_rule_that_gives_a_reserved_name_still_needs_two(
@@ -245,7 +232,7 @@ def test_a_freed_address_is_not_taken_by_another(scene: Scene, alice: Person, bo
         mallory.command(f"/email alias add {address}")
         _is_refused(scene, mallory, "was given up a short while ago and is kept free.")
         mallory.command(f"/email forward add {address} to {mallory.user.email}")
-        scene.slack.wait_for(lambda: len(scene.requests_of(mallory)) == 2)
+        scene.until(lambda: len(scene.requests_of(mallory)) == 2)
         for row in scene.requests_of(mallory):
             scene.refuses(mallory, row["id"], "is kept free.")
     again = scene.ask(alice, f"alias add {address} because I want it back")

@@ -35,8 +35,8 @@ def copy(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked = scene.ask(alice, f"alias add {scene.fresh()}")
     bob.press(asked.card, APPROVE)
     scene.comes_to(asked.id, "done")
-    streamed = scene.slack.wait_for(lambda: _rows(Path(scene.bot.database)))
-    scene.slack.wait_for(lambda: _streamed(scene) >= streamed)
+    streamed = scene.until(lambda: _rows(Path(scene.bot.database)))
+    scene.until(lambda: _streamed(scene) >= streamed)
     path = tmp_path_factory.mktemp("copy") / "bot.sqlite3"
     with closing(sqlite3.connect(scene.bot.database)) as own, closing(sqlite3.connect(path)) as to:
         own.backup(to)

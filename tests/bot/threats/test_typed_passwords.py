@@ -35,7 +35,7 @@ def _is_nowhere(scene: Scene, typed: str) -> None:
         ("PassWord", "<mailto:Hunter2-four>"),
         ("passwd", "Hunter2-five"),
         ("reset my password", "Hunter2-six"),
-        ("password", "alias@add.hunter2-seven #1"),
+        ("password", "alias@add.hunter2-seven Pass#1-seven"),
     ],
 )
 def test_what_is_typed_after_password_is_not_used(
