@@ -79,6 +79,6 @@ class Actions:
 
     def _tell(self, pressed: Pressed, answer: str, respond: Answer) -> None:
         if pressed.is_home:
-            self._home.publish(pressed.caller.user, pressed.caller.team)
+            self._home.publish(pressed.caller.user)
         else:
             add(respond, said(answer))

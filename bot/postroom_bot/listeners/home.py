@@ -20,25 +20,30 @@ class Home:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def opened(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+    def opened(self, event: dict[str, Any]) -> None:
         """Show somebody their Home tab."""
         if event.get("tab") == "home":
-            self.publish(str(event["user"]), str(body["team_id"]))
+            self.publish(str(event["user"]))
 
-    def changed(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+    def changed(self, event: dict[str, Any]) -> None:
         """Look anew at somebody whose account has changed, so that a new address is noticed now."""
         user = str(event["user"]["id"])
         self._services.people.forget(user)
         # Slack tells of everybody's changes; most people never use the bot.
         if self._services.database.read(lambda c: identities.get(c, user)) is not None:
-            self._services.people.person(user, str(body["team_id"]), fresh=True)
+            self._person(user, fresh=True)
 
-    def publish(self, user: str, team: str) -> None:
+    def publish(self, user: str) -> None:
         """Put the Home tab of somebody in its present state."""
-        person = self._services.people.person(user, team)
+        person = self._person(user)
         found = self._services.database.read(lambda c: requests.open_by(c, user))
         view = home(person, self._aliases(person), found, self._approvals(person))
         self._services.chat.publish_home(user, view)
+
+    def _person(self, user: str, *, fresh: bool = False) -> Person:
+        """Return somebody as seen from our workspace, whichever one Slack's call tells of."""
+        services = self._services
+        return services.people.person(user, services.workspace.team, fresh=fresh)
 
     def _aliases(self, person: Person) -> list[str] | None:
         if person.obstacle or person.mailbox is None:

@@ -10,7 +10,7 @@ from postroom_bot.chat import Chat
 from postroom_bot.metrics import Metrics
 from postroom_bot.people import People
 from postroom_bot.store.database import Database
-from postroom_bot.work.deps import Forbidden
+from postroom_bot.work.deps import Forbidden, Workspace
 from postroom_bot.work.desk import Desk
 from postroom_bot.work.passwords import Passwords
 from postroom_bot.work.readers import Readers
@@ -27,6 +27,7 @@ class Services:
     """
 
     database: Database
+    workspace: Workspace
     desk: Desk
     passwords: Passwords
     readers: Readers

@@ -169,6 +169,7 @@ def _deps(
 def _services(settings: Settings, deps: Deps) -> Services:
     return Services(
         database=deps.database,
+        workspace=deps.workspace,
         desk=Desk(deps.database, deps.clock, deps.workspace, deps.wake.set),
         passwords=Passwords(deps),
         readers=Readers(deps),

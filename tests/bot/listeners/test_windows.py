@@ -105,6 +105,23 @@ def test_the_home_tab_follows(here: Company, bot: RunningBot) -> None:
     here.slack.wait_for(lambda: "ancelled" in card.text)
 
 
+def test_the_home_tab_is_for_people_of_the_workspace(here: Company, bot: RunningBot) -> None:
+    """Whatever workspace a press names: it is the presser's own, and says nothing."""
+    address, card = asked(here, here.dora)
+    here.dora.open_home()
+    here.slack.wait_for(lambda: address in home_of(here.dora))
+    home = here.dora.sees().home
+    assert home is not None
+    team = here.slack.world.team
+    here.slack.change_user(here.dora, team="T0000ELSE")
+    try:
+        here.dora.press_in_view(home, "request_cancel")
+        here.slack.wait_for(lambda: "People of other workspaces" in home_of(here.dora))
+    finally:
+        here.slack.change_user(here.dora, team=team)
+    here.slack.wait_for(lambda: "ancelled" in card.text)
+
+
 def test_a_changed_address_is_noticed_when_slack_tells_of_it(
     here: Company, bot: RunningBot
 ) -> None:
