@@ -69,10 +69,10 @@ class Commands:
             if isinstance(asked, parse.Wanted):
                 wish = asked.wish
                 return notices.received(desk.submit(caller.key, wish, caller.user, caller.team))
+            if isinstance(asked, parse.Status):
+                return lists.request_list(desk.status(caller.user, asked.id))
         except Refusal as refusal:
             return said(str(refusal))
-        if isinstance(asked, parse.Status):
-            return lists.request_list(desk.status(caller.user, asked.id))
         if isinstance(asked, parse.Cancel):
             return said(desk.cancel(caller.key, asked.id, caller.user))
         return lists.commands()

@@ -109,11 +109,16 @@ class Desk:
         raise Lost(request_id)
 
     def status(self, user: str, id: str | None = None) -> list[Request]:
-        """Return the person's latest requests, or the one of this id if it is theirs."""
+        """Return the person's latest requests, or the one of this id.
+
+        :raises Refusal: the person has no request of this id
+        """
         if id is None:
             return self._database.read(lambda c: requests.recent_by(c, user))
         found = self._database.read(lambda c: requests.get(c, id))
-        return [found] if found is not None and found.requester == user else []
+        if found is None or found.requester != user:
+            raise Refusal(sentences.unknown(id))
+        return [found]
 
     def turned_away(self, user: str, team: str, doing: str, why: str) -> None:
         """Write down that somebody was forbidden what no request tells of.

@@ -70,8 +70,9 @@ def test_status_and_cancel(here: Company, bot: RunningBot) -> None:
     address, card = asked(here, here.alice)
     number = card.text.split("Request ")[1][:6]
     assert address in here.alice.command(f"/email status {number}").body["text"]
-    assert here.bob.command(f"/email status {number}").body["text"] == "You have no requests."
-    assert "You have no request" in here.bob.command(f"/email cancel {number}").body["text"]
+    none = f"You have no request {number}; `/email status` lists yours."
+    assert here.bob.command(f"/email status {number}").body["text"] == none
+    assert here.bob.command(f"/email cancel {number}").body["text"] == none
     assert "is cancelled" in here.alice.command(f"/email cancel {number}").body["text"]
     here.slack.wait_for(lambda: "ancelled" in card.text)
 
