@@ -206,7 +206,7 @@ class Request:
     :param expires_at: when an open request ends by itself
     :param remind_at: when approvers are to be reminded
     :param shown: what the card shows, as a key; the card is behind where it is not the right one
-    :param told: the last state that the requester was told
+    :param told: who was told of which state, as words such as ``done`` and ``done-owner``
     :param attempts: how often the execution was begun
     :param progress: an executor's notes to itself, in case it has to go on after a crash
     :param result: how it ended, in a sentence for people
@@ -249,6 +249,11 @@ class Request:
         return self.state in OPEN
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something may have been changed for it; executors note what they are about."""
+        return bool(self.progress)
+
+    @property
     def approvals_needed(self) -> int:
         """The approvals of all groups together."""
         return sum(one.approvals for one in self.quorum)
@@ -258,6 +263,7 @@ class Request:
         return digest_of(
             {
                 "id": self.id,
+                "origin": self.origin,
                 "wish": self.wish.as_dict(),
                 "requester": self.requester,
                 "team": self.team,

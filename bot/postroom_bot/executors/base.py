@@ -29,6 +29,9 @@ class Keeper(Protocol):
     def note(self, progress: Mapping[str, Any]) -> None:
         """Save notes in place of the earlier ones; the next try finds them in the request.
 
+        Something has to be noted before anything is changed: without notes, a request that was
+        put off may still expire or be cancelled.
+
         :param progress: plain data, no secrets
         """
 

@@ -22,7 +22,7 @@ from postroom_bot.words.message import one_line
 from . import sentences
 from .deps import Refusal, Workspace
 
-#: Where nothing has been done yet that could not be left undone.
+#: Where nothing has been done yet that could not be left undone, unless an earlier try began it.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
 #: So often the worker may be faster than somebody who cancels, each time by a step.
 RACES = 10
@@ -218,7 +218,7 @@ class Desk:
         first = inbox.first(c, key, at=at)
         if request.state is State.CANCELLED:
             return sentences.cancelled(request)
-        if not first or request.state not in CANCELLABLE:
+        if not first or request.state not in CANCELLABLE or request.is_begun:
             return sentences.too_late(request)
         requests.move(c, request, State.CANCELLED, at=at)
         requests.poke(c, request.id, at=at)

@@ -48,7 +48,7 @@ def execute(deps: Deps, hold: Hold) -> Again | None:
     """
     request = hold.request
     over = request.expires_at is not None and request.expires_at <= hold.now
-    if request.state is State.APPROVED and over:
+    if request.state is State.APPROVED and over and not request.is_begun:
         hold.move(State.EXPIRED)
     elif request.attempts >= MOST_ATTEMPTS:
         hold.move(State.FAILED, result=sentences.GAVE_UP)
@@ -67,8 +67,8 @@ def busy_name(request: Request) -> str:
 def _attempt(deps: Deps, hold: Hold, attempt: int) -> Again | None:
     try:
         if why := why_stopped(deps, hold.request, approvals_of(deps, hold.request)):
-            begun = hold.request.state is State.EXECUTING
-            hold.move(State.REFUSED, result=sentences.stopped(why, begun=begun))
+            result = sentences.stopped(why, begun=hold.request.is_begun)
+            hold.move(State.REFUSED, result=result)
             return None
         _begin(hold, attempt)
         done = deps.executor.carry_out(hold.request, _Keeper(deps, hold))

@@ -77,7 +77,8 @@ def cancelled(request: Request) -> str:
 
 def too_late(request: Request) -> str:
     """Tell that a request can't be cancelled."""
-    return f"Request {request.id} {_ENDS[request.state]}, so it can't be cancelled."
+    how = _ENDS[State.EXECUTING] if request.is_open else _ENDS[request.state]
+    return f"Request {request.id} {how}, so it can't be cancelled."
 
 
 def not_an_approver(request: Request) -> str:

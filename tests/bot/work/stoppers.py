@@ -29,15 +29,19 @@ class Unready:
 
 
 class Cut:
-    """Carries out with another, and stops before anybody hears of it."""
+    """Carries out with another, and stops before anybody hears of it.
 
-    def __init__(self, executor: Executor) -> None:
+    :param trouble: what it stops by
+    """
+
+    def __init__(self, executor: Executor, trouble: Exception | None = None) -> None:
         self._executor = executor
+        self._trouble = trouble or RuntimeError("cut")
 
     def carry_out(self, request: Request, keeper: Keeper) -> Done:
         """Do it and stop."""
         self._executor.carry_out(request, keeper)
-        raise RuntimeError("cut")
+        raise self._trouble
 
 
 class Dying(Mail):

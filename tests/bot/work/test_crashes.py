@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
 from ansible_collections.postroom.email.tests.bot.work.stoppers import Cut, Unready
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from postroom_bot.executors.base import TryLater
 from postroom_bot.executors.mail import Mail
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import ledger, locks, requests, tombstones
@@ -121,6 +122,20 @@ def test_a_request_that_is_cancelled_amid_its_execution_is_too_late(office: Offi
     assert "can't be cancelled" in answer
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
+
+
+def test_what_may_have_been_done_is_carried_to_its_end(office: Office) -> None:
+    """It is not called cancelled or expired, when it may be so already: the next try tells."""
+    request = _voted(office)
+    unheard = Cut(office.deps.executor, TryLater(retry_after=86400))
+    Worker(office.with_(executor=unheard)).step()
+    assert office.now(request).state is State.APPROVED
+    assert NEW in office.addresses()
+    answer = office.desk.cancel(office.key(), request.id, office.people["alice"].id)
+    assert "is being carried out already" in answer
+    office.pass_time(days=1)
+    assert office.now(request).state is State.DONE
+    assert office.deps.database.read(ledger.entries)
 
 
 def test_tries_have_an_end(office: Office) -> None:

@@ -10,10 +10,12 @@ from datetime import timedelta
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
-from ansible_collections.postroom.email.tests.bot.work.stoppers import Unready
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, NEW, Office
+from ansible_collections.postroom.email.tests.bot.work.stoppers import Cut, Unready
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import requests, tombstones
+from postroom_bot.store.database import Connection
+from postroom_bot.work import sentences
 from postroom_bot.work.worker import Worker
 
 Change = Callable[[Office, Request], object]
@@ -136,13 +138,29 @@ def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office
     """Nobody is told that nothing was done where nobody knows."""
     request = office.ask()
     office.vote("bob", request)
-    Worker(office.with_(executor=Unready(error=RuntimeError))).step()
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
     assert office.now(request).state is State.EXECUTING
     _deactivated(office, request)
     office.pass_time(minutes=1)
     stopped = office.now(request)
     assert stopped.state is State.REFUSED
     assert "may have been carried out" in stopped.result
+
+
+def test_no_request_becomes_the_bot_s_own(office: Office) -> None:
+    """An edit that would spare it the approvals of people is seen."""
+    office.api.patch(BOB, emails=[BOB, NEW])
+    request = office.ask(wish=Wish(Action.ALIAS_REMOVE, NEW, BOB))
+    assert request.state is State.PENDING
+
+    def edit(c: Connection) -> None:
+        requests.move(c, request, State.APPROVED, at=office.clock(), origin="expiry")
+        requests.poke(c, request.id, at=office.clock())
+
+    office.deps.database.write(edit)
+    office.work()
+    assert office.now(request).result == sentences.EDITED
+    assert NEW in office.addresses(BOB)
 
 
 def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:
