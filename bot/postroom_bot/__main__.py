@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -52,13 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         problems = ["interrupted"]
     for problem in problems:
-        _say(f"postroom-bot: {problem}", sys.stderr)
+        _say(_redacted(f"postroom-bot: {problem}"), sys.stderr)
     return 2
 
 
 def _serve(options: argparse.Namespace) -> int:
     given = settings.load(options.config)
     logs.configure(style=given.log_format, level=given.log_level, secrets=given.secrets())
+    logs.log_crashes()
     process.run(given, options.ready_file)
     return 0
 
@@ -77,7 +79,7 @@ def _check_config(options: argparse.Namespace) -> int:
         except PolicyError as error:
             problems += [f"{policy_file}: {problem}" for problem in error.problems]
     for problem in problems:
-        _say(problem)
+        _say(_redacted(problem))
     if not problems:
         _say("No mistakes found.")
     return 1 if problems else 0
@@ -171,6 +173,11 @@ def _database(given: Settings) -> Iterator[Database]:
 
 def _print_json(data: Any) -> None:
     _say(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def _redacted(problem: str) -> str:
+    """Hide secrets in what is told of a mistake, such as one that was taken for a file's name."""
+    return logs.Redactor(settings.secrets_in(os.environ))(problem)
 
 
 def _say(line: str, to: TextIO | None = None) -> None:

@@ -13,6 +13,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterable
@@ -31,7 +32,8 @@ _SECRET = re.compile(
     | https?://hooks\.slack\.com/[^\s"',]*  # who has such an address may post
     | https?://[^\s"',]*/(?:response|commands|actions)/[^\s"',]*
     | wss?://[^\s"',]+                      # holds a ticket
-    | (?<=://)[^\s/:@"']*:[^\s@"']+(?=@)    # user and password in an address
+    # User and password in an address, which as a file's name has lost a slash.
+    | (?:(?<=://)|(?<=:/)(?!/))[^\s/:@"']*:[^\s@"']+(?=@)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -50,6 +52,16 @@ def configure(*, style: str, level: str, secrets: Iterable[str] = ()) -> None:
     handler.setFormatter(JsonFormatter(redact) if style == "json" else TextFormatter(redact))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
+
+
+def log_crashes() -> None:
+    """Log errors that nobody caught, in the place of Python's own way, which repeats their text."""
+    sys.excepthook = lambda _kind, error, _trace: _crashed(error)
+    threading.excepthook = lambda crash: _crashed(crash.exc_value)
+
+
+def _crashed(error: BaseException | None) -> None:
+    logging.getLogger(OWN).critical("stopped by a mistake in the bot", exc_info=error)
 
 
 class Redactor:

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo
@@ -214,6 +214,17 @@ def load(config: Path | None = None, environment: Mapping[str, str] | None = Non
     if mistakes or settings is None:
         raise SettingsError(mistakes)
     return settings
+
+
+def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
+    """Return the secrets that an environment has, also where its settings can't be used."""
+    names = (name for name, field in Settings.model_fields.items() if _is_secret(field.annotation))
+    given = (environment.get(variable(name), "").strip() for name in names)
+    return frozenset(filter(None, given))
+
+
+def _is_secret(kind: Any) -> bool:
+    return kind is SecretStr or any(map(_is_secret, get_args(kind)))
 
 
 def variable(name: str) -> str:

@@ -48,6 +48,7 @@ def written(style: str, work: Callable[[], None]) -> list[str]:
         "response_url='https://example.com/abcdef'",
         "wss://wss-primary.slack.com/link/?ticket=abcdef",
         "postgresql://bot:abcdef@db/bot",
+        "postgresql:/bot:abcdef@db/bot",
         SECRET,
     ],
 )
