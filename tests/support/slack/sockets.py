@@ -194,7 +194,8 @@ def serving(sockets: Sockets) -> Iterator[str]:
     with serve(
         sockets.serve, "127.0.0.1", 0, process_request=sockets.admit, close_timeout=1
     ) as server:
-        thread = threading.Thread(target=server.serve_forever, name="slack-sockets")
+        # Waited for below; a program that is interrupted before that does not wait for it.
+        thread = threading.Thread(target=server.serve_forever, name="slack-sockets", daemon=True)
         thread.start()
         try:
             yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}"

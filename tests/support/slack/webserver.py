@@ -47,7 +47,10 @@ class WebServer(ThreadingMixIn, HTTPServer):
 def serving(world: World, faults: Faults) -> Iterator[WebServer]:
     """Answer for the length of a block."""
     server = WebServer(world, faults)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="slack-web")
+    # Waited for below; a program that is interrupted before that does not wait for it.
+    thread = threading.Thread(
+        target=server.serve_forever, args=(0.02,), name="slack-web", daemon=True
+    )
     thread.start()
     try:
         yield server
