@@ -14,6 +14,7 @@ from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk.errors import SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.websocket_client import SocketModeClient
+from websocket import WebSocketApp
 
 from .admin import Standing
 from .web import GRACE_SECONDS, StartError, WebServer
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 PATH = "/slack/events"
 #: How many of Slack's calls are answered at the same time.
 THREADS = 32
+
+#: Pings are sent every ten seconds; so late an answer is none.
+PONG_SECONDS = 8
 
 _CLOSE_SECONDS = 2.0
 
@@ -118,6 +122,7 @@ class _Handler(SocketModeHandler):
         super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
         self._greeted: object = None
         self.client.message_listeners.append(self._heard)
+        self.client.on_open_listeners.append(_expect_pongs)
 
     def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
         with self._changed:
@@ -149,3 +154,11 @@ class _Handler(SocketModeHandler):
         # The session stays the same when it is tried again, the socket in it does not.
         session = self.client.current_session
         return None if session is None else session.sock
+
+
+def _expect_pongs(session: WebSocketApp) -> None:
+    """Have a session end whose pings are not answered: Slack's client sends them and never looks.
+
+    A peer that is gone without a word would otherwise be trusted until TCP gives up, in minutes.
+    """
+    session.ping_timeout = PONG_SECONDS
