@@ -112,7 +112,7 @@ def _alias(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
     _is_mailbox(tenant, mailbox)
     plan = plan_alias(tenant, address, mailbox, move=False)
     if plan.changes:
-        _must_be_free(tenant, address)
+        _must_be_free(tenant, address, mailbox)
     return plan
 
 
@@ -152,17 +152,30 @@ def _no_forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> 
     return Plan(updates(found, Edit(remove_members=leaving)))
 
 
-def _must_be_free(tenant: Tenant, address: Name) -> None:
-    if tenant.owner_of(address) is not None:
+def _must_be_free(tenant: Tenant, address: Name, mailbox: Name | None = None) -> None:
+    """Refuse an address that delivers elsewhere already.
+
+    :param mailbox: whose own address may be the one without its ``+tag``
+    """
+    owner = tenant.owner_of(_untagged(address))
+    if tenant.owner_of(address) is not None or (owner is not None and owner.name != mailbox):
         raise taken(address)
     if not tenant.has_domain(address.domain):
         raise no_domain(address.domain)
 
 
+def _untagged(address: Name) -> Name:
+    """Return where mail servers deliver to what nobody has: the address without its ``+tag``."""
+    local, _, domain = address.key.rpartition("@")
+    name, tag, _ = local.partition("+")
+    return parse_address(f"{name}@{domain}") if name and tag else address
+
+
 def _must_end_no_forward(tenant: Tenant, target: Name) -> None:
     """Refuse a forwarder where another one leads to: mail would go on twice."""
     for principal in tenant.principals:
-        if isinstance(principal, Forwarder) and target in principal.members:
+        members = principal.members if isinstance(principal, Forwarder) else ()
+        if target in members or target in map(_untagged, members):
             raise WontDo(
                 f"Mail is forwarded to `{target}` already, and one forwarder may not lead to "
                 "another. Ask an administrator."
@@ -172,9 +185,10 @@ def _must_end_no_forward(tenant: Tenant, target: Name) -> None:
 def _must_store_mail(tenant: Tenant, new: Iterable[Name], own: frozenset[Name]) -> None:
     """Refuse new destinations from which mail would go on, or come back."""
     for destination in sorted(new):
-        if destination in own:
+        arrives = destination if tenant.owner_of(destination) else _untagged(destination)
+        if arrives in own:
             raise WontDo(f"Mail to `{destination}` would come back to itself. Name another one.")
-        if isinstance(tenant.owner_of(destination), Forwarder):
+        if isinstance(tenant.owner_of(arrives), Forwarder):
             raise WontDo(
                 f"`{destination}` forwards its mail too, and one forwarder may not lead to "
                 "another. Name an address where mail stays."

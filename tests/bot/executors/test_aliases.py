@@ -46,6 +46,16 @@ def test_ones_own_mailbox_need_not_be_named(mail: Mail, api: Api) -> None:
         mail.carry_out(request_for(alias(NEW, None), requester_mailbox=None), Notebook())
 
 
+@pytest.mark.parametrize(
+    "address", ["alice+shop@example.com", "hi+shop@example.com", "+@example.com"]
+)
+def test_a_tag_on_ones_own_address_or_on_nobodys_is_free(
+    mail: Mail, api: Api, address: str
+) -> None:
+    """Only mail that would reach somebody else has to."""
+    assert mail.check(alias(address)) is None
+
+
 def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
     """What it freed is told once; what was never there frees nothing."""
     wish = no_alias(SALES, BOB)
@@ -75,6 +85,8 @@ REFUSALS = [
     (alias(SALES), f"`{SALES}` already delivers somewhere else. Ask an administrator."),
     (alias(BOB), f"`{BOB}` already delivers somewhere else. Ask an administrator."),
     (alias("team@example.com"), "already delivers somewhere else"),
+    (alias("bob+reset@example.com"), "already delivers somewhere else"),
+    (alias("sales+all@example.com"), "already delivers somewhere else"),
     (alias(NEW, "gone@example.com"), "`gone@example.com` is not a mailbox here."),
     (alias(NEW, "team@example.com"), "`team@example.com` is not a mailbox here."),
     (alias("hi@other.example"), "The domain `other.example` is not set up here."),

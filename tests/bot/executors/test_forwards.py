@@ -75,6 +75,9 @@ REFUSALS = [
     (forward("new@example.com", FAR, "all@example.com"), "`all@example.com` forwards its mail"),
     (forward("end@example.com", ALICE), "Mail is forwarded to `end@example.com` already"),
     (forward("new@example.com", "new@example.com"), "would come back to itself"),
+    (forward("new@example.com", "new+x@example.com"), "would come back to itself"),
+    (forward("new@example.com", "team+x@example.com"), "`team+x@example.com` forwards its mail"),
+    (forward("tagged@example.com", ALICE), "Mail is forwarded to `tagged@example.com` already"),
     (forward(TEAM, "all@example.com"), "Mail to `all@example.com` would come back to itself."),
     (forward("new@other.example", ALICE), "The domain `other.example` is not set up here."),
     (no_forward(BOB), f"`{BOB}` is not a forwarder of its own."),
@@ -86,7 +89,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("wish", "sentence"), REFUSALS)
 def test_what_cant_be_is_refused(mail: Mail, api: Api, wish: Wish, sentence: str) -> None:
     """Before and while it is carried out, in words that name nobody who was not named."""
-    api.forwarder(TEAM, [FAR, "end@example.com"], "all@example.com")
+    api.forwarder(TEAM, [FAR, "end@example.com", "tagged+x@example.com"], "all@example.com")
     before = api.listing()
     said = mail.check(wish)
     assert said is not None
