@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from postroom_bot.executors.ledger import in_force
 from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
-from postroom_bot.store import requests
+from postroom_bot.store import ledger, requests
 from postroom_bot.store.database import Connection
 
 from . import sentences
@@ -78,7 +79,18 @@ def _why_not(deps: Deps, hold: Hold, person: Person, wish: Wish, decision: Decis
         return sentences.twin(twin.id)
     if wish.action is Action.PASSWORD:
         return _why_no_password(deps, person, wish)
-    return deps.mail.check(wish) or ""
+    return deps.mail.check(wish) or _why_no_end(deps, wish)
+
+
+def _why_no_end(deps: Deps, wish: Wish) -> str:
+    """Give no end to an alias that has none: to take it away is another wish, by other rules."""
+    if wish.mailbox is None or wish.expires_on is None:
+        return ""
+    if wish.target not in (deps.mail.aliases(wish.mailbox) or ()):
+        return ""
+    said = in_force(one.wish for one in deps.database.read(ledger.entries))
+    has_end = any(one.target == wish.target and one.expires_on for one in said)
+    return "" if has_end else sentences.has_no_end(wish.target)
 
 
 def _why_no_password(deps: Deps, person: Person, wish: Wish) -> str:

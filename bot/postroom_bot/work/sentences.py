@@ -102,6 +102,11 @@ def no_mailbox(name: str) -> str:
     return f"There is no mailbox `{name}`. Check the spelling."
 
 
+def has_no_end(alias: str) -> str:
+    """Tell that an alias which is there without an end is not given one."""
+    return f"`{alias}` is there already, without an end. Ask for it to be removed instead."
+
+
 def no_owner(mailbox: str) -> str:
     """Tell that a password could be shown to nobody."""
     return f"I do not know whose `{mailbox}` is in Slack, so I could show the password to nobody."

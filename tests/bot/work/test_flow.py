@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, NEW, Office
 from postroom_bot.model import Action, State, Wish
 from postroom_bot.store import ledger, tombstones
+from postroom_bot.work import sentences
 from postroom_bot.work.deps import Refusal
 from postroom_bot.work.desk import Desk
 from postroom_bot.work.worker import Worker
@@ -151,6 +152,15 @@ def test_an_alias_that_was_given_more_time_stays(office: Office) -> None:
     assert NEW in office.addresses()
     office.pass_time(days=2)
     assert NEW not in office.addresses()
+
+
+def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
+    """Or a rule for new addresses could take one away."""
+    office.api.patch(ALICE, emails=[ALICE, NEW])
+    refused = office.ask(wish=Wish(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23)))
+    assert (refused.state, refused.result) == (State.REFUSED, sentences.has_no_end(NEW))
+    office.pass_time(days=3)
+    assert NEW in office.addresses()
 
 
 def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
