@@ -8,12 +8,13 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import select
 
@@ -31,12 +32,14 @@ from ansible_collections.postroom.email.tests.support.slack.payloads import Parc
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 from ansible_collections.postroom.email.tests.support.slack.records import Ack, Message
 from postroom_bot.model import Request
-from postroom_bot.store import requests
+from postroom_bot.store import audit, requests
 from postroom_bot.store.database import Connection, Database
 from postroom_bot.store.tables import request as request_table
 
 #: A machine with much to do may take longer than Slack waits.
 PATIENCE = 30.0
+T = TypeVar("T")
+
 _ID = re.compile(r"R-[2-9A-Z]+")
 
 _POLICY = """
@@ -170,13 +173,21 @@ class Deployment:
         """Wait until the mail service delivers an address to a mailbox."""
         self.here.slack.wait_for(lambda: address in self.here.aliases(mailbox), PATIENCE)
 
+    def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
+        """See that somebody who does this is told this, and nobody else is."""
+        before = len(person.sees().ephemerals)
+        deed()
+        self.here.slack.wait_for(
+            lambda: any(part in one.text for one in person.sees().ephemerals[before:]), PATIENCE
+        )
+
     def requests(self) -> list[Request]:
         """Return all requests that the bots have."""
-        database = Database(self.database)
-        try:
-            return database.read(_all)
-        finally:
-            database.close()
+        return self._read(_all)
+
+    def events(self) -> list[str]:
+        """Return what the audit tells of, in order."""
+        return [row.event for row in self._read(partial(audit.rows, limit=10_000))]
 
     def ledger(self) -> dict[str, Any]:
         """Return what the command ``ledger`` prints."""
@@ -187,9 +198,7 @@ class Deployment:
 
     def check_audit(self) -> None:
         """See that the audit's chain is whole."""
-        printed = self.bots[0].command("audit", "verify")
-        assert printed.returncode == 0, printed.stdout + printed.stderr
-        assert "in order" in printed.stdout
+        assert self._read(audit.verify).count > 0
 
     def check_cards(self) -> None:
         """See that each request that had to be approved has one card, and no other has one."""
@@ -199,6 +208,13 @@ class Deployment:
             if "asks to" in one.text
         )
         assert numbers == sorted(one.id for one in self.requests() if one.card is not None)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        database = Database(self.database)
+        try:
+            return database.read(work)
+        finally:
+            database.close()
 
 
 class Balancer:

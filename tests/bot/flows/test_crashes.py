@@ -21,7 +21,6 @@ from ansible_collections.postroom.email.tests.bot.flows.test_requests import app
 from ansible_collections.postroom.email.tests.bot.listeners.hands import (
     card_of,
     fresh_address,
-    last_said,
 )
 from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.slack.records import Message
@@ -62,7 +61,7 @@ def test_killed_while_it_writes(start: Start, ahead: Path, after: bool) -> None:
         check_done_once(bot, address)
         bot.wait_for_text(card, "Done")
         assert len(bot.cards(address)) == 1
-        assert "request.resumed" in bot.bots[0].command("audit", "show").stdout
+        assert "request.resumed" in bot.events()
 
 
 def test_killed_before_the_card_is_posted(start: Start, ahead: Path) -> None:
@@ -91,8 +90,11 @@ def test_killed_before_it_knows_that_the_card_is_posted(start: Start, ahead: Pat
         here = bot.here
         card = card_of(here, here.alice, address)
         assert card is not orphan
-        here.bob.press(orphan, "request_approve")
-        here.slack.wait_for(lambda: "not the request's own card" in last_said(here.bob))
+        bot.check_answer(
+            here.bob,
+            "not the request's own card",
+            lambda: here.bob.press(orphan, "request_approve"),
+        )
         assert [one.state for one in bot.requests()] == [State.PENDING]
         approve(bot, card, here.bob)
         check_done_once(bot, address)

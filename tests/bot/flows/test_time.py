@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from ansible_collections.postroom.email.tests.bot.flows.premises import (
     with_buttons,
 )
 from ansible_collections.postroom.email.tests.bot.flows.test_requests import approve
-from ansible_collections.postroom.email.tests.bot.listeners.hands import fresh_address, last_said
+from ansible_collections.postroom.email.tests.bot.listeners.hands import fresh_address
 from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.slack.records import Message
 from postroom_bot.model import State
@@ -39,8 +40,8 @@ def test_approvers_are_reminded_and_the_request_expires(bot: Deployment, ahead: 
     put_ahead(ahead, hours=24, minutes=1)
     bot.wait_told(here.alice, address, "Expired")
     bot.wait_for_text(card, "Expired")
-    here.slack.forger().press(here.bob, with_buttons(card), "request_approve")
-    here.slack.wait_for(lambda: "has expired" in last_said(here.bob))
+    late = partial(here.slack.forger().press, here.bob, with_buttons(card), "request_approve")
+    bot.check_answer(here.bob, "has expired", late)
     assert len(reminders(bot, address)) == 1
     assert address not in here.aliases()
     bot.check_audit()
