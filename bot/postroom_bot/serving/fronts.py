@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode.websocket_client import SocketModeHandler
 from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk.errors import SlackClientError
+from slack_sdk.socket_mode.interval_runner import IntervalRunner
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.websocket_client import SocketModeClient
-from websocket import WebSocketApp
 
 from .admin import Standing
 from .web import GRACE_SECONDS, StartError, WebServer
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
 
 #: Where Slack posts to in HTTP mode.
 PATH = "/slack/events"
-#: How many of Slack's calls are answered at the same time.
+#: How many of Slack's calls are answered at the same time; more than may wait (`deps.MOST_WAITING`).
 THREADS = 32
 
-#: Pings are sent every ten seconds; so late an answer is none.
-PONG_SECONDS = 8
+#: Slack's client pings every ten seconds. So late an answer is none, and so often we look for one.
+PONG_SECONDS = 5
+LOOK_SECONDS = 2
 
 _CLOSE_SECONDS = 2.0
 
@@ -51,6 +55,7 @@ class SocketFront:
 
     def __init__(self, app: App, app_token: str) -> None:
         self._handler = _Handler(app, app_token)
+        self._looks = IntervalRunner(self._handler.cut_silence, LOOK_SECONDS)
 
     def start(self) -> str:
         """Connect."""
@@ -62,6 +67,7 @@ class SocketFront:
                 "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
                 " connections:write, and that Socket Mode is on in the app's settings"
             ) from None
+        self._looks.start()
         return ""
 
     def standing(self) -> Standing:
@@ -73,6 +79,7 @@ class SocketFront:
     def stop(self) -> None:
         """Answer what is under way, and disconnect."""
         self._handler.drain(GRACE_SECONDS)
+        self._looks.shutdown()  # type: ignore[no-untyped-call]
         # Slack's client now and then waits 10 s for a socket that it has just closed itself.
         closing = threading.Thread(target=self._handler.close, daemon=True)
         closing.start()
@@ -122,7 +129,6 @@ class _Handler(SocketModeHandler):
         super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
         self._greeted: object = None
         self.client.message_listeners.append(self._heard)
-        self.client.on_open_listeners.append(_expect_pongs)
 
     def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
         with self._changed:
@@ -140,6 +146,20 @@ class _Handler(SocketModeHandler):
         """Tell whether Slack has said hello on the connection that there is."""
         return self._greeted is not None and self._greeted is self._socket()
 
+    def cut_silence(self) -> None:
+        """Cut a connection that does not answer pings, so that Slack's client makes another.
+
+        The client sends them and never looks: a peer that is gone without a word would be trusted
+        until TCP gives up, in a quarter of an hour.
+        """
+        session = self.client.current_session
+        if session is None or session.last_pong_tm >= session.last_ping_tm:
+            return
+        connection = session.sock.sock if session.sock is not None else None
+        if connection is not None and time.time() - session.last_ping_tm > PONG_SECONDS:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
     def drain(self, seconds: float) -> None:
         """Take nothing more in, and wait for what is under way."""
         with self._changed:
@@ -154,11 +174,3 @@ class _Handler(SocketModeHandler):
         # The session stays the same when it is tried again, the socket in it does not.
         session = self.client.current_session
         return None if session is None else session.sock
-
-
-def _expect_pongs(session: WebSocketApp) -> None:
-    """Have a session end whose pings are not answered: Slack's client sends them and never looks.
-
-    A peer that is gone without a word would otherwise be trusted until TCP gives up, in minutes.
-    """
-    session.ping_timeout = PONG_SECONDS

@@ -113,7 +113,7 @@ def test_a_password_that_nobody_saw_is_made_anew(lives: Lives, way: str) -> None
     """Whatever became of the first one, its owner is told to make another, and that one works."""
     request = lives.approved_password()
     lives.spoiler.spoil(WAYS[way].reply, part="PATCH", times=10_000, after=WAYS[way].after)
-    with pytest.raises(Refusal, match="again|Ask an administrator|another"):
+    with pytest.raises(Refusal, match=r"again|Ask an administrator|another"):
         lives.press(request)
     lives.spoiler.heal()
     assert len(lives.press(request)) > 20
