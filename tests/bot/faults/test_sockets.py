@@ -8,13 +8,14 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.faults.relay import Relay, relaying
-from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
+from ansible_collections.postroom.email.tests.support.bot import BotError, RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
 
 PATIENCE = 60.0
@@ -89,6 +90,20 @@ def test_a_connection_that_can_not_be_made_is_tried_again_and_not_in_a_hurry(lin
     slack.wait_for(lambda: line.bot.readiness()[0] == 200)
     assert slack.log().count("apps.connections.open") - before <= 10
     assert line.here.alice.command("/email help").ok
+
+
+@pytest.mark.parametrize("method", ["auth.test", "bots.info", "apps.connections.open"])
+def test_a_start_that_slack_prevents_is_told_in_a_sentence(
+    line: Line, tmp_path: Path, method: str
+) -> None:
+    """Whoever started it can start it again."""
+    here = line.here
+    here.slack.faults.fail(method, times=3)
+    bot = running_bot(tmp_path, here.slack, here.mail, here.policy)
+    with pytest.raises(BotError, match="postroom-bot: Slack ") as caught, bot:
+        pytest.fail("it has started")
+    here.slack.faults.clear()
+    assert "Traceback" not in str(caught.value)
 
 
 def _has_one_card(line: Line, about: str) -> None:
