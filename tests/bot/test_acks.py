@@ -18,9 +18,13 @@ import pytest
 from ansible_collections.postroom.email.tests.support.bot import running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from postroom_bot.work.deps import MOST_WAITING
+from postroom_bot.work.sentences import TOO_MANY
 
 #: How many jobs run of each kind.
 JOBS = 5
+#: How many people ask for a list at the same time, more than the bot has threads for.
+CROWD = 40
 #: Jobs of the worker's threads, and of those that go on after an acknowledgement.
 SLOW = ("alias add slow-{}@example.com", "alias list")
 #: What each of them begins with, as the mail service sees it.
@@ -72,3 +76,18 @@ def test_five_slow_jobs_delay_no_sixth_acknowledgement(place: Place) -> None:
             assert here.bob.command(f"/email {text}").ok
         # The mail service has answered nobody since, so all of them still run.
         assert recorder.take() == []
+
+
+def test_a_crowd_that_waits_for_the_mail_service_delays_nobody_else(place: Place) -> None:
+    """Those for whom there is no turn are told at once; all are acknowledged."""
+    here, recorder = place
+    with recorder.holding(QUESTION):
+        for _ in range(CROWD):
+            assert here.alice.command("/email alias list").ok
+        assert here.bob.command("/email help").ok
+        here.slack.wait_for(
+            lambda: (
+                [one.text for one in here.alice.sees().ephemerals].count(TOO_MANY)
+                == CROWD - MOST_WAITING
+            )
+        )

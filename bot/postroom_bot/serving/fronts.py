@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Where Slack posts to in HTTP mode.
 PATH = "/slack/events"
-#: How many of Slack's calls are answered at the same time; more than may wait (`deps.MOST_WAITING`).
+#: How many of Slack's calls are answered at the same time, of which `deps.MOST_WAITING` may wait.
 THREADS = 32
 
 #: Slack's client pings every ten seconds. So late an answer is none, and so often we look for one.

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,9 +18,14 @@ from postroom_bot.people import People
 from postroom_bot.policy.model import Policy
 from postroom_bot.store.database import Database
 
+from . import sentences
+
 #: How long a request is held at a time. It is renewed between calls to Slack and to the mail
 #: service and outlasts some of them; after a crash it is how long the request waits.
 LEASE = timedelta(seconds=120)
+#: How many people may wait for the mail service at a time. Each takes a thread that others need to
+#: be acknowledged in time.
+MOST_WAITING = 24
 
 
 class Refusal(Exception):
@@ -68,6 +74,7 @@ class Deps:
     :param lease: how long a request is held at a time
     :param audit_lines: takes the audit's rows as lines of JSON, where they are wanted
     :param wake: set where there is something new for the worker
+    :param turns: those left for people who wait for the mail service
     """
 
     database: Database
@@ -83,3 +90,17 @@ class Deps:
     lease: timedelta = LEASE
     audit_lines: Callable[[str], None] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
+    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MOST_WAITING))
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Ask the mail service while somebody waits for it, unless too many do already.
+
+        :raises Refusal: too many do
+        """
+        if not self.turns.acquire(blocking=False):
+            raise Refusal(sentences.TOO_MANY)
+        try:
+            yield
+        finally:
+            self.turns.release()

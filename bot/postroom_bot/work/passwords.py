@@ -84,7 +84,7 @@ class Passwords:
         :raises NeedsApproval: it has to be asked for
         :raises Refusal: it may not be made, or it can't be told now
         """
-        with _plainly():
+        with _plainly(), self._deps.in_turn():
             person = self._person(user, team)
             if request_id is not None:
                 request = self._deps.database.read(lambda c: requests.get(c, request_id))
@@ -105,7 +105,7 @@ class Passwords:
         :raises PressedTwice: the key has been used
         :raises Refusal: it was not made, or nobody knows it; pressing again makes another
         """
-        with _plainly():
+        with _plainly(), self._deps.in_turn():
             person = self._person(user, team)
             if person.mailbox != mailbox:
                 raise Forbidden(sentences.NOT_YOUR_MAILBOX)

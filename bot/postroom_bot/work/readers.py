@@ -60,7 +60,7 @@ class Readers:
             raise Refusal(person.mailbox_obstacle or sentences.NO_MAILBOX_OF_YOURS)
         if wanted != person.mailbox and not self.approves(person):
             raise Forbidden(sentences.NOT_YOURS_TO_SEE)
-        found = _asked(lambda: self._mail.aliases(wanted))
+        found = self._asked(lambda: self._mail.aliases(wanted))
         if found is None:
             raise Refusal(sentences.no_mailbox(wanted))
         return AliasList(wanted, found)
@@ -68,7 +68,7 @@ class Readers:
     def forwarders(self, user: str, team: str) -> list[Forward]:
         """Return the forwarders: all for approvers, else those that lead to one's own mailbox."""
         person = self.person(user, team)
-        found = _asked(self._mail.forwarders)
+        found = self._asked(self._mail.forwarders)
         if self.approves(person):
             return found
         return [one for one in found if person.mailbox in one.destinations]
@@ -76,7 +76,7 @@ class Readers:
     def dns(self, user: str, team: str, domain: str) -> DnsRecords:
         """Return the DNS records to publish for a domain; the world can read them anyway."""
         self.person(user, team)
-        return _asked(lambda: self._mail.dns(domain))
+        return self._asked(lambda: self._mail.dns(domain))
 
     def approves(self, person: Person) -> bool:
         """Whether the policy has somebody approve anything; those may look at all mailboxes."""
@@ -84,10 +84,10 @@ class Readers:
         groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
         return not person.groups.isdisjoint(groups - {EVERYONE})
 
-
-def _asked(question: Callable[[], T]) -> T:
-    """Ask the mail service, whose trouble leaves as a sentence."""
-    try:
-        return question()
-    except (TryLater, WontDo) as trouble:
-        raise Refusal(str(trouble)) from None
+    def _asked(self, question: Callable[[], T]) -> T:
+        """Ask the mail service, whose trouble leaves as a sentence."""
+        try:
+            with self._deps.in_turn():
+                return question()
+        except (TryLater, WontDo) as trouble:
+            raise Refusal(str(trouble)) from None

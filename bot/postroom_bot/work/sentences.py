@@ -29,6 +29,7 @@ GAVE_UP = "The mail service did not take it, however often I tried. Ask again la
 NO_CARD = "I can't post it where it would be approved. Tell those who run me."
 
 SLACK_DOWN = "Slack does not tell me who you are right now. Try again in a moment."
+TOO_MANY = "Too many people are waiting for the mail service right now. Try again in a minute."
 NOT_YOUR_MAILBOX = "This is not your mailbox, so you can't make its password here."
 NO_SUCH_MAILBOX = (
     "That is no mailbox of ours; I kept nothing of it. If it is a password, change it now, and "
