@@ -26,7 +26,7 @@ from postroom_bot.names import address, domain_of
 from postroom_bot.policy.decide import Facts
 from postroom_bot.policy.explain import explain
 from postroom_bot.policy.file import PolicyError, load
-from postroom_bot.policy.model import EVERYONE
+from postroom_bot.policy.model import EVERYONE, Policy
 from postroom_bot.serving import mailing, process
 from postroom_bot.serving.web import StartError
 from postroom_bot.settings import Settings, SettingsError
@@ -86,16 +86,26 @@ def _check_config(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    policy_file = options.policy or settings.load(options.config).policy_file
-    mailbox = address(options.mailbox) if options.mailbox else None
-    groups = frozenset({EVERYONE, *options.group})
-    person = Person(options.user, "T", options.user, mailbox=mailbox, groups=groups)
-    own = options.domain or ([domain_of(mailbox)] if mailbox else [])
-    wish = _wish(" ".join(options.words), mailbox)
+    policy = load(options.policy or settings.load(options.config).policy_file)
+    person = _person(options, policy)
+    own = options.domain or ([domain_of(person.mailbox)] if person.mailbox else [])
+    wish = _wish(" ".join(options.words), person.mailbox)
     facts = Facts(own_domains=frozenset(own))
-    for line in explain(load(policy_file), person, wish, facts):
+    for line in explain(policy, person, wish, facts):
         _say(line)
     return 0
+
+
+def _person(options: argparse.Namespace, policy: Policy) -> Person:
+    """Return the requester, with what the policy alone tells of their id."""
+    user: str = options.user
+    if unknown := set(options.group) - {EVERYONE, *policy.groups}:
+        raise ValueError(f"the policy has no group {', '.join(sorted(unknown))}")
+    pinned = policy.identity.pinned.get(user)
+    mailbox = address(options.mailbox) if options.mailbox else pinned
+    listed = {name for name, group in policy.groups.items() if user in group.users}
+    groups = frozenset({EVERYONE, *options.group, *listed})
+    return Person(user, "T", user, mailbox=mailbox, groups=groups)
 
 
 def _wish(words: str, mailbox: str | None) -> Wish:
@@ -219,9 +229,12 @@ def _add_policy_commands(commands: Any) -> None:
             "--policy", type=Path, help="this policy file alone, without any settings"
         )
     why.add_argument("--user", default="U0", help="the requester's Slack user id")
-    why.add_argument("--mailbox", help="the requester's own mailbox")
+    why.add_argument("--mailbox", help="the requester's own mailbox; else what is pinned to --user")
     why.add_argument(
-        "--group", action="append", default=[], help="a group of the policy that they are in"
+        "--group",
+        action="append",
+        default=[],
+        help="a group that they are in, beside those that list --user",
     )
     why.add_argument(
         "--domain", action="append", help="a domain that is yours; else that of --mailbox"

@@ -73,6 +73,20 @@ def test_a_decision_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "forward-outside" in capsys.readouterr().out
 
 
+def test_a_user_s_id_tells_what_the_policy_knows_of_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Their pinned mailbox and the groups that list them; a group that is none is a mistake."""
+    rule = "- {name: admins-only, actions: [alias.add], groups: [mail-admins], automatic: true}"
+    file = tmp_path / "policy.yml"
+    file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
+    command = ["explain", "--policy", str(file), "--user", "U024BE7LJ"]
+    assert main([*command, "alias", "add", "sales@example.com"]) == 0
+    assert "Allowed at once by admins-only" in capsys.readouterr().out
+    assert main([*command, "--group", "mail-admin", "password"]) == 2
+    assert "the policy has no group mail-admin" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["help"], ["nonsense"], ["alias", "add", "nobody"]])
 def test_what_needs_no_decision_is_not_explained(
     capsys: pytest.CaptureFixture[str], words: list[str]
