@@ -174,7 +174,7 @@ class Deployment:
         self.here.slack.wait_for(lambda: address in self.here.aliases(mailbox), PATIENCE)
 
     def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
-        """See that somebody who does this is told this, and nobody else is."""
+        """See that somebody who does this is told this, in a message that only they see."""
         before = len(person.sees().ephemerals)
         deed()
         self.here.slack.wait_for(
