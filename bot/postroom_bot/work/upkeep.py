@@ -28,15 +28,16 @@ class Upkeep:
         self._purge_at = deps.clock()
 
     def run(self) -> None:
-        """Write out the audit's new rows, count the open requests, forget what is old."""
+        """Count the open requests, forget what is old, write out the audit's new rows."""
         deps = self._deps
-        if deps.audit_lines is not None:
-            audit.stream(deps.database, deps.audit_lines)
         for state, count in deps.database.read(requests.count_open).items():
             deps.metrics.open_requests.labels(state).set(count)
         if deps.clock() >= self._purge_at:
             deps.database.write(self._purge)
             self._purge_at = deps.clock() + PURGE_EVERY
+        # Last, for where it goes may be full or broken.
+        if deps.audit_lines is not None:
+            audit.stream(deps.database, deps.audit_lines)
 
     def _purge(self, c: Connection) -> None:
         now = self._deps.clock()

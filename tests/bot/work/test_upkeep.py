@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 
 import pytest
@@ -41,6 +42,22 @@ def test_open_requests_are_counted(office: Office) -> None:
     found = office.deps.metrics.registry.get_sample_value
     assert found("postroom_bot_open_requests", {"state": "pending"}) == 1
     assert found("postroom_bot_open_requests", {"state": "new"}) == 0
+
+
+def test_where_lines_go_may_be_full(office: Office) -> None:
+    """The rest is done all the same, and the lines are written when there is room again."""
+    office.ask()
+
+    def full(_line: str) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        Upkeep(office.with_(audit_lines=full)).run()
+    found = office.deps.metrics.registry.get_sample_value
+    assert found("postroom_bot_open_requests", {"state": "pending"}) == 1
+    lines: list[str] = []
+    Upkeep(office.with_(audit_lines=lines.append)).run()
+    assert office.deps.database.read(lambda c: audit.verify_lines(c, lines)).count == len(lines)
 
 
 def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
