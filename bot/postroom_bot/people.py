@@ -66,13 +66,16 @@ class People:
             return Person(user, team, user, obstacle="Slack does not show me your account.")
         return self._person(profile, team, fresh=fresh)
 
-    def owner_of(self, mailbox: str) -> Person | None:
-        """Return the person in Slack whose mailbox this is, to be told of things, if any."""
+    def owner_of(self, mailbox: str, team: str) -> Person | None:
+        """Return the person in Slack whose mailbox this is, to be told of things, if any.
+
+        :param team: as in ``person``
+        """
         user = self._user_of(mailbox)
         profile = self._profile(user, fresh=False) if user else None
         if profile is None:
             return None
-        person = self._person(profile, str(profile.get("team_id")), fresh=False)
+        person = self._person(profile, team, fresh=False)
         return person if person.mailbox == mailbox else None
 
     def forget(self, user: str) -> None:

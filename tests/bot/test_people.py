@@ -55,6 +55,10 @@ class Scene:
         """Return how the bot sees somebody; Alice, unless it is said who."""
         return self.people.person((who or self.alice).id, self.slack.world.team, fresh=fresh)
 
+    def owner_of(self, mailbox: str) -> Person | None:
+        """Return whose mailbox the bot believes it to be."""
+        return self.people.owner_of(mailbox, self.slack.world.team)
+
 
 @pytest.fixture
 def scene(database: Database, clock: Clock) -> Iterator[Scene]:
@@ -162,26 +166,28 @@ def test_an_unknown_user_group_stops_everybody(scene: Scene) -> None:
 
 def test_the_owner_of_a_mailbox_is_found(scene: Scene) -> None:
     """By the address in Slack, or by what is pinned; the latter counts alone."""
-    assert scene.people.owner_of("alice@example.com") == scene.see()
-    assert scene.people.owner_of("nobody@example.com") is None
+    assert scene.owner_of("alice@example.com") == scene.see()
+    assert scene.owner_of("nobody@example.com") is None
     scene.identity = {"pinned": {scene.alice.id: "a.lee@example.com"}}
-    owner = scene.people.owner_of("a.lee@example.com")
+    owner = scene.owner_of("a.lee@example.com")
     assert owner is not None
     assert owner.user == scene.alice.id
     lookups = len(scene.slack.calls("users.lookupByEmail"))
-    assert scene.people.owner_of("alice@example.com") is None
+    assert scene.owner_of("alice@example.com") is None
     assert len(scene.slack.calls("users.lookupByEmail")) == lookups
 
 
 def test_who_is_not_believed_to_own_a_mailbox_is_not_its_owner(scene: Scene) -> None:
     """Nobody is told of another's mailbox because of an address in a profile."""
     scene.slack.change_user(scene.alice, announce=False, is_email_confirmed=False)
-    assert scene.people.owner_of("alice@example.com") is None
+    assert scene.owner_of("alice@example.com") is None
+    scene.slack.person("outsider", email="outsider@example.com", team="T0000ELSE")
+    assert scene.owner_of("outsider@example.com") is None
     guest = scene.slack.person("guest", email="guest@example.com", is_restricted=True)
-    assert scene.people.owner_of("guest@example.com") is None
+    assert scene.owner_of("guest@example.com") is None
     scene.identity = {"pinned": {guest.id: "guest@example.com", "U404": "gone@example.com"}}
-    assert scene.people.owner_of("guest@example.com") is None
-    assert scene.people.owner_of("gone@example.com") is None
+    assert scene.owner_of("guest@example.com") is None
+    assert scene.owner_of("gone@example.com") is None
 
 
 def test_what_keeps_slack_from_answering_is_told(scene: Scene) -> None:

@@ -87,7 +87,7 @@ def owner_of(deps: Deps, person: Person, wish: Wish) -> str | None:
     mailbox = mailbox_of(person, wish)
     if mailbox is None or mailbox == person.mailbox:
         return person.user if mailbox else None
-    owner = deps.people.owner_of(mailbox)
+    owner = deps.people.owner_of(mailbox, deps.workspace.team)
     return owner.user if owner else None
 
 

@@ -153,7 +153,7 @@ def _tell_owner(deps: Deps, request: Request, found: list[Vote]) -> None:
     """Tell the owner of a mailbox what is done to it; of their own wishes they know."""
     wish = request.wish
     mailbox = wish.target if wish.action is Action.PASSWORD else wish.mailbox
-    owner = deps.people.owner_of(mailbox) if mailbox else None
+    owner = deps.people.owner_of(mailbox, deps.workspace.team) if mailbox else None
     if owner is None:
         return
     if wish.action is Action.PASSWORD and request.state is State.APPROVED:
