@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Databases of each kind, each fresh and migrated, and a clock that stands still."""
+"""The reference service, fresh databases of each kind, and a clock that stands still."""
 
 from __future__ import annotations
 
@@ -17,7 +17,24 @@ from ansible_collections.postroom.email.tests.support.postgresql import (
     cluster,
     fresh_database,
 )
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from postroom_bot.store.database import Database, migrate
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _direct() -> Iterator[None]:
+    """Reach the loopback directly, whatever proxies this machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("NO_PROXY", "no_proxy"):
+            patch.setenv(variable, "127.0.0.1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Run the reference service."""
+    with running_service(tmp_path_factory.mktemp("service")) as service:
+        yield service
 
 
 @pytest.fixture(scope="session")

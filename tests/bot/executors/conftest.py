@@ -17,24 +17,8 @@ from ansible_collections.postroom.email.tests.bot.executors.automation import (
 from ansible_collections.postroom.email.tests.bot.executors.scenes import mail_at
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.awx import playing, running_awx
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.executors.mail import Mail
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _direct() -> Iterator[None]:
-    """Reach the loopback directly, whatever proxies this machine has."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in ("NO_PROXY", "no_proxy"):
-            patch.setenv(variable, "127.0.0.1")
-        yield
-
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Run the reference service."""
-    with running_service(tmp_path_factory.mktemp("service")) as service:
-        yield service
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.bot.faults.lives import PATIENCE, 
 from ansible_collections.postroom.email.tests.bot.work.office import open_office
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 from postroom_bot.executors.mail import Mail
@@ -23,26 +23,10 @@ from postroom_bot.store.database import Database
 NAMES = ("alice", "bob", "carol", "dora", "erin")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _direct() -> Iterator[None]:
-    """Reach the loopback directly, whatever proxies this machine has."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in ("NO_PROXY", "no_proxy"):
-            patch.setenv(variable, "127.0.0.1")
-        yield
-
-
 @pytest.fixture(scope="session")
 def backend() -> str:
     """Use SQLite: what goes wrong elsewhere is the same for both."""
     return "sqlite"
-
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Run the reference service."""
-    with running_service(tmp_path_factory.mktemp("service")) as service:
-        yield service
 
 
 @pytest.fixture

@@ -12,15 +12,6 @@ from ansible_collections.postroom.email.tests.bot.threats.scene import Scene, op
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _direct() -> Iterator[None]:
-    """Reach the loopback directly, whatever proxies this machine has."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in ("NO_PROXY", "no_proxy"):
-            patch.setenv(variable, "127.0.0.1")
-        yield
-
-
 @pytest.fixture(scope="session")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Give the scene; after all attacks, the audit is in order."""
