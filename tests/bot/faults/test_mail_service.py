@@ -64,7 +64,7 @@ def test_an_alias_is_set_once_whichever_request_fails(lives: Lives, way: str) ->
     assert len({one.request_id for one in entries}) == len(entries)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["500", "429", "reset", "401", "silence"])
 def test_an_outage_is_waited_for(lives: Lives, way: str) -> None:
     """While nothing works, it is tried now and then, and done when it works again."""
     office, spoiler = lives.office, lives.spoiler

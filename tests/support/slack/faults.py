@@ -62,9 +62,7 @@ class Faults:
         """Answer with a server error."""
         self._add(Fault(method, times, status, "Internal Server Error", skip=skip))
 
-    def hang(
-        self, method: str, *, times: int = 1, seconds: float = 60.0, skip: int = 0
-    ) -> None:
+    def hang(self, method: str, *, times: int = 1, seconds: float = 60.0, skip: int = 0) -> None:
         """Keep silent for so long, and then cut the connection."""
         self._add(Fault(method, times, seconds=seconds, skip=skip))
 
