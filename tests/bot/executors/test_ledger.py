@@ -94,7 +94,7 @@ def test_an_alias_taken_from_one_mailbox_says_nothing_of_others(theirs: Wish) ->
     said, own = definition([theirs], {ALICE, BOB}), definition([no_alias(HI)], {ALICE, BOB})
     both = definition([no_alias(HI), theirs, no_alias(HI)], {ALICE, BOB})
     assert both == {kind: own[kind] + said[kind] for kind in said}
-    assert read(both)
+    assert len(read(both).individuals) == sum(map(len, both.values()))
 
 
 def test_an_empty_ledger_declares_nothing() -> None:
