@@ -66,6 +66,11 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
 )
 OPEN = frozenset(FOLLOWING)
 
+#: What requests' ids are made of after `R-`, and how long that is at least: Crockford's letters and
+#: digits without 0 and 1, which people take for O and I.
+ID_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+ID_LENGTH = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -209,6 +214,7 @@ class Request:
     :param told: who was told of which state, as words such as ``done`` and ``done-owner``
     :param attempts: how often the execution was begun
     :param progress: an executor's notes to itself, in case it has to go on after a crash
+    :param trouble: what keeps it from going on right now, in a sentence for people
     :param result: how it ended, in a sentence for people
     :param due_at: when somebody has to look at it next; None for never
     :param leases: counts the leases, which tells one from the next of the same owner
@@ -235,6 +241,7 @@ class Request:
     told: str = ""
     attempts: int = 0
     progress: Mapping[str, Any] = field(default_factory=dict)
+    trouble: str = ""
     result: str = ""
     ended_at: datetime | None = None
     due_at: datetime | None = None

@@ -30,14 +30,21 @@ from sqlalchemy import (
     update,
 )
 
-from postroom_bot.model import FOLLOWING, OPEN, Posted, Quorum, Request, State, Wish
+from postroom_bot.model import (
+    FOLLOWING,
+    ID_ALPHABET,
+    ID_LENGTH,
+    OPEN,
+    Posted,
+    Quorum,
+    Request,
+    State,
+    Wish,
+)
 
 from .rows import Lost, insert_new, take_wish, wish_values
 from .tables import request as table
 
-#: Crockford's letters and digits without 0 and 1, which people take for O and I.
-ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-ID_LENGTH = 4
 TRIES_PER_LENGTH = 8
 
 #: Not for `move` and `change`: these have functions of their own.
@@ -64,7 +71,7 @@ def add(
     made = Request("", wish, requester, team, state, at, origin=origin, due_at=due, **fields)
     for tried in itertools.count():
         length = ID_LENGTH + tried // TRIES_PER_LENGTH
-        made = replace(made, id="R-" + "".join(secrets.choice(ALPHABET) for _ in range(length)))
+        made = replace(made, id="R-" + "".join(secrets.choice(ID_ALPHABET) for _ in range(length)))
         if insert_new(connection, table, _values(_fields(made))):
             break
     return made

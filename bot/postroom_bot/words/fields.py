@@ -12,6 +12,7 @@ import re
 from datetime import date
 
 from postroom_bot import names
+from postroom_bot.model import ID_ALPHABET, ID_LENGTH
 from postroom_bot.words.message import one_line
 
 LONGEST_REASON = 200
@@ -29,7 +30,7 @@ REASON_TOO_LONG = f"The reason is too long. Use up to {LONGEST_REASON} character
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_REQUEST = re.compile(r"(?:R-)?([0-9A-Z]{3,8})", re.IGNORECASE | re.ASCII)
+_REQUEST = re.compile(rf"(?:R-)?([{ID_ALPHABET}]{{{ID_LENGTH},8}})", re.IGNORECASE | re.ASCII)
 _BETWEEN = re.compile(r"[\s,;]+")
 # What people put round an address, or what is left of a sentence.
 _AROUND = "\"'`()[]<>,;:!?\u2018\u2019\u201c\u201d\u00ab\u00bb"

@@ -96,7 +96,7 @@ def test_ids_grow_when_they_run_out(
     database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where all short ids are taken, longer ones are."""
-    monkeypatch.setattr(requests, "ALPHABET", "2")
+    monkeypatch.setattr(requests, "ID_ALPHABET", "2")
     assert [added(database, clock).id for _ in range(3)] == ["R-2222", "R-22222", "R-222222"]
 
 

@@ -142,6 +142,9 @@ REFUSED = [
     ("status of everything", fields.NOT_A_REQUEST),
     ("cancel", "Something is missing"),
     ("cancel R-1; drop table", fields.NOT_A_REQUEST),
+    ("cancel all", fields.NOT_A_REQUEST),
+    ("status foo", fields.NOT_A_REQUEST),
+    ("status R-7K0M", fields.NOT_A_REQUEST),
     ("new password", "Write `/email password"),
     (f"reset password {ALICE}", "Write `/email password"),
 ]
