@@ -137,9 +137,9 @@ class Life:
         """Have Slack fail, and refuse."""
         alice, faults = self._here.alice, self._here.slack.faults
         for method in ("views.open", "response_url", "views.publish", "chat.postMessage"):
-            faults.fail(method, times=2)
-            faults.reset(method, times=2)
-            faults.rate_limit(method, times=1)
+            faults.fail(method)
+            faults.reset(method)
+            faults.rate_limit(method)
         for number in range(5):
             alice.command("/email")
             alice.command(f"/email forward add f{number}@example.com to {ALICE}")
