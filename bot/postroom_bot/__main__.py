@@ -21,12 +21,11 @@ from typing import Any, TextIO
 from postroom_bot import logs, settings
 from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.executors.ledger import definition
-from postroom_bot.model import Action, Person, Wish
-from postroom_bot.names import address, domain_of
-from postroom_bot.policy.decide import Facts
+from postroom_bot.model import Action, Wish
+from postroom_bot.names import address, domain
+from postroom_bot.policy import supposed
 from postroom_bot.policy.explain import explain
 from postroom_bot.policy.file import PolicyError, load
-from postroom_bot.policy.model import EVERYONE, Policy
 from postroom_bot.serving import mailing, process
 from postroom_bot.serving.web import StartError
 from postroom_bot.settings import Settings, SettingsError
@@ -87,25 +86,15 @@ def _check_config(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     policy = load(options.policy or settings.load(options.config).policy_file)
-    person = _person(options, policy)
-    own = options.domain or ([domain_of(person.mailbox)] if person.mailbox else [])
+    mailbox = address(options.mailbox) if options.mailbox else None
+    person = supposed.person(policy, options.user, mailbox, options.group)
     wish = _wish(" ".join(options.words), person.mailbox)
-    facts = Facts(own_domains=frozenset(own))
-    for line in explain(policy, person, wish, facts):
+    domains = [domain(name) for name in options.domain]
+    for line in explain(policy, person, wish, supposed.facts(policy, person, wish, domains)):
         _say(line)
+    if groups := supposed.unasked(policy, person):
+        _say(f"Not looked at: who is in the user groups of {', '.join(groups)}; Slack knows.")
     return 0
-
-
-def _person(options: argparse.Namespace, policy: Policy) -> Person:
-    """Return the requester, with what the policy alone tells of their id."""
-    user: str = options.user
-    if unknown := set(options.group) - {EVERYONE, *policy.groups}:
-        raise ValueError(f"the policy has no group {', '.join(sorted(unknown))}")
-    pinned = policy.identity.pinned.get(user)
-    mailbox = address(options.mailbox) if options.mailbox else pinned
-    listed = {name for name, group in policy.groups.items() if user in group.users}
-    groups = frozenset({EVERYONE, *options.group, *listed})
-    return Person(user, "T", user, mailbox=mailbox, groups=groups)
 
 
 def _wish(words: str, mailbox: str | None) -> Wish:
@@ -228,7 +217,9 @@ def _add_policy_commands(commands: Any) -> None:
         parser.add_argument(
             "--policy", type=Path, help="this policy file alone, without any settings"
         )
-    why.add_argument("--user", default="U0", help="the requester's Slack user id")
+    why.add_argument(
+        "--user", default="", help="the requester's Slack user id, as the policy file has it"
+    )
     why.add_argument("--mailbox", help="the requester's own mailbox; else what is pinned to --user")
     why.add_argument(
         "--group",
@@ -237,7 +228,10 @@ def _add_policy_commands(commands: Any) -> None:
         help="a group that they are in, beside those that list --user",
     )
     why.add_argument(
-        "--domain", action="append", help="a domain that is yours; else that of --mailbox"
+        "--domain",
+        action="append",
+        default=[],
+        help="a domain that is yours; else those of the mailboxes that are known",
     )
     why.add_argument("words", nargs="+", help="as typed in Slack, such as: alias add a@example.com")
 

@@ -14,7 +14,7 @@ from postroom_bot.model import Action, Quorum
 from postroom_bot.policy.case import OF_A_MAILBOX
 from postroom_bot.policy.controls import FLOOR
 from postroom_bot.policy.decide import ordered, raised
-from postroom_bot.policy.model import EVERYONE, Policy, Rule
+from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
 
 #: The keys and, counted from 0, the places in lists that lead to a part of the file.
 Way = tuple[str | int, ...]
@@ -49,7 +49,7 @@ def _mistakes_of_groups(policy: Policy) -> Mistakes:
         elif not group.users and not group.usergroups:
             yield ("groups", name), "The group has no members. List users or usergroups."
     approvers = Quorum(policy.approvers, FLOOR)
-    if text := _unknown(policy, policy.approvers) or _too_few(policy, approvers):
+    if text := unknown_group(policy, policy.approvers) or _too_few(policy, approvers):
         yield ("approvers",), text
 
 
@@ -67,13 +67,6 @@ def _mistakes_of_names(policy: Policy) -> Mistakes:
             yield ("rules", number, "name"), "Another rule has this name. Give each its own."
 
 
-def _unknown(policy: Policy, group: str) -> str:
-    if group == EVERYONE or group in policy.groups:
-        return ""
-    known = ", ".join([EVERYONE, *policy.groups])
-    return f"There is no group {group}. Known are {known}."
-
-
 def _too_few(policy: Policy, quorum: Quorum) -> str:
     """Return why a group can never give so many approvals, or ""."""
     group = policy.groups.get(quorum.group)
@@ -88,10 +81,10 @@ def _too_few(policy: Policy, quorum: Quorum) -> str:
 
 def _mistakes_of_rule(policy: Policy, rule: Rule) -> Mistakes:
     for place, group in enumerate(rule.groups):
-        if text := _unknown(policy, group):
+        if text := unknown_group(policy, group):
             yield ("groups", place), text
     for group in rule.approvals or {}:
-        if text := _unknown(policy, group):
+        if text := unknown_group(policy, group):
             yield ("approvals", group), text
     for quorum in raised(policy, rule.quorum) if rule.approvals and _floor(rule) else rule.quorum:
         if text := _too_few(policy, quorum):

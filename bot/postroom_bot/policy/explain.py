@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postroom_bot.model import Decision, Person, Verdict, Wish
-from postroom_bot.policy.decide import Facts, ordered, weigh
+from postroom_bot.policy.controls import CONTROLS
+from postroom_bot.policy.decide import Facts, Step, Weighed, ordered, weigh
 from postroom_bot.policy.model import Policy
 
 _VERDICTS = {
@@ -17,18 +18,34 @@ _VERDICTS = {
 }
 
 
+#: Controls that would have asked Slack or the database, which nobody has done here.
+_ASSUMED = {
+    control.name: f"Assumed: {control.about}."
+    for control in CONTROLS
+    if control.name in {"<person>", "<tombstone>", "<limits>"}
+}
+
+
 def explain(policy: Policy, person: Person, wish: Wish, facts: Facts) -> list[str]:
-    """Return lines: what was looked at in order, what was not, and the decision.
+    """Return lines: the decision, what was looked at for it in order, and what was not.
 
     They name other people's mailboxes where the wish does, and are not meant for the requester.
     """
     weighed = weigh(policy, person, wish, facts)
-    lines = [f"{step.name}: {step.note}" for step in weighed.steps]
-    seen = {step.name for step in weighed.steps}
+    return [*_result(weighed.decision), "", *map(_look, weighed.steps), *_left(policy, weighed)]
+
+
+def _look(step: Step) -> str:
+    note = step.note if step.decides else _ASSUMED.get(step.name, step.note)
+    return f"{step.name}: {note}"
+
+
+def _left(policy: Policy, weighed: Weighed) -> Iterator[str]:
+    """Yield which rules were not asked, for the decision was made before."""
     # Rules and controls may have no name in common: only controls are in angle brackets.
-    left = [rule.name for rule in ordered(policy) if rule.name not in seen]
-    lines += [f"{name}: Not asked, for the decision was made before." for name in left]
-    return [*lines, *_result(weighed.decision)]
+    seen = {step.name for step in weighed.steps}
+    if left := [rule.name for rule in ordered(policy) if rule.name not in seen]:
+        yield f"Not asked any more: {', '.join(left)}."
 
 
 def _result(decision: Decision) -> Iterator[str]:

@@ -286,3 +286,11 @@ class Policy(_Part):
         """Return the channel where a card with this quorum belongs: its first group's."""
         first = self.groups.get(quorum[0].group) if quorum else None
         return (first.channel if first else None) or self.channels.approvals
+
+
+def unknown_group(policy: Policy, name: str) -> str:
+    """Return that a policy has no group of a name, and which it has, a sentence; "" if it has."""
+    if name == EVERYONE or name in policy.groups:
+        return ""
+    known = dict.fromkeys([EVERYONE, *policy.groups])
+    return f"There is no group {name}. Known are {', '.join(known)}."

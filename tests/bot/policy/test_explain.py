@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ansible_collections.postroom.email.tests.bot.policy.policies import (
     ALICE,
     FACTS,
@@ -13,12 +15,12 @@ from ansible_collections.postroom.email.tests.bot.policy.policies import (
 from postroom_bot.policy.explain import explain
 
 PASSED = [
-    "<person>: Passed: the person may use the bot.",
+    "<person>: Assumed: the person may use the bot.",
     "<identity>: Passed: it is known which mailbox is meant.",
     "<invalid>: Passed: every address is one that the bot takes.",
     "<domain>: Passed: it is about domains of ours.",
-    "<tombstone>: Passed: the address is not kept for another.",
-    "<limits>: Passed: the limits are kept.",
+    "<tombstone>: Assumed: the address is not kept for another.",
+    "<limits>: Assumed: the limits are kept.",
 ]
 RULES = (
     {"name": "own-password", "actions": ["password"], "own": True, "automatic": True},
@@ -29,26 +31,34 @@ RULES = (
 
 
 def test_each_rule_says_why_it_does_not_fit() -> None:
-    """They stand in the order of asking; what was not asked is told too."""
+    """The decision comes first, then the way to it, and what was not asked."""
     raised = "It needs 2 approvals from admins. Two people always have to approve this."
     assert explain(policy_of(*RULES), ALICE, adding("payroll@example.com"), FACTS) == [
+        f"Allowed with approvals by own-alias: {raised}",
+        "Approvers are told: `payroll@example.com` is a name that people trust, or looks like one.",
+        "",
         *PASSED,
         "closed: Does not fit: the person is not in security.",
         "own-password: Does not fit: it is for password.",
         f"own-alias: Fits. {raised}",
-        "rest: Not asked, for the decision was made before.",
-        f"Allowed with approvals by own-alias: {raised}",
-        "Approvers are told: `payroll@example.com` is a name that people trust, or looks like one.",
+        "Not asked any more: rest.",
     ]
 
 
 def test_a_control_ends_it_before_the_rules() -> None:
     """Then no rule is asked."""
     lines = explain(policy_of(*RULES), ALICE, adding("x@example.net"), FACTS)
-    assert lines[:3] == PASSED[:3]
-    assert lines[3].startswith("<domain>: `example.net` is not one of our mail domains.")
-    assert lines[-1].startswith("Denied by <domain>: `example.net` is not one of our mail domains.")
-    assert sum("Not asked" in line for line in lines) == len(RULES)
+    assert lines[0].startswith("Denied by <domain>: `example.net` is not one of our mail domains.")
+    assert lines[2:5] == PASSED[:3]
+    assert lines[5].startswith("<domain>: `example.net` is not one of our mail domains.")
+    assert lines[6:] == ["Not asked any more: closed, own-password, own-alias, rest."]
+
+
+def test_what_is_given_is_not_assumed() -> None:
+    """A control that refuses has been asked."""
+    guest = replace(ALICE, obstacle="Guests may not use this.")
+    lines = explain(policy_of(*RULES), guest, adding("x@example.com"), FACTS)
+    assert lines[2] == "<person>: Guests may not use this."
 
 
 def test_nothing_that_fits_is_told_too() -> None:
@@ -60,8 +70,10 @@ def test_nothing_that_fits_is_told_too() -> None:
         "it is for mailboxes of others",
         "the domain is none of *.org",
     ]
-    assert explain(policy, ALICE, adding("x@example.com"), FACTS)[len(PASSED) :] == [
+    assert explain(policy, ALICE, adding("x@example.com"), FACTS) == [
+        "Denied by <default>: No rule of the policy allows this.",
+        "",
+        *PASSED,
         f"far: Does not fit: {'; '.join(reasons)}.",
         "<default>: No rule of the policy allows this.",
-        "Denied by <default>: No rule of the policy allows this.",
     ]

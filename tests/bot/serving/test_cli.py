@@ -76,15 +76,41 @@ def test_a_decision_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_user_s_id_tells_what_the_policy_knows_of_them(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Their pinned mailbox and the groups that list them; a group that is none is a mistake."""
+    """Their pinned mailbox, the groups that list them, and whose another mailbox is."""
     rule = "- {name: admins-only, actions: [alias.add], groups: [mail-admins], automatic: true}"
     file = tmp_path / "policy.yml"
     file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
     command = ["explain", "--policy", str(file), "--user", "U024BE7LJ"]
     assert main([*command, "alias", "add", "sales@example.com"]) == 0
     assert "Allowed at once by admins-only" in capsys.readouterr().out
-    assert main([*command, "--group", "mail-admin", "password"]) == 2
-    assert "the policy has no group mail-admin" in capsys.readouterr().err
+    assert main([*command, "alias", "add", "a@example.com", "to", "alice@example.com"]) == 0
+    assert "known to own" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--group", "contractor"], "There is no group contractor. Known are everyone, mail-ad"),
+        (["--user", "bob"], "'bob' is no user id. Write it like U024BE7LH"),
+        (["--domain", "example"], "'example' is not a domain name."),
+        (["--mailbox", "alice"], "'alice' is not an email address"),
+    ],
+)
+def test_who_can_not_be_is_not_explained(
+    capsys: pytest.CaptureFixture[str], options: list[str], text: str
+) -> None:
+    """A mistake in who asks is told, before it makes a decision look like another."""
+    assert main(["explain", "--policy", EXAMPLE, *options, "password"]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_what_slack_alone_knows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Groups with user groups, unless the person is said to be in them."""
+    command = ["explain", "--policy", EXAMPLE, "--user", "U024BE7LH"]
+    assert main([*command, "--group", "contractors", "password"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("Allowed at once by own-password")
+    assert said[-1] == "Not looked at: who is in the user groups of security; Slack knows."
 
 
 @pytest.mark.parametrize("words", [["help"], ["nonsense"], ["alias", "add", "nobody"]])
