@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
@@ -77,6 +78,15 @@ class People:
             return None
         person = self._person(profile, team, fresh=False)
         return person if person.mailbox == mailbox else None
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Ask Slack about each person and user group once at most, in this thread and block.
+
+        One decision looks at the same ones several times, and Slack counts the calls.
+        """
+        with self._profiles.one_look(), self._members.one_look():
+            yield
 
     def forget(self, user: str) -> None:
         """Ask Slack anew when this person is looked up next: something about them changed."""
@@ -169,15 +179,28 @@ class _Kept(Generic[T]):
         self._clock = clock
         self._lock = threading.Lock()
         self._answers: dict[str, tuple[datetime, T]] = {}
+        self._looks = threading.local()
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Let what is asked in this block be fresh until its end, in this thread."""
+        self._looks.answers = {}
+        try:
+            yield
+        finally:
+            del self._looks.answers
 
     def get(self, key: str, ask: Callable[[], T], *, fresh: bool) -> T:
         """Return what was answered a short while ago, or ask."""
         now = self._clock()
+        look: dict[str, T] = getattr(self._looks, "answers", {})
+        if key in look:
+            return look[key]
         with self._lock:
             asked_at, answer = self._answers.get(key, (None, None))
         if answer is not None and asked_at is not None and not fresh and now < asked_at + KEPT:
             return answer
-        new = ask()
+        new = look[key] = ask()
         with self._lock:
             if len(self._answers) >= _MOST_KEPT:
                 self._answers.clear()

@@ -156,6 +156,17 @@ def test_who_has_left_a_user_group_is_seen_at_a_fresh_look(scene: Scene) -> None
     assert "sales" not in scene.see().groups
 
 
+def test_one_look_asks_once(scene: Scene) -> None:
+    """One decision looks several times and Slack is asked once; the next one asks anew."""
+    for left in (frozenset[str](), frozenset({"sales"})):
+        before = len(scene.slack.calls("usergroups.users.list"))
+        with scene.people.one_look():
+            seen = [scene.see() for _ in range(3)]
+        assert len(scene.slack.calls("usergroups.users.list")) == before + 1
+        assert all(("sales" in person.groups) is not bool(left) for person in seen)
+        scene.slack.set_usergroup(scene.usergroup)
+
+
 def test_an_unknown_user_group_stops_everybody(scene: Scene) -> None:
     """Otherwise a rule that denies something to its members would be void."""
     scene.usergroup = "S404"

@@ -24,7 +24,8 @@ class Facts:
     :param open_requests: open requests of the person, without this one
     :param requests_today: requests of the person in the last 24 hours, without this one
     :param aliases: how many aliases the wish's mailbox has, or None where that is not known
-    :param tombstone_owner: the mailbox that gave the wish's target up, or None where it is free
+    :param tombstone_owner: the mailbox that gave the wish's target up, the forwarder that it was,
+        or None where it is free
     :param mailbox_owner_user: the Slack user whose mailbox the wish is about, if known
     """
 

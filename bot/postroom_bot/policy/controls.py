@@ -60,9 +60,11 @@ def _domain(_: Policy, case: Case) -> str:
 
 def _tombstone(_: Policy, case: Case) -> str:
     owner = case.facts.tombstone_owner
-    heir = case.mailbox if case.wish.action in ALIASES else case.person.mailbox
+    is_alias = case.wish.action in ALIASES
+    # What was a forwarder may be one again, and who gave up an alias may have it forwarded.
+    heirs = {case.mailbox} if is_alias else {case.target, case.person.mailbox}
     comes = case.wish.action in {Action.ALIAS_ADD, Action.FORWARD_ADD}
-    if not comes or owner is None or owner == heir:
+    if not comes or owner is None or owner in heirs:
         return ""
     return f"`{case.target}` was given up a short while ago and is kept free. Choose another."
 

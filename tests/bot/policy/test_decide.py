@@ -70,6 +70,14 @@ def test_a_given_up_address_may_come_back_to_its_last_owner() -> None:
     assert decide(OPEN, ALICE, removal, facts).verdict is Verdict.ALLOW
 
 
+def test_what_was_a_forwarder_becomes_nobodys_alias() -> None:
+    """Not even of whoever had it removed; another forwarder may take its place."""
+    facts = replace(FACTS, tombstone_owner="x@example.com")
+    assert decide(OPEN, ALICE, adding("x@example.com"), facts).rule == "<tombstone>"
+    forward = Wish(Action.FORWARD_ADD, "x@example.com", destinations=("bob@example.com",))
+    assert decide(OPEN, ALICE, forward, facts).verdict is Verdict.ALLOW
+
+
 def test_the_aliases_of_a_mailbox_limit_additions_only() -> None:
     """Whoever has too many may remove some; where the number is not known, it is not counted."""
     removal = Wish(Action.ALIAS_REMOVE, "x@example.com")
