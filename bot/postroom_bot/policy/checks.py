@@ -8,7 +8,7 @@ A check yields where it is wrong and, in a sentence or two, what and what to do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from postroom_bot.model import Action, Quorum
 from postroom_bot.policy.case import OF_A_MAILBOX
@@ -49,7 +49,8 @@ def _mistakes_of_groups(policy: Policy) -> Mistakes:
         elif not group.users and not group.usergroups:
             yield ("groups", name), "The group has no members. List users or usergroups."
     approvers = Quorum(policy.approvers, FLOOR)
-    if text := unknown_group(policy, policy.approvers) or _too_few(policy, approvers):
+    askers = _askers(policy, [rule for rule in policy.rules if rule.automatic])
+    if text := unknown_group(policy, policy.approvers) or _too_few(policy, approvers, askers):
         yield ("approvers",), text
 
 
@@ -67,16 +68,37 @@ def _mistakes_of_names(policy: Policy) -> Mistakes:
             yield ("rules", number, "name"), "Another rule has this name. Give each its own."
 
 
-def _too_few(policy: Policy, quorum: Quorum) -> str:
-    """Return why a group can never give so many approvals, or ""."""
+def _askers(policy: Policy, rules: Sequence[Rule]) -> frozenset[str] | None:
+    """Return all who may ask by one of these rules; None where only Slack knows."""
+    names = {name for rule in rules for name in rule.groups}
+    groups = [policy.groups.get(name) for name in names]
+    if any(group is None or group.usergroups for group in groups):
+        return None
+    return frozenset(user for group in groups if group for user in group.users)
+
+
+def _too_few(policy: Policy, quorum: Quorum, askers: frozenset[str] | None) -> str:
+    """Return why a group can never give so many approvals, or "".
+
+    Whoever asks can't approve: a group in which all who may ask are has one to give less.
+    """
     group = policy.groups.get(quorum.group)
-    members = len(set(group.users)) if group else 0
-    if group is None or group.usergroups or members >= quorum.approvals:
+    if group is None or group.usergroups:
         return ""
+    members = set(group.users)
+    among = bool(askers) and members.issuperset(askers or ())
+    if len(members) - among >= quorum.approvals:
+        return ""
+    plural = "" if len(members) == 1 else "s"
+    why = ". Everybody who may ask is in it, and nobody approves their own request" if among else ""
     return (
-        f"{quorum.approvals} approvals of {quorum.group} can be needed here, and the group has "
-        f"{members} member{'' if members == 1 else 's'}. Add members, or a usergroup."
+        f"{_approvals(quorum.approvals)} of {quorum.group} can be needed here, and the group has "
+        f"{len(members)} member{plural}{why}. Add members, or a usergroup."
     )
+
+
+def _approvals(number: int) -> str:
+    return "1 approval" if number == 1 else f"{number} approvals"
 
 
 def _mistakes_of_rule(policy: Policy, rule: Rule) -> Mistakes:
@@ -86,8 +108,9 @@ def _mistakes_of_rule(policy: Policy, rule: Rule) -> Mistakes:
     for group in rule.approvals or {}:
         if text := unknown_group(policy, group):
             yield ("approvals", group), text
+    askers = _askers(policy, [rule])
     for quorum in raised(policy, rule.quorum) if rule.approvals and _floor(rule) else rule.quorum:
-        if text := _too_few(policy, quorum):
+        if text := _too_few(policy, quorum, askers):
             yield ("approvals", quorum.group), text
     yield from _mistakes_of_conditions(rule)
     if rule.automatic and (why := _certain_floor(rule)):

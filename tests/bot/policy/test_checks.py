@@ -94,6 +94,46 @@ def test_a_group_is_large_enough_for_what_is_always_asked() -> None:
     assert not wrong({"approvals": {"everyone": 10}})
 
 
+TWO = {"users": ["U00000001", "U00000002"]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "needed"),
+    [
+        ({"actions": ["password"], "own": True, "approvals": {"two": 2}}, "2 approvals"),
+        ({"actions": ["password"], "own": False, "approvals": {"two": 1}}, "2 approvals"),
+        ({"reserved": True, "approvals": {"two": 1}}, "2 approvals"),
+    ],
+)
+def test_nobody_approves_their_own_request(rule: dict[str, Any], needed: str) -> None:
+    """A group needs one more where all who may ask are in it, and only there."""
+    groups = {**GROUPS, "two": TWO}
+    [(found, said)] = wrong({**rule, "groups": ["two"]}, groups=groups)
+    assert found == "rules.0.approvals.two"
+    assert said.startswith(f"{needed} of two can be needed here, and the group has 2 members. Ev")
+    for askers in (["everyone"], ["admins"], ["two", "security"]):
+        assert not wrong({**rule, "groups": askers}, groups=groups)
+    three = {**GROUPS, "two": {"users": ["U00000001", "U00000002", "U00000003"]}}
+    assert not wrong({**rule, "groups": ["two"]}, groups=three)
+
+
+def test_one_who_asks_alone_is_approved_by_nobody() -> None:
+    """A single approval is one too many for a group of one that asks itself."""
+    groups = {**GROUPS, "boss": {"users": ["U00000009"]}}
+    own = {**PASSWORD, "automatic": None, "groups": ["boss"], "approvals": {"boss": 1}}
+    [(_, said)] = wrong(own, groups=groups)
+    assert said.startswith("1 approval of boss can be needed here, and the group has 1 member.")
+
+
+def test_those_who_approve_what_is_automatic_are_enough() -> None:
+    """The group of approvers needs three where nobody else may ask."""
+    groups = {**GROUPS, "admins": TWO}
+    [(found, said)] = wrong({**ALIAS, "groups": ["admins"]}, groups=groups)
+    assert found == "approvers"
+    assert "the group has 2 members. Everybody who may ask is in it" in said
+    assert not wrong(ALIAS, groups=groups)
+
+
 def test_names_of_rules_are_their_own() -> None:
     """A name in the audit means one rule."""
     rules = [{**ALIAS, "name": "x", "addresses": [f"{n}@*"]} for n in "ab"]
