@@ -65,11 +65,19 @@ class TryLater(Exception):
     Its text is a sentence for the requester.
 
     :param retry_after: seconds that the other side asked to wait, where it did
+    :param lasting: whether it takes an administrator to end it
     """
 
-    def __init__(self, sentence: str = NO_ANSWER, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        sentence: str = NO_ANSWER,
+        *,
+        retry_after: float | None = None,
+        lasting: bool = False,
+    ) -> None:
         super().__init__(sentence)
         self.retry_after = retry_after
+        self.lasting = lasting
 
 
 class Executor(Protocol):

@@ -171,9 +171,9 @@ def _refusal(answer: httpx.Response, method: str, path: str) -> Exception:
     level = logging.ERROR if by_operator else logging.WARNING
     _log.log(level, "AWX: %s %s: status %d", method, path, status)
     if status in (401, 403):
-        return TryLater(NOT_LET_IN)
+        return TryLater(NOT_LET_IN, lasting=True)
     if status == 404:
-        return _NotThere(NOT_SET_UP)
+        return _NotThere(NOT_SET_UP, lasting=True)
     if status == 400:
         return WontDo("The automation does not accept this. Ask an administrator.")
     return TryLater(NO_ANSWER, retry_after=_seconds(answer.headers.get("retry-after", "")))

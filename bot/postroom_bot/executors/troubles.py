@@ -51,5 +51,9 @@ def _for_people(error: errors.PostroomError, subject: str) -> Exception:
             f"The mail service does not accept this for `{subject}`. Ask an administrator."
         )
     if isinstance(error, (errors.Unauthorized, errors.Forbidden)):
-        return TryLater(NOT_LET_IN)
-    return TryLater(NO_ANSWER, retry_after=getattr(error, "retry_after", None))
+        return TryLater(NOT_LET_IN, lasting=True)
+    return TryLater(
+        NO_ANSWER,
+        retry_after=getattr(error, "retry_after", None),
+        lasting=isinstance(error, errors.UntrustedCertificate),
+    )

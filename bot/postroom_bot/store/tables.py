@@ -105,6 +105,7 @@ request = Table(
     _text("told"),
     Column("attempts", Integer, nullable=False),
     Column("progress", JSON, nullable=False),
+    _text("trouble"),
     _text("result"),
     Column("ended_at", Moment),
     Column("due_at", Moment),

@@ -69,6 +69,7 @@ def _mailbox(person: Person, aliases: Sequence[str] | None) -> list[Block]:
 
 def _own(request: Request) -> list[Block]:
     told = f"{phrases.headline(request, MARKUP)} {phrases.standing(request, None, MARKUP)}"
+    told += phrases.in_the_way(request, MARKUP)
     can_be_cancelled = State.CANCELLED in FOLLOWING.get(request.state, ())
     row = [actions(cancel_button(request))] if can_be_cancelled else []
     return [section(told), *row]

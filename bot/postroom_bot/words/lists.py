@@ -96,7 +96,9 @@ def _forward(source: str, destinations: Sequence[str]) -> str:
 
 
 def _request(request: Request) -> str:
-    return f"{phrases.headline(request, MARKUP)} {phrases.standing(request, None, MARKUP)}"
+    standing = phrases.standing(request, None, MARKUP)
+    trouble = phrases.in_the_way(request, MARKUP)
+    return f"{phrases.headline(request, MARKUP)} {standing}{trouble}"
 
 
 def _record(record: Record) -> str:

@@ -52,6 +52,7 @@ def _is_to_be_made(request: Request) -> bool:
 
 def _told(request: Request, votes: Sequence[Vote], style: Style) -> str:
     told = f"{phrases.headline(request, style)} {phrases.standing(request, votes, style)}"
+    told += phrases.in_the_way(request, style)
     if _is_to_be_made(request):
         told += f" {style.person(request.requester)} asked for it."
     return told

@@ -155,6 +155,18 @@ def standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> st
             return _ON_THE_WAY[state]
 
 
+def in_the_way(request: Request, style: Style) -> str:
+    """Return what keeps a request from going on, and when it ends if that lasts, or ""."""
+    if not request.trouble or not request.is_open:
+        return ""
+    told = f" {style.sentence(request.trouble)}"
+    if request.state is State.NEW and request.expires_at:
+        return f"{told} Unless that changes, I give up {style.time(request.expires_at)}."
+    if request.state in (State.APPROVED, State.EXECUTING):
+        return f"{told} Unless that changes, I give up after about an hour of tries."
+    return told
+
+
 _ON_THE_WAY = {
     State.NEW: "It is being looked into.",
     State.APPROVED: "Approved.",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from postroom_bot.executors.ledger import in_force
@@ -25,7 +26,7 @@ def examine(deps: Deps, hold: Hold) -> None:
     :raises TryLater: the mail service does not
     """
     request = hold.request
-    if hold.now >= request.created_at + deps.policy().requests.expire_after:
+    if hold.now >= given_up_at(deps, request):
         hold.move(State.FAILED, result=sentences.TOO_LONG)
         return
     person = deps.people.person(request.requester, deps.workspace.team, fresh=True)
@@ -37,6 +38,11 @@ def examine(deps: Deps, hold: Hold) -> None:
         hold.move(State.REFUSED, data={"rule": decision.rule}, result=why, **changes)
     else:
         _accept(deps, hold, decision, changes)
+
+
+def given_up_at(deps: Deps, request: Request) -> datetime:
+    """Return when a new request that could not be looked at ends."""
+    return request.created_at + deps.policy().requests.expire_after
 
 
 def examined(request: Request, wish: Wish, person: Person, decision: Decision) -> dict[str, Any]:

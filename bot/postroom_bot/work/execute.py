@@ -66,7 +66,9 @@ def busy_name(request: Request) -> str:
 
 def _attempt(deps: Deps, hold: Hold, attempt: int) -> Again | None:
     try:
-        if why := why_stopped(deps, hold.request, approvals_of(deps, hold.request)):
+        with deps.people.one_look():
+            why = why_stopped(deps, hold.request, approvals_of(deps, hold.request))
+        if why:
             result = sentences.stopped(why, begun=hold.request.is_begun)
             hold.move(State.REFUSED, result=result)
             return None
@@ -100,9 +102,9 @@ def _postpone(hold: Hold, attempt: int, later: TryLater) -> Again | None:
     pause = seconds(attempt, later.retry_after)
     data = {"attempt": attempt, "why": str(later), "again_in": round(pause)}
     if hold.request.state is State.EXECUTING:
-        hold.move(State.APPROVED, data=data, attempts=attempt)
+        hold.move(State.APPROVED, data=data, attempts=attempt, trouble=str(later))
     else:
-        hold.change(attempts=attempt)
+        hold.change(attempts=attempt, trouble=str(later))
     return Again(hold.now + timedelta(seconds=pause))
 
 
@@ -142,9 +144,9 @@ def _write_down(deps: Deps, hold: Hold, done: Done) -> None:
 
 
 def _bury(deps: Deps, c: Connection, hold: Hold, addresses: Iterable[str]) -> None:
-    """Keep addresses for whoever had them; a forwarder's for whoever has it taken away."""
-    request, at = hold.request, hold.now
-    heir = request.wish.mailbox or request.requester_mailbox or request.requester
+    """Keep addresses for the mailbox that had them; a forwarder's for another forwarder there."""
+    at = hold.now
+    heir = busy_name(hold.request)
     for address in addresses:
         until = at + deps.policy().requests.tombstone
         tombstones.bury(c, address, heir, at=at, until=until)

@@ -26,6 +26,8 @@ from .troubles import refused_by_slack
 
 #: After this, what Slack did not take of an ended request is left untold.
 GIVE_UP = timedelta(days=3)
+#: The word for the requester having been told, once, what is in the way of a decision.
+TROUBLE = "trouble"
 
 
 def catch_up(deps: Deps, hold: Hold) -> None:
@@ -42,6 +44,19 @@ def catch_up(deps: Deps, hold: Hold) -> None:
         if word not in hold.request.told.split():
             hold.renew()
             _send(deps, hold, word, send)
+
+
+def trouble(deps: Deps, hold: Hold) -> None:
+    """Tell the requester once what keeps a request from going on.
+
+    :raises ChatDown: Slack does not answer
+    """
+    request = hold.request
+    if TROUBLE not in request.told.split():
+        hold.renew()
+        found = deps.database.read(lambda c: votes.of(c, request.id))
+        message = notices.progress(request, found)
+        _send(deps, hold, TROUBLE, lambda: deps.chat.tell(request.requester, message))
 
 
 def remind(deps: Deps, hold: Hold) -> None:

@@ -24,7 +24,7 @@ from postroom_bot.store.rows import Lost
 from . import passwords, tell
 from .backoff import seconds
 from .deps import Deps
-from .examine import examine
+from .examine import examine, given_up_at
 from .execute import execute
 from .hold import Hold, claim
 from .judge import judge
@@ -96,6 +96,8 @@ class Worker:
         began = hold.now
         failures = self._failures.get(hold.request.id, 0)
         again = self._tried(hold, "work", lambda: advance(deps, hold))
+        if again is None and hold.request.trouble:
+            hold.change(trouble="")
         # Whether or not that worked: people are told how the request stands.
         untold = self._tried(hold, "tell", lambda: follow(deps, hold))
         if failures == self._failures.get(hold.request.id, 0):
@@ -112,13 +114,24 @@ class Worker:
             return work()
         except (Lost, DatabaseError):
             raise
-        except (ChatDown, TryLater) as down:
+        except ChatDown as down:
             return self._later(hold, down.retry_after)
+        except TryLater as later:
+            return self._hindered(hold, later)
         except ChatRefused as refusal:
             refused_by_slack(self._deps, where, hold.request, refusal)
         except Exception:  # noqa: BLE001 - logged there; no error may stop the others' requests
             broken(self._deps, where, hold.request)
         return self._later(hold, None)
+
+    def _hindered(self, hold: Hold, later: TryLater) -> datetime:
+        """Write down what is in the way, and tell of it unless it may be over in a moment."""
+        due = self._later(hold, later.retry_after)
+        lasts = later.lasting or bool(hold.request.trouble)
+        hinder(self._deps, hold, str(later))
+        if lasts:
+            self._tried(hold, "tell", lambda: tell.trouble(self._deps, hold))
+        return due
 
     def _later(self, hold: Hold, asked: float | None) -> datetime:
         tries = self._failures.get(hold.request.id, 0) + 1
@@ -160,10 +173,11 @@ def advance(deps: Deps, hold: Hold) -> datetime | None:
 
 
 def _advanced(deps: Deps, hold: Hold) -> datetime | None:
-    if hold.request.state is State.NEW:
-        examine(deps, hold)
-    if hold.request.state is State.PENDING:
-        judge(deps, hold)
+    with deps.people.one_look():
+        if hold.request.state is State.NEW:
+            examine(deps, hold)
+        if hold.request.state is State.PENDING:
+            judge(deps, hold)
     if hold.request.state in (State.APPROVED, State.EXECUTING):
         if hold.request.wish.action is Action.PASSWORD:
             passwords.watch(hold)
@@ -171,6 +185,16 @@ def _advanced(deps: Deps, hold: Hold) -> datetime | None:
             return again.at
     end_alias(deps, hold)
     return None
+
+
+def hinder(deps: Deps, hold: Hold, trouble: str) -> None:
+    """Keep in a request what is in its way; it is not audited, however often it is tried."""
+    request = hold.request
+    if request.trouble == trouble:
+        return
+    is_new = request.state is State.NEW
+    ends = given_up_at(deps, request) if is_new else request.expires_at
+    hold.change(trouble=trouble, expires_at=ends)
 
 
 def follow(deps: Deps, hold: Hold) -> None:

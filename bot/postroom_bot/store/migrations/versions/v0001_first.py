@@ -75,7 +75,7 @@ def _requests() -> None:
         *(Column("expires_at", MOMENT), Column("remind_at", MOMENT)),
         *(Column("card_channel", String), Column("card_ts", String)),
         *(_text("shown"), _text("told")),
-        *(_number("attempts"), _json("progress"), _text("result")),
+        *(_number("attempts"), _json("progress"), _text("trouble"), _text("result")),
         *(Column("ended_at", MOMENT), Column("due_at", MOMENT)),
         *(Column("lease_owner", String), Column("lease_until", MOMENT)),
         *(_number("leases"), _number("version")),
