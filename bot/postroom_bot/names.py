@@ -20,6 +20,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 #: More is never a name; what follows is not made for texts of any length.
 _LONGEST = 320
 _LOCAL = re.compile(r"[a-z0-9._+'=-]+", re.ASCII)
+#: What may stand before the @, for people.
+SIGNS = "English letters, digits and . _ + - = '"
 
 
 class BadName(ValueError):
@@ -36,7 +38,7 @@ def address(text: str) -> str:
         key = parse_address(text).key
     except InvalidInput:
         raise BadName(_no_address(text)) from None
-    if not _LOCAL.fullmatch(key.rpartition("@")[0]):
+    if not has_known_signs(local_of(key)):
         raise BadName(_no_address(text))
     return key
 
@@ -65,6 +67,11 @@ def local_of(key: str) -> str:
     return key.rpartition("@")[0]
 
 
+def has_known_signs(local: str) -> bool:
+    """Return whether what stands before an @, in any case, has only signs that the bot takes."""
+    return _LOCAL.fullmatch(local.lower()) is not None
+
+
 def pattern(text: str) -> str:
     """Return a shell-style pattern as it is matched with keys."""
     return glob_key(text)
@@ -81,7 +88,7 @@ def _check_text(text: str) -> None:
 def _no_address(text: str) -> str:
     return (
         f"{_shown(text)} is not an email address that I take. Write it in full, such as "
-        "alice@example.com; before the @ only English letters, digits and . _ + - = ' may stand."
+        f"alice@example.com; before the @ only {SIGNS} may stand."
     )
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What people type into a command or a form, piece by piece: an allow-list for each kind.
 
-A piece that is not understood is None. No sentence is made of it, so it can't get into a message,
-a log or an exception.
+A piece that is not understood is None. Of what was typed then, a sentence repeats a plain word at
+most, so that nothing else can get into a message, a log or an exception.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ NOT_A_REQUEST = "That is not the number of a request. It looks like `R-7K2M`."
 NOT_DESTINATIONS = (
     f"Give 1 to {MOST_DESTINATIONS} addresses that mail is to go on to, separated by commas."
 )
+BAD_SIGNS = f"Before the @ only {names.SIGNS} may stand."
 REASON_TOO_LONG = f"The reason is too long. Use up to {LONGEST_REASON} characters."
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _REQUEST = re.compile(rf"(?:R-)?([{ID_ALPHABET}]{{{ID_LENGTH},8}})", re.IGNORECASE | re.ASCII)
 _BETWEEN = re.compile(r"[\s,;]+")
+# A word like any other: no password that is worth its name, and nothing that acts on the reader.
+_PLAIN = re.compile(r"[a-z]{1,20}", re.IGNORECASE | re.ASCII)
 # What people put round an address, or what is left of a sentence.
 _AROUND = "\"'`()[]<>,;:!?\u2018\u2019\u201c\u201d\u00ab\u00bb"
 
@@ -46,8 +49,7 @@ def address(text: str) -> str | None:
 
 def addresses(text: str) -> tuple[str, ...] | None:
     """Return addresses that commas, spaces or the word "and" separate, each once, in order."""
-    words = [word for word in _BETWEEN.split(text) if word and word.casefold() != "and"]
-    found = [address(word) for word in words]
+    found = [address(word) for word in pieces(text)]
     known = tuple(dict.fromkeys(one for one in found if one is not None))
     return known if None not in found and 1 <= len(known) <= MOST_DESTINATIONS else None
 
@@ -82,6 +84,36 @@ def reason(text: str) -> str | None:
     line = one_line(text, LONGEST_REASON + 1)
     # Cut by one_line, it is longer than allowed.
     return line if len(line) <= LONGEST_REASON else None
+
+
+def why_not(text: str, problem: str) -> str:
+    """Return what is wrong with a text that is none of its kind.
+
+    :param problem: what is said of that kind, one of the sentences above
+    """
+    if problem is NOT_DESTINATIONS:
+        wrong = [word for word in pieces(text) if address(word) is None]
+        return why_not(wrong[0], NOT_AN_ADDRESS) if wrong else problem
+    if problem in (NOT_AN_ADDRESS, NOT_A_MAILBOX) and _has_bad_signs(text):
+        return f"{problem.partition('. ')[0]}. {BAD_SIGNS}"
+    return problem.replace("That", shown(text) or "That", 1)
+
+
+def shown(text: str) -> str:
+    """Return a plain word as code; "" for whatever else was typed, which is not repeated."""
+    word = _trimmed(text)
+    return f"`{word}`" if _PLAIN.fullmatch(word) else ""
+
+
+def _has_bad_signs(text: str) -> bool:
+    """Whether a text is an address but for signs before the @."""
+    local, _, rest = _trimmed(text).rpartition("@")
+    return bool(local) and domain(rest) is not None and not names.has_known_signs(local)
+
+
+def pieces(text: str) -> list[str]:
+    """Return what commas, spaces or the word "and" separate."""
+    return [word for word in _BETWEEN.split(text) if word and word.casefold() != "and"]
 
 
 def _trimmed(text: str) -> str:

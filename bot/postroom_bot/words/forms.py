@@ -66,7 +66,7 @@ class _Sent:
             return None
         value = read(text)
         if value is None:
-            self.errors[block] = problem.replace("`", "")
+            self.errors[block] = fields.why_not(text, problem).replace("`", "")
         return value
 
     def address(self) -> str:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reading what somebody typed after the command.
 
-An allow-list: what is not expected is refused. A refusal never holds what was typed, for it may
-have been a password.
+An allow-list: what is not expected is refused. Of what was typed, a refusal repeats a plain word at
+most, and none where a password is spoken of, for one may have been typed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from postroom_bot.model import Action, Wish
-from postroom_bot.words import catalog, fields
+from postroom_bot.words import catalog, fields, guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,13 @@ class Cancel:
 
 
 Command = Menu | Help | Wanted | ListAliases | ListForwards | Password | Dns | Status | Cancel
+_Reader = Callable[[Sequence[str]], Command]
 
 
 class NotUnderstood(Exception):
     """The text is none of what can be typed.
 
-    :param sentence: for the person; it holds nothing of what was typed
+    :param sentence: for the person; of what was typed it holds a plain word at most
     """
 
     def __init__(self, sentence: str) -> None:
@@ -93,7 +94,8 @@ class TypedPassword(NotUnderstood):
 
     def __init__(self) -> None:
         super().__init__(
-            "Never type a password in Slack. I did not use it. If it is a real one, change it now."
+            "Never type a password in Slack. I did not use it. If it is a real one, change it now. "
+            f"To get a new one, type `{catalog.COMMAND} password`."
         )
 
 
@@ -101,7 +103,17 @@ _WRAPPED = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
 # What Slack puts before the thing itself: <mailto:a@b>, <https://example.com>, <!here>.
 _MARK = re.compile(r"\A(?:mailto:|https?://|!)", re.IGNORECASE)
 _T = TypeVar("_T")
-_PASSWORD = "passw"  # noqa: S105 - how words for it begin
+
+_ONE_COMMAND = "One command at a time."
+_NO_TO = "Write `to` before the destinations."
+#: By what is said of one that is not right, what is said of several.
+_ONE_OF_THEM = {
+    fields.NOT_AN_ADDRESS: "One address at a time.",
+    fields.NOT_A_MAILBOX: "One mailbox at a time.",
+    fields.NOT_A_DOMAIN: "One domain at a time.",
+    fields.NOT_A_DATE: "One date at a time.",
+    fields.NOT_A_REQUEST: "One request at a time.",
+}
 
 
 def parse(text: str) -> Command:
@@ -110,22 +122,38 @@ def parse(text: str) -> Command:
     :raises TypedPassword: something was typed after `password` that is no address
     :raises NotUnderstood: it is none of what can be typed
     """
-    words = _words(text)
+    words, *more = [_words(line) for line in text.splitlines() if line.strip()] or [[]]
+    if any(_reader(line) for line in more) and not any(map(guess.is_password, words)):
+        raise NotUnderstood(_ONE_COMMAND)
+    words += [word for line in more for word in line]
     if not words:
         return Menu()
+    found = _reader(words)
+    if found is None:
+        raise _unknown(words)
+    read, length = found
+    return read(words[length:])
+
+
+def _reader(words: Sequence[str]) -> tuple[_Reader, int] | None:
+    """Return what reads a command's words, and how many of them only name the command."""
     for length in (1, 2):
         read = _READERS.get(" ".join(words[:length]).casefold())
         if read is not None:
-            return read(words[length:])
-    raise _unknown(words)
+            return read, length
+    return None
 
 
 def _words(text: str) -> list[str]:
-    """Return the words as they were typed, before Slack wrapped links and escaped signs."""
+    """Return the words as they were typed, before Slack wrapped links and escaped signs.
+
+    Some begin with the command once more.
+    """
     plain = _WRAPPED.sub(_unwrapped, text)
     for entity, sign in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
         plain = plain.replace(entity, sign)
-    return plain.split()
+    words = plain.split()
+    return words[1:] if words[:1] == [catalog.COMMAND] else words
 
 
 def _unwrapped(link: re.Match[str]) -> str:
@@ -139,20 +167,29 @@ def _unwrapped(link: re.Match[str]) -> str:
 def _unknown(words: Sequence[str]) -> NotUnderstood:
     """Return the refusal of words that begin like nothing; one of them may be a password."""
     for place, word in enumerate(words):
-        if word.casefold().startswith(_PASSWORD):
+        if guess.is_password(word):
             rest = " ".join(words[place + 1 :])
             harmless = word.isalpha() and (not rest or fields.address(rest))
             return NotUnderstood(catalog.like("password")) if harmless else TypedPassword()
-    return NotUnderstood(
-        f"I do not know that command. `{catalog.COMMAND} help` shows what you can type."
-    )
+    return NotUnderstood(guess.hint(words))
 
 
 class _Said:
-    """What was typed after an entry's words, cut at its keywords; "" leads what comes first."""
+    """What was typed after an entry's words, cut at its keywords; "" leads what comes first.
 
-    def __init__(self, entry: str, typed: Sequence[str], keywords: Collection[str] = ()) -> None:
+    :param several: what is said where several come first, in place of the kind's own sentence
+    """
+
+    def __init__(
+        self,
+        entry: str,
+        typed: Sequence[str],
+        keywords: Collection[str] = (),
+        several: str | None = None,
+    ) -> None:
         self._hint = catalog.like(entry)
+        self._several = several
+        self._repeats = not any(map(guess.is_password, typed))
         self._clauses: dict[str, list[str]] = {"": []}
         self.reason = ""
         current = ""
@@ -181,8 +218,21 @@ class _Said:
             return None
         value = read(" ".join(words))
         if value is None:
-            raise NotUnderstood(f"{problem} {self._hint}")
+            why = self._why_not(key, read, problem) if self._repeats else problem
+            raise NotUnderstood(f"{why} {self._hint}")
         return value
+
+    def _why_not(self, key: str, read: Callable[[str], object | None], problem: str) -> str:
+        """Return which words that a keyword leads are not understood, in a sentence."""
+        words = self._clauses[key]
+        if len(words) < 2 or read(words[0]) is None:
+            return fields.why_not("".join(words[:1]), problem)
+        unknown = [word for word in fields.pieces(" ".join(words)) if read(word) is None]
+        if not unknown:
+            several = _ONE_OF_THEM.get(problem, problem)
+            return several if key else self._several or several
+        shown = fields.shown(unknown[0])
+        return f"I do not understand {shown}." if shown else "That is more than I expected."
 
     def one(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T:
         """Return what a keyword leads; it has to be said."""
@@ -230,7 +280,7 @@ def _alias_list(words: Sequence[str]) -> Command:
 
 
 def _forward_add(words: Sequence[str]) -> Command:
-    said = _Said("forward add", words, {"to"})
+    said = _Said("forward add", words, {"to"}, _NO_TO)
     return Wanted(
         Wish(
             Action.FORWARD_ADD,
@@ -242,7 +292,7 @@ def _forward_add(words: Sequence[str]) -> Command:
 
 
 def _forward_remove(words: Sequence[str]) -> Command:
-    said = _Said("forward remove", words, {"to"})
+    said = _Said("forward remove", words, {"to"}, _NO_TO)
     return Wanted(
         Wish(
             Action.FORWARD_REMOVE,
@@ -279,8 +329,8 @@ def _cancel(words: Sequence[str]) -> Command:
     return Cancel(_Said("cancel", words).one("", fields.request_id, fields.NOT_A_REQUEST))
 
 
-#: From what an entry of the catalogue begins with, what reads the rest.
-_READERS: Mapping[str, Callable[[Sequence[str]], Command]] = {
+#: From what an entry of the catalogue begins with, or is also called, what reads the rest.
+_READERS: Mapping[str, _Reader] = {
     "alias add": _alias_add,
     "alias remove": _alias_remove,
     "alias list": _alias_list,
@@ -293,4 +343,6 @@ _READERS: Mapping[str, Callable[[Sequence[str]], Command]] = {
     "cancel": _cancel,
     # Whatever they want help with, it is on the list.
     "help": lambda _: Help(),
+    "?": lambda _: Help(),
+    "menu": lambda _: Menu(),
 }

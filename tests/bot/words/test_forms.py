@@ -107,12 +107,14 @@ def test_all_mistakes_at_once() -> None:
         ids.ALIAS_ADD, address="sales", mailbox="<@U1>", expires_on="soon", reason="x" * 201
     )
     assert found == {
-        "address": fields.NOT_AN_ADDRESS.replace("`", ""),
+        "address": "sales is not an email address. Write it in full, such as alice@example.com.",
         "mailbox": fields.NOT_A_MAILBOX.replace("`", ""),
-        "expires_on": fields.NOT_A_DATE.replace("`", ""),
+        "expires_on": "soon is not a date. Write it as YYYY-MM-DD, such as 2027-01-31.",
         "reason": fields.REASON_TOO_LONG,
     }
-    assert "destinations" in errors(ids.FORWARD_ADD, address=SALES, destinations=f"{ALICE}, bob")
+    found = errors(ids.FORWARD_ADD, address="m\u00fcller@x.example", destinations=f"{ALICE}, bob")
+    assert found["address"] == f"That is not an email address. {fields.BAD_SIGNS}"
+    assert found["destinations"].startswith("bob is not an email address.")
 
 
 @drawn.steady

@@ -44,6 +44,7 @@ def forward(*destinations: str, reason: str = "") -> Wanted:
     return Wanted(Wish(Action.FORWARD_ADD, SALES, destinations=destinations, reason=reason))
 
 
+BAD_SIGNS = f"That is not an email address. {fields.BAD_SIGNS}"
 ELEVEN = ", ".join(f"a{number}@x.example" for number in range(11))
 
 UNDERSTOOD: list[tuple[str, Command]] = [
@@ -77,6 +78,11 @@ UNDERSTOOD: list[tuple[str, Command]] = [
         f"alias remove {SALES} from {ALICE} because done",
         Wanted(Wish(Action.ALIAS_REMOVE, SALES, mailbox=ALICE, reason="done")),
     ),
+    ("/email alias list", ListAliases()),
+    (f"alias\nadd {SALES}\nto {ALICE}", add(mailbox=ALICE)),
+    ("menu", Menu()),
+    ("/email", Menu()),
+    ("?", Help()),
     ("alias list", ListAliases()),
     (f"alias list {ALICE}", ListAliases(ALICE)),
     (f"forward add {SALES} to {ALICE}", forward(ALICE)),
@@ -109,50 +115,71 @@ def test_understands(text: str, command: Command) -> None:
 
 
 REFUSED = [
-    ("alias", "I do not know that command"),
-    ("alias sdd sales@example.com", "I do not know that command"),
     ("alias add", "Something is missing"),
-    ("alias add sales", fields.NOT_AN_ADDRESS),
-    (f"alias add {SALES} {ALICE}", fields.NOT_AN_ADDRESS),
+    ("alias add sales", "`sales` is not an email address."),
+    ("alias add sales@", fields.NOT_AN_ADDRESS),
+    ("alias add sales7", fields.NOT_AN_ADDRESS),
+    (f"alias add {SALES} {ALICE}", "One address at a time."),
+    (f"alias add {SALES}, {ALICE} and {BOB}", "One address at a time."),
+    (f"alias add {SALES} for {ALICE}", "I do not understand `for`. Write `/email alias add "),
+    (f"alias add {SALES} please", "I do not understand `please`."),
+    (f"alias add {SALES} bis 2027-01-01", "I do not understand `bis`."),
+    (f"alias add {SALES} weil wir", "I do not understand `weil`."),
+    (f"alias add {SALES} f\u00fcr {ALICE}", "That is more than I expected."),
+    (f"alias add {SALES} {'x' * 21}", "That is more than I expected."),
+    (f"alias add {SALES} please because of my password", fields.NOT_AN_ADDRESS),
     (f"alias add {SALES} to", fields.NOT_A_MAILBOX),
+    (f"alias add {SALES} to bob", "`bob` is not a mailbox."),
+    (f"alias add {SALES} to {ALICE}, {BOB}", "One mailbox at a time."),
     (f"alias add {SALES} to <@U1|alice>", fields.NOT_A_MAILBOX),
     (f"alias add {SALES} to {ALICE} to {BOB}", "It says `to` twice"),
-    (f"alias add {SALES} until tomorrow", fields.NOT_A_DATE),
+    (f"alias add {SALES} until tomorrow", "`tomorrow` is not a date."),
     (f"alias add {SALES} until 2027-02-30", fields.NOT_A_DATE),
     (f"alias add {SALES} until 20270101", fields.NOT_A_DATE),
+    (f"alias add {SALES} until 2027-01-01 2027-01-02", "One date at a time."),
     (f"alias add {SALES} because {'x' * 201}", fields.REASON_TOO_LONG),
-    ("alias add {{x}}@example.com", fields.NOT_AN_ADDRESS),
-    ("alias add sa`les@example.com", fields.NOT_AN_ADDRESS),
-    ("alias add $(id)@example.com", fields.NOT_AN_ADDRESS),
-    ("alias add s\u0430les@example.com", fields.NOT_AN_ADDRESS),
-    ("alias add sa\u200bles@example.com", fields.NOT_AN_ADDRESS),
-    ("alias add &lt;!here&gt;@example.com", fields.NOT_AN_ADDRESS),
+    ("alias add m\u00fcller@example.com", BAD_SIGNS),
+    ("alias add {{x}}@example.com", BAD_SIGNS),
+    ("alias add sa`les@example.com", BAD_SIGNS),
+    ("alias add $(id)@example.com", BAD_SIGNS),
+    ("alias add s\u0430les@example.com", BAD_SIGNS),
+    ("alias add sa\u200bles@example.com", BAD_SIGNS),
+    ("alias add &lt;!here&gt;@example.com", BAD_SIGNS),
     (f"alias add {'x' * 65}@example.com", fields.NOT_AN_ADDRESS),
-    (f"alias remove {SALES} to {ALICE}", fields.NOT_AN_ADDRESS),
-    (f"alias list {ALICE} {BOB}", fields.NOT_A_MAILBOX),
+    (f"alias remove {SALES} to {ALICE}", "I do not understand `to`. Write `/email alias remove "),
+    ("alias list please", "`please` is not a mailbox."),
+    (f"alias list {ALICE} {BOB}", "One mailbox at a time."),
     (f"forward add {SALES}", "Something is missing"),
-    (f"forward add {SALES} to {ALICE}, bob", fields.NOT_DESTINATIONS),
+    (f"forward add {SALES} {ALICE}", "Write `to` before the destinations."),
+    (f"forward add {SALES} to sales", "`sales` is not an email address."),
+    (f"forward add {SALES} to {ALICE}, bob", "I do not understand `bob`."),
+    (f"forward add {SALES} to {ALICE} m\u00fcller@example.com", "That is more than I expected."),
     (f"forward add {SALES} to {ELEVEN}", fields.NOT_DESTINATIONS),
+    (f"forward remove {SALES} {ALICE}", "Write `to` before the destinations."),
     (f"forward remove {SALES} to", fields.NOT_DESTINATIONS),
     ("forward list all", "That is more than I expected"),
     ("forward list because all", "That is more than I expected"),
     ("dns", "Something is missing"),
-    ("dns localhost", fields.NOT_A_DOMAIN),
+    ("dns localhost", "`localhost` is not a domain."),
+    ("dns example.com example.org", "One domain at a time."),
     (f"dns {ALICE}", fields.NOT_A_DOMAIN),
-    ("status of everything", fields.NOT_A_REQUEST),
+    ("status of everything", "`of` is not the number of a request."),
+    ("status R-7K2M R-7K2N", "One request at a time."),
     ("cancel", "Something is missing"),
     ("cancel R-1; drop table", fields.NOT_A_REQUEST),
-    ("cancel all", fields.NOT_A_REQUEST),
-    ("status foo", fields.NOT_A_REQUEST),
+    ("cancel all", "`all` is not the number of a request."),
+    ("status foo", "`foo` is not the number of a request."),
     ("status R-7K0M", fields.NOT_A_REQUEST),
     ("new password", "Write `/email password"),
     (f"reset password {ALICE}", "Write `/email password"),
+    (f"alias add {SALES}\nalias add {ALICE}", "One command at a time."),
+    (f"alias add {SALES} because x\n\n/email status", "One command at a time."),
 ]
 
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
 def test_refuses(text: str, sentence: str) -> None:
-    """What is not on the list is refused with what is wrong, and with nothing of what was typed."""
+    """What is not on the list is refused with what is wrong, and a plain word of it at most."""
     with pytest.raises(NotUnderstood) as refusal:
         parse(text)
     assert refusal.value.sentence.startswith(sentence)
@@ -170,6 +197,8 @@ def test_refuses(text: str, sentence: str) -> None:
         "Passwort hunter2hunter2",
         "set password to hunter2hunter2",
         "alias password hunter2hunter2",
+        "pasword hunter2hunter2",
+        "password\nhunter2hunter2\nalias list",
     ],
 )
 def test_typed_passwords(text: str) -> None:
@@ -177,7 +206,8 @@ def test_typed_passwords(text: str) -> None:
     with pytest.raises(TypedPassword) as refusal:
         parse(text)
     assert refusal.value.sentence == (
-        "Never type a password in Slack. I did not use it. If it is a real one, change it now."
+        "Never type a password in Slack. I did not use it. If it is a real one, change it now. "
+        "To get a new one, type `/email password`."
     )
     assert "hunter2" not in kept(refusal.value)
     assert "staple" not in kept(refusal.value)
@@ -209,8 +239,8 @@ SECRET = "Zq7-Kx9-Wv3"
     ),
     st.lists(drawn.texts | st.sampled_from(["to", "until", "from", "because", SALES]), max_size=6),
 )
-def test_refusals_hold_nothing_typed(start: str, words: list[str]) -> None:
-    """Whatever is typed, the answer is a command or a refusal that holds nothing of it."""
+def test_refusals_hold_no_password(start: str, words: list[str]) -> None:
+    """Whatever is typed, the answer is a command or a refusal without what may be a password."""
     refusal = refusal_of(" ".join([start, SECRET, *words]))
     assert refusal is None or SECRET.casefold() not in kept(refusal).casefold()
 
