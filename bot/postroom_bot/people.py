@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +28,11 @@ from postroom_bot.store.database import Database
 #: How long Slack's answers are believed where nothing depends on them.
 KEPT = timedelta(seconds=60)
 _MOST_KEPT = 10_000
+#: How often the operator is told of the same unknown user group.
+TELL_EVERY = timedelta(hours=1)
 _NOT_SHOWN = frozenset({"user_not_found", "user_not_visible"})
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -55,6 +60,7 @@ class People:
         self._policy = policy
         self._profiles = _Kept[Profile](clock)
         self._members = _Kept[frozenset[str]](clock)
+        self._unknown: dict[str, datetime] = {}
 
     def person(self, user: str, team: str, *, fresh: bool = False) -> Person:
         """Return somebody as Slack and the policy see them.
@@ -151,8 +157,19 @@ class People:
             return self._members.get(usergroup, lambda: self._chat.members(usergroup), fresh=fresh)
         except ChatRefused as refusal:
             if refusal.code == "no_such_subteam":
+                self._tell_operator(usergroup)
                 raise _UnknownUsergroup(usergroup) from None
             raise
+
+    def _tell_operator(self, usergroup: str) -> None:
+        now, told_at = self._clock(), self._unknown.get(usergroup)
+        if told_at is None or now >= told_at + TELL_EVERY:
+            self._unknown[usergroup] = now
+            _log.error(
+                "the policy names the user group %s, which Slack does not know; nobody can use"
+                " the bot until groups.*.usergroups is corrected",
+                usergroup,
+            )
 
     def _user_of(self, mailbox: str) -> str | None:
         identity = self._policy().identity

@@ -175,6 +175,20 @@ def test_an_unknown_user_group_stops_everybody(scene: Scene) -> None:
     assert person.groups == frozenset()
 
 
+def test_an_unknown_user_group_is_logged_once_an_hour(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The operator hears which it is and what to correct, however many people ask."""
+    scene.usergroup = "S404"
+    for minutes in (0, 30, 30, 30):
+        scene.clock.advance(minutes=minutes)
+        scene.see()
+    logged = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(logged) == 2
+    assert "S404" in logged[0]
+    assert "groups.*.usergroups" in logged[0]
+
+
 def test_the_owner_of_a_mailbox_is_found(scene: Scene) -> None:
     """By the address in Slack, or by what is pinned; the latter counts alone."""
     assert scene.owner_of("alice@example.com") == scene.see()

@@ -9,7 +9,8 @@ mean the same, survive the same faults and repair the same lost updates.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning.chang
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
-from postroom_bot.executors.base import Done, Keeper, WontDo
+from postroom_bot.executors.base import Done, Keeper, TryLater, WontDo
 from postroom_bot.executors.plans import Intent, intent_of, no_domain, password_intent
 from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Request, Wish
@@ -98,6 +99,7 @@ class Mail:
         self._timeout = timeout
         self._settle = settle
         self._clock = clock
+        self._last_answer = "not asked"
         #: The domains and until when they are believed, in one: threads read and replace it.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
@@ -110,6 +112,11 @@ class Mail:
         """Close every connection. No thread may be using one."""
         self._sender.close()
 
+    @property
+    def last_answer(self) -> str:
+        """How the service took what it was asked last: ok, refused, unreachable, or not asked."""
+        return self._last_answer
+
     def check(self, wish: Wish) -> str | None:
         """Return why a wish can't be carried out as things are, in a sentence, or None.
 
@@ -118,7 +125,7 @@ class Mail:
         :param wish: with its mailbox
         """
         try:
-            with in_plain_words(wish.target):
+            with self._asking(wish.target):
                 _look(self._client(), intent_of(wish))
         except WontDo as refusal:
             return str(refusal)
@@ -131,7 +138,7 @@ class Mail:
         :raises WontDo: it can't be done
         """
         wish = wish_of(request)
-        with in_plain_words(wish.target):
+        with self._asking(wish.target):
             return _prepare(self._client(), wish, request.progress).outcome()
 
     def carry_out(self, request: Request, keeper: Keeper) -> Done:
@@ -141,7 +148,7 @@ class Mail:
         :raises ValueError: it is a request for a password, which is never carried out unseen
         """
         wish = wish_of(request)
-        with in_plain_words(wish.target):
+        with self._asking(wish.target):
             client = self._client()
             prepared = _prepare(client, wish, request.progress)
             if prepared.plan.changes:
@@ -157,14 +164,14 @@ class Mail:
 
         :raises WontDo: there is no such mailbox
         """
-        with in_plain_words(mailbox):
+        with self._asking(mailbox):
             client = self._client()
             plan, _found = _look(client, password_intent(mailbox, password))
             apply(client, plan)
 
     def aliases(self, mailbox: str) -> list[str] | None:
         """Return the further addresses of a mailbox, sorted, or None where it is none."""
-        with in_plain_words(mailbox):
+        with self._asking(mailbox):
             found = self._client().find(parse_address(mailbox))
         return _keys(found.aliases) if isinstance(found, Mailbox) else None
 
@@ -188,7 +195,7 @@ class Mail:
         """Return the tenant's domains, as of a minute ago at most."""
         domains, until = self._domains
         if self._clock() >= until:
-            with in_plain_words("the list"):
+            with self._asking("the list"):
                 found = self._client().list_principals("domain")
             domains = frozenset(each.name.key for each in found)
             self._domains = domains, self._clock() + _DOMAINS_KEEP
@@ -199,7 +206,7 @@ class Mail:
 
         :raises WontDo: it is no domain of this tenant
         """
-        with in_plain_words(domain):
+        with self._asking(domain):
             try:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
@@ -207,8 +214,19 @@ class Mail:
         records = tuple(dns.neutral(found, _TTL))
         return DnsRecords(found.domain.key, records, dns.zone_text(found, _TTL))
 
+    @contextmanager
+    def _asking(self, subject: str) -> Iterator[None]:
+        """Put errors into plain words, and remember how the service answered."""
+        try:
+            with in_plain_words(subject):
+                yield
+        except TryLater as later:
+            self._last_answer = "refused" if later.lasting else "unreachable"
+            raise
+        self._last_answer = "ok"
+
     def _individuals(self) -> list[Principal]:
-        with in_plain_words("the list"):
+        with self._asking("the list"):
             return self._client().list_principals("individual")
 
     def _client(self) -> Client:

@@ -26,7 +26,7 @@ from postroom_bot.work.passwords import Passwords
 from postroom_bot.work.readers import Readers
 from postroom_bot.work.worker import Worker
 
-from . import mailing, slack
+from . import mailing, slack, survey
 from .admin import Admin, Standing
 from .alone import Alone
 from .fronts import THREADS, Front
@@ -52,11 +52,18 @@ class Bot:
     """All parts of one bot, to be started and stopped once."""
 
     def __init__(
-        self, worker: Worker, front: Front, admin: WebServer, policies: Policies, end: ExitStack
+        self,
+        worker: Worker,
+        front: Front,
+        admin: WebServer,
+        policies: Policies,
+        look: survey.Survey,
+        end: ExitStack,
     ) -> None:
         self._worker = worker
         self._front = front
         self._admin = admin
+        self._look = look
         self._end = end
         self.policies = policies
 
@@ -75,11 +82,13 @@ class Bot:
             self._close()
             raise
         log.info("ready; operators find me at %s", addresses.admin)
+        self._look.start()
         return addresses
 
     def stop(self) -> None:
         """Let Slack in no more, finish what is begun, and close everything."""
         log.info("stopping")
+        self._look.stop()
         self._front.stop()
         if not self._worker.stop(STOP_SECONDS):
             log.warning("a request was not finished in time; another process goes on with it")
@@ -113,11 +122,15 @@ def build(settings: Settings) -> Bot:
             "database": lambda: _database_standing(database),
             "policy": policies.standing,
             "slack": front.standing,
+            # Requests wait for it, so that an outage there makes this bot no less ready.
+            "mail": lambda: Standing(works=True, text=deps.mail.last_answer),
         }
         admin = WebServer(
             Admin(checks, metrics), settings.admin_host, settings.admin_port, threads=_ADMIN_THREADS
         )
-        return Bot(Worker(deps, settings.workers), front, admin, policies, end.pop_all())
+        look = survey.Survey(lambda: survey.problems(deps.chat, deps.mail, policies.current()))
+        worker = Worker(deps, settings.workers)
+        return Bot(worker, front, admin, policies, look, end.pop_all())
 
 
 def _database(settings: Settings, end: ExitStack) -> Database:

@@ -115,10 +115,12 @@ def _updated(deps: Deps, request: Request, posted: Posted, card: Message) -> boo
 
 def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
     request = hold.request
+    channel = deps.policy().channel_of(request.quorum)
     try:
-        posted = deps.chat.post(deps.policy().channel_of(request.quorum), card)
+        posted = deps.chat.post(channel, card)
     except ChatRefused as refusal:
-        refused_by_slack(deps, "card", request, refusal)
+        key = "channels.approvals, or channel of the group that approves"
+        refused_by_slack(deps, "card", request, refusal, _uninvited(channel, key))
         hold.move(State.REFUSED, data={"slack": refusal.code}, result=sentences.NO_CARD)
         return
     data = {"channel": posted.channel, "ts": posted.ts, "digest": request.digest}
@@ -127,6 +129,11 @@ def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
         card=posted,
         shown=shown,
     )
+
+
+def _uninvited(channel: str, key: str) -> str:
+    """Return what an operator can do about a channel that takes no message."""
+    return f"Invite the bot to the channel {channel}, or correct the policy ({key})."
 
 
 Send = Callable[[], object]
@@ -184,4 +191,8 @@ def _tell_auditors(deps: Deps, request: Request, found: list[Vote]) -> None:
     channel = deps.policy().channels.audit
     if channel is not None:
         names = names_of(deps, request, found)
-        deps.chat.post(channel, notices.audit_notice(request, found, names=names))
+        try:
+            deps.chat.post(channel, notices.audit_notice(request, found, names=names))
+        except ChatRefused as refusal:
+            remedy = _uninvited(channel, "channels.audit")
+            refused_by_slack(deps, "done-audit", request, refusal, remedy)

@@ -16,13 +16,17 @@ from .deps import Deps
 _log = logging.getLogger(__name__)
 
 
-def refused_by_slack(deps: Deps, where: str, request: Request, refusal: ChatRefused) -> None:
+def refused_by_slack(
+    deps: Deps, where: str, request: Request, refusal: ChatRefused, remedy: str = ""
+) -> None:
     """Tell the operator that Slack did not take a message, and that it is not sent again.
 
     :param where: which message, such as ``card``
+    :param remedy: what can be done about it, a sentence
     """
     deps.metrics.errors_total.labels(where).inc()
-    _log.error("%s: Slack refused the message (%s): %s", request.id, where, refusal.code)
+    told = f" {remedy}" if remedy else ""
+    _log.error("%s: Slack refused the message (%s): %s.%s", request.id, where, refusal.code, told)
 
 
 def broken(deps: Deps, where: str, request: Request) -> None:

@@ -24,7 +24,8 @@ def test_it_tells_how_it_is_and_ends_well(here: Company, tmp_path: Path, style: 
     options = {"log_format": style, "log_level": "debug"}
     with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
         parts = {"database": "ok", "policy": "ok", "slack": "ok"}
-        assert bot.readiness() == (200, {"ready": True, **parts})
+        here.slack.wait_for(lambda: bot.readiness()[1]["mail"] == "ok")
+        assert bot.readiness() == (200, {"ready": True, "mail": "ok", **parts})
         here.alice.command("/email help")
         assert 'postroom_bot_acks_seconds_count{kind="command"} 1.0' in bot.metrics()
         assert bot.stop() == 0

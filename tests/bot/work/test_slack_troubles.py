@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from ansible_collections.postroom.email.tests.bot.work.office import NEW, Office
 from ansible_collections.postroom.email.tests.bot.work.stoppers import Unready
 from postroom_bot.model import Action, Request, State, Wish
@@ -90,7 +92,9 @@ def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Offic
     assert office.now(request).state is State.DONE
 
 
-def test_without_a_channel_for_cards_the_request_ends(office: Office) -> None:
+def test_without_a_channel_for_cards_the_request_ends(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
     """Nobody could approve it; the requester hears so, and the operator as well."""
     office.set_policy(channels={"approvals": "C99999999"})
     request = office.ask()
@@ -98,6 +102,20 @@ def test_without_a_channel_for_cards_the_request_ends(office: Office) -> None:
     assert "can't post it" in office.told("alice")[-1]
     assert request.due_at is None
     assert _errors(office, "card") == 1
+    assert "Invite the bot to the channel C99999999" in caplog.text
+    assert "channels.approvals" in caplog.text
+
+
+def test_a_wrong_channel_for_the_audit_holds_nothing_up(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log names the channel and the policy's key."""
+    channels = {"approvals": office.channels["approvals"], "audit": "C99999999"}
+    office.set_policy(channels=channels)
+    assert office.approve(office.ask(), "bob").state is State.DONE
+    assert _errors(office, "done-audit") == 1
+    assert "Invite the bot to the channel C99999999" in caplog.text
+    assert "channels.audit" in caplog.text
 
 
 def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is wrong in settings and policy is told before people run into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support.bot import PREFIX, bot_settings, running_bot
+from ansible_collections.postroom.email.tests.support.company import Company
+from postroom_bot.__main__ import main
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+def _check_online(
+    here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, **wrong: str
+) -> int:
+    """Run `check-config --online` with these settings and return its status."""
+    given = bot_settings(tmp_path, here.slack, here.mail, policy) | wrong
+    for name, value in given.items():
+        monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
+    return main(["check-config", "--online"])
+
+
+def test_what_is_right_is_said_so(
+    here: Company,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Channels are named as what nobody could look at."""
+    assert _check_online(here, tmp_path, monkeypatch, here.policy) == 0
+    told = capsys.readouterr().out
+    assert told.endswith("No mistakes found.\n")
+    assert f"Not looked at, the first card tells: channels.approvals {here.approvals}." in told
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"api_token": "wrong"}, "The mail service can't be used now. Check api_token"),
+        ({"api_url": NOWHERE, "timeout": "1"}, "The mail service can't be used now. Check api_url"),
+    ],
+)
+def test_a_mail_service_that_can_not_be_used_is_told(
+    here: Company,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wrong: dict[str, str],
+    sentence: str,
+) -> None:
+    """With the setting to look at."""
+    assert _check_online(here, tmp_path, monkeypatch, here.policy, **wrong) == 1
+    assert sentence in capsys.readouterr().out
+
+
+def test_ids_that_slack_does_not_know_are_told(
+    here: Company,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All of them, each with its key in the policy."""
+    users = f"users: [{here.bob.id}"
+    policy = here.policy.replace(users, f"usergroups: [S404]\n    users: [U99999999, {here.bob.id}")
+    assert _check_online(here, tmp_path, monkeypatch, policy) == 1
+    told = capsys.readouterr().out
+    assert "groups.mail-admins.users names the user U99999999" in told
+    assert "groups.mail-admins.usergroups names S404" in told
+
+
+def test_a_slack_that_does_not_answer_is_no_mistake_of_the_policy(
+    here: Company,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What could not be looked up is said to be so."""
+    here.slack.faults.rate_limit("users.info", retry_after=5)
+    assert _check_online(here, tmp_path, monkeypatch, here.policy) == 1
+    assert "were not all looked up" in capsys.readouterr().out
+
+
+def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> None:
+    """It starts all the same, and stays ready; how the mail service answered is shown."""
+    wrong = {"api_token": "wrong"}
+    policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
+    with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:
+        here.slack.wait_for(lambda: "names S404" in bot.log())
+        assert "Check api_token" in bot.log()
+        status, parts = bot.readiness()
+        assert status == 200
+        assert parts["mail"] == "refused"
+        assert bot.stop() == 0
