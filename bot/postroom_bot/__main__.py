@@ -26,16 +26,17 @@ from postroom_bot.names import address, domain
 from postroom_bot.policy import supposed
 from postroom_bot.policy.explain import explain
 from postroom_bot.policy.file import PolicyError, load
-from postroom_bot.serving import mailing, process
+from postroom_bot.serving import mailing, process, slack, survey
 from postroom_bot.serving.web import StartError
 from postroom_bot.settings import Settings, SettingsError
 from postroom_bot.store import audit, ledger
 from postroom_bot.store.database import Connection, Database, DatabaseError, migrate
 from postroom_bot.words import parse
 from postroom_bot.words.manifest import manifest
+from postroom_bot.work.sentences import try_again
 
 #: What keeps a command from being done; each is a sentence.
-_NOT_DONE = (DatabaseError, StartError, TryLater, WontDo, parse.NotUnderstood, ValueError)
+_NOT_DONE = (DatabaseError, StartError, WontDo, parse.NotUnderstood, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems: Sequence[str] = error.mistakes
     except PolicyError as error:
         problems = [str(problem) for problem in error.problems]
+    except TryLater as error:
+        problems = [try_again(error)]
     except _NOT_DONE as error:
         problems = [str(error)]
     except KeyboardInterrupt:
@@ -77,11 +80,25 @@ def _check_config(options: argparse.Namespace) -> int:
             load(policy_file)
         except PolicyError as error:
             problems += [f"{policy_file}: {problem}" for problem in error.problems]
+    if options.online and not problems:
+        problems += _problems_online(settings.load(options.config), policy_file)
     for problem in problems:
         _say(_redacted(problem))
     if not problems:
         _say("No mistakes found.")
     return 1 if problems else 0
+
+
+def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
+    """Ask the mail service and Slack whether they know what settings and policy name."""
+    logs.configure(style="text", level="warning", secrets=given.secrets())
+    policy = load(policy_file or given.policy_file)
+    chat = slack.chat_of(given)
+    slack.workspace_of(chat, given)
+    with contextlib.ExitStack() as end:
+        found = list(survey.problems(chat, mailing.mail_of(given, end), policy))
+    _say(f"Not looked at, the first card tells: {', '.join(survey.channels(policy))}.")
+    return found
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -210,6 +227,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_policy_commands(commands: Any) -> None:
     check = commands.add_parser("check-config", help="tell every mistake in settings and policy")
+    check.add_argument(
+        "--online",
+        action="store_true",
+        help="also ask the mail service and Slack whether they know what is named",
+    )
     check.set_defaults(run=_check_config)
     why = commands.add_parser("explain", help="tell what the policy says of a wish, and why")
     why.set_defaults(run=_explain)

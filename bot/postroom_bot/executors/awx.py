@@ -138,7 +138,7 @@ class Awx:
         if job.status != "successful":
             _log.error("AWX: job %d ended as %s", job.id, job.status)
             keeper.note({key: value for key, value in notes.items() if key == FREEING})
-            raise TryLater("The automation failed. I will try again.")
+            raise TryLater("The automation failed.")
 
 
 def variables_for(wish: Wish, stands: Wish) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from postroom_bot.model import Request, Wish
 
 #: What people hear where nothing better can be said.
-NO_ANSWER = "The mail service does not answer properly right now. I will try again."
+NO_ANSWER = "The mail service does not answer properly right now."
 
 
 class Keeper(Protocol):
@@ -62,7 +62,7 @@ class WontDo(Exception):
 class TryLater(Exception):
     """It could not be done now; what was done of it, if anything, is no obstacle to a next try.
 
-    Its text is a sentence for the requester.
+    Its text is a sentence for people. It does not say who tries again: whoever tells it knows.
 
     :param retry_after: seconds that the other side asked to wait, where it did
     :param lasting: whether it takes an administrator to end it

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from postroom_bot.executors.base import TryLater, WontDo
 
-NO_ANSWER = "The automation does not answer properly right now. I will try again."
+NO_ANSWER = "The automation does not answer properly right now."
 NOT_LET_IN = "The automation does not let me in. Ask an administrator."
 NOT_SET_UP = "The automation is not set up for this. Ask an administrator."
 

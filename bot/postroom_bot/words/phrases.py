@@ -159,7 +159,7 @@ def in_the_way(request: Request, style: Style) -> str:
     """Return what keeps a request from going on, and when it ends if that lasts, or ""."""
     if not request.trouble or not request.is_open:
         return ""
-    told = f" {style.sentence(request.trouble)}"
+    told = f" {style.sentence(request.trouble)} I will try again."
     if request.state is State.NEW and request.expires_at:
         return f"{told} Unless that changes, I give up {style.time(request.expires_at)}."
     if request.state in (State.APPROVED, State.EXECUTING):

@@ -254,8 +254,10 @@ def _plainly() -> Iterator[None]:
     """Have what goes wrong leave as a sentence, with nothing of its cause."""
     try:
         yield
-    except (WontDo, TryLater) as trouble:
-        raise Refusal(str(trouble)) from None
+    except TryLater as trouble:
+        raise Refusal(sentences.try_again(trouble)) from None
+    except WontDo as refusal:
+        raise Refusal(str(refusal)) from None
     except (ChatDown, ChatRefused):
         raise Refusal(sentences.SLACK_DOWN) from None
     except Lost:

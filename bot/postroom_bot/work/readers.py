@@ -89,5 +89,7 @@ class Readers:
         try:
             with self._deps.in_turn():
                 return question()
-        except (TryLater, WontDo) as trouble:
-            raise Refusal(str(trouble)) from None
+        except TryLater as trouble:
+            raise Refusal(sentences.try_again(trouble)) from None
+        except WontDo as refusal:
+            raise Refusal(str(refusal)) from None

@@ -8,6 +8,7 @@ them. None tells anything of other people's mailboxes.
 
 from __future__ import annotations
 
+from postroom_bot.executors.base import TryLater
 from postroom_bot.model import Request, State
 
 ELSEWHERE = "This bot only serves people of its own workspace."
@@ -54,6 +55,11 @@ _ENDS = {
     State.EXPIRED: "has expired",
     State.CANCELLED: "has been cancelled",
 }
+
+
+def try_again(trouble: TryLater) -> str:
+    """Tell what is in the way of somebody for whom the bot does not try again by itself."""
+    return str(trouble) if trouble.lasting else f"{trouble} Try again in a few minutes."
 
 
 def twin(request_id: str) -> str:

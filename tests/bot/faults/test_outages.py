@@ -76,7 +76,7 @@ def test_a_refused_token_is_told_at_once(lives: Lives, status: int) -> None:
     """It does not pass by itself; the message says who can end it."""
     request = _begun(lives, problem(status))
     (told,) = _direct(lives, request)
-    assert f"The mail service {NOT_LET_IN}. Ask an administrator." in told
+    assert f"The mail service {NOT_LET_IN}. Ask an administrator. I will try again." in told
     assert NOT_LET_IN in _status(lives, request)
 
 
