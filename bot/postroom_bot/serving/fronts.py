@@ -18,6 +18,7 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.socket_mode.interval_runner import IntervalRunner
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.websocket_client import SocketModeClient
+from websocket import WebSocketApp
 
 from .admin import Standing
 from .web import GRACE_SECONDS, StartError, WebServer
@@ -80,7 +81,8 @@ class SocketFront:
         """Answer what is under way, and disconnect."""
         self._handler.drain(GRACE_SECONDS)
         self._looks.shutdown()  # type: ignore[no-untyped-call]
-        # Slack's client now and then waits 10 s for a socket that it has just closed itself.
+        self._handler.hang_up()
+        # Should Slack's client wait for its socket all the same, it does so for up to 10 s.
         closing = threading.Thread(target=self._handler.close, daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
@@ -155,10 +157,21 @@ class _Handler(SocketModeHandler):
         session = self.client.current_session
         if session is None or session.last_pong_tm >= session.last_ping_tm:
             return
-        connection = session.sock.sock if session.sock is not None else None
-        if connection is not None and time.time() - session.last_ping_tm > PONG_SECONDS:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        if time.time() - session.last_ping_tm > PONG_SECONDS:
+            _shut(session)
+
+    def hang_up(self) -> None:
+        """End the connection for good.
+
+        Closing it would not wake the thread that waits for it, which then is waited for itself.
+        """
+        self.client.auto_reconnect_enabled = False
+        # Else it runs the same session once more.
+        self.client.current_session_runner.event.set()
+        session = self.client.current_session
+        if session is not None:
+            session.keep_running = False
+            _shut(session)
 
     def drain(self, seconds: float) -> None:
         """Take nothing more in, and wait for what is under way."""
@@ -174,3 +187,11 @@ class _Handler(SocketModeHandler):
         # The session stays the same when it is tried again, the socket in it does not.
         session = self.client.current_session
         return None if session is None else session.sock
+
+
+def _shut(session: WebSocketApp) -> None:
+    """Have whoever reads from a connection see its end."""
+    connection = session.sock.sock if session.sock is not None else None
+    if connection is not None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
