@@ -30,7 +30,7 @@ from postroom_bot.serving import mailing, process, slack, survey
 from postroom_bot.serving.web import StartError
 from postroom_bot.settings import Settings, SettingsError
 from postroom_bot.store import audit, ledger
-from postroom_bot.store.database import Connection, Database, DatabaseError, migrate
+from postroom_bot.store.database import Connection, Database, DatabaseError, check_url, migrate
 from postroom_bot.words import parse
 from postroom_bot.words.manifest import manifest
 from postroom_bot.work.sentences import try_again
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SettingsError as error:
         problems: Sequence[str] = error.mistakes
     except PolicyError as error:
-        problems = [str(problem) for problem in error.problems]
+        problems = error.sentences
     except TryLater as error:
         problems = [try_again(error)]
     except _NOT_DONE as error:
@@ -69,17 +69,14 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _check_config(options: argparse.Namespace) -> int:
     """Tell of every mistake in the settings and in the policy."""
-    problems: list[str] = []
     policy_file: Path | None = options.policy
-    try:
-        policy_file = policy_file or settings.load(options.config).policy_file
-    except SettingsError as error:
-        problems += error.mistakes
+    problems = [] if policy_file else _problems_of_settings(options.config)
+    policy_file = policy_file or settings.partly(options.config).policy_file
     if policy_file is not None:
         try:
             load(policy_file)
         except PolicyError as error:
-            problems += [f"{policy_file}: {problem}" for problem in error.problems]
+            problems += error.sentences
     if options.online and not problems:
         problems += _problems_online(settings.load(options.config), policy_file)
     for problem in problems:
@@ -87,6 +84,19 @@ def _check_config(options: argparse.Namespace) -> int:
     if not problems:
         _say("No mistakes found.")
     return 1 if problems else 0
+
+
+def _problems_of_settings(config: Path | None) -> list[str]:
+    problems: list[str] = []
+    try:
+        settings.load(config)
+    except SettingsError as error:
+        problems += error.mistakes
+    try:
+        check_url(settings.partly(config).database or Settings.model_fields["database"].default)
+    except DatabaseError as error:
+        problems.append(str(error))
+    return problems
 
 
 def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
@@ -169,17 +179,21 @@ def _audit_show(options: argparse.Namespace) -> int:
     """Print rows as the lines that are streamed, page by page."""
     page = partial(audit.rows, limit=audit.PAGE, request_id=options.request)
     after: int = options.after
+    found = False
     with _database(settings.load(options.config)) as database:
         while rows := database.read(partial(page, after=after)):
             for row in rows:
                 _say(row.line())
-            after = rows[-1].seq
+            after, found = rows[-1].seq, True
+    if options.request and not found:
+        _say(f"postroom-bot: the audit has no rows about {options.request}", sys.stderr)
+        return 1
     return 0
 
 
 @contextlib.contextmanager
 def _database(given: Settings) -> Iterator[Database]:
-    database = Database(given.database)
+    database = Database(given.database, create=False)
     try:
         database.check()
         yield database
@@ -204,20 +218,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "postroom-bot", description="Email addresses, forwarding and passwords from Slack."
     )
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        help=f"settings file in YAML (else {settings.CONFIG_VARIABLE}); each setting is also an"
-        f" environment variable, {settings.PREFIX}...",
-    )
+    _add_config(parser, default=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="run the bot")
+    serve = _added(commands, "serve", "run the bot")
     serve.add_argument("--ready-file", type=Path, help="written once the bot runs, with addresses")
     serve.set_defaults(run=_serve)
     _add_policy_commands(commands)
     _add_database_commands(commands)
-    shown = commands.add_parser("manifest", help="print the manifest for the app in Slack")
+    shown = _added(commands, "manifest", "print the manifest for the app in Slack")
     shown.add_argument(
         "--url", help="where Slack posts to, beginning with https://; without, Socket Mode"
     )
@@ -225,15 +233,34 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_config(parser: argparse.ArgumentParser, default: Any) -> None:
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        default=default,
+        help=f"settings file in YAML (else {settings.CONFIG_VARIABLE}); each setting is also an"
+        f" environment variable, {settings.PREFIX}...",
+    )
+
+
+def _added(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
+    """Add a command, after which --config may stand as well as before it."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about)
+    # Where it does not stand here, nothing is to take the place of the one before.
+    _add_config(parser, default=argparse.SUPPRESS)
+    return parser
+
+
 def _add_policy_commands(commands: Any) -> None:
-    check = commands.add_parser("check-config", help="tell every mistake in settings and policy")
+    check = _added(commands, "check-config", "tell every mistake in settings and policy")
     check.add_argument(
         "--online",
         action="store_true",
         help="also ask the mail service and Slack whether they know what is named",
     )
     check.set_defaults(run=_check_config)
-    why = commands.add_parser("explain", help="tell what the policy says of a wish, and why")
+    why = _added(commands, "explain", "tell what the policy says of a wish, and why")
     why.set_defaults(run=_explain)
     for parser in (check, why):
         parser.add_argument(
@@ -259,19 +286,20 @@ def _add_policy_commands(commands: Any) -> None:
 
 
 def _add_database_commands(commands: Any) -> None:
-    commands.add_parser(
-        "migrate", help="bring the database to the schema of this version"
-    ).set_defaults(run=_migrate)
-    commands.add_parser(
-        "ledger", help="print what chat has changed, as a definition for email_tenant"
-    ).set_defaults(run=_ledger)
+    _added(commands, "migrate", "bring the database to the schema of this version").set_defaults(
+        run=_migrate
+    )
+    books = _added(
+        commands, "ledger", "print what chat has changed, as a definition for email_tenant"
+    )
+    books.set_defaults(run=_ledger)
     audits = commands.add_parser("audit", help="look at the audit").add_subparsers(
         required=True, metavar="COMMAND"
     )
-    verify = audits.add_parser("verify", help="check that nobody has changed it")
+    verify = _added(audits, "verify", "check that nobody has changed it")
     verify.add_argument("--lines", type=Path, help="and that these streamed lines are the same")
     verify.set_defaults(run=_audit_verify)
-    show = audits.add_parser("show", help="print it, a line of JSON for each row")
+    show = _added(audits, "show", "print it, a line of JSON for each row")
     show.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came later")
     show.add_argument("--request", metavar="ID", help="only what is about this request")
     show.set_defaults(run=_audit_show)

@@ -13,11 +13,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo
 from pydantic import field_validator as checks
+from pydantic_core import ErrorDetails, PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -39,8 +40,30 @@ _NEEDED: Mapping[str, tuple[str, str]] = {
     "awx_forwarder_template": ("executor", "awx"),
 }
 
-#: How pydantic begins a sentence; the setting's name takes its place.
-_SUBJECT = re.compile(r"^(?:Value error,|Input|String|Value) ")
+_REMEDY = "Check the indentation and the quotes, and use spaces, not tabs."
+_WHOLE = "must be a whole number"
+_NUMBER = "must be a number"
+#: What follows a setting's name, by pydantic's type of error; what is in braces is its context.
+_SENTENCES = {
+    "int_parsing": _WHOLE,
+    "int_type": _WHOLE,
+    "int_from_float": _WHOLE,
+    "float_parsing": _NUMBER,
+    "float_type": _NUMBER,
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "greater_than_equal": "must be {ge} at least",
+    "greater_than": "must be more than {gt}",
+    "less_than_equal": "must be {le} at most",
+    "literal_error": "must be {expected}",
+    "string_type": "must be a text",
+    "string_too_short": "is empty",
+    "path_type": "must be a path",
+    "missing": "is missing",
+    "needed": "{text}",
+    "value_error": "{error}",
+}
+_HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*", re.ASCII | re.IGNORECASE)
 
 
 class SettingsError(Exception):
@@ -67,22 +90,53 @@ def _told(secret: SecretStr) -> SecretStr:
     return SecretStr(secret.get_secret_value().strip())
 
 
+def _host(text: str) -> str:
+    if not _HOST.fullmatch(text):
+        raise ValueError("must be a host name alone, such as mail.example.com")
+    return text
+
+
 Url = Annotated[str, AfterValidator(_url)]
 Secret = Annotated[SecretStr, AfterValidator(_told)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
-class Settings(BaseSettings):
-    """All settings; `load` is how to get them."""
-
+class _Given(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
         validate_default=True,
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Name the sources, the strongest first."""
+        file = YamlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, file_secret_settings, file
+
+
+class Partly(_Given):
+    """What can be looked at further although other settings may be wrong."""
+
+    model_config = SettingsConfigDict(extra="ignore")
+
+    policy_file: Path | None = None
+    database: str | None = Field(default=None, repr=False)
+
+
+class Settings(_Given):
+    """All settings; `load` is how to get them."""
+
+    model_config = SettingsConfigDict(extra="forbid")
 
     mode: Literal["socket", "http"] = "socket"
     executor: Literal["mail", "awx"] = "mail"
@@ -109,7 +163,7 @@ class Settings(BaseSettings):
     #: How many seconds a process that went down keeps others from what it had begun.
     lease: float = Field(default=120.0, le=3600)
     #: The host that people are told, with a new password, to set up in their mail programs.
-    mail_host: str = Field(min_length=1)
+    mail_host: Annotated[str, AfterValidator(_host)]
 
     awx_url: Url | None = None
     awx_token: Secret | None = None
@@ -129,25 +183,13 @@ class Settings(BaseSettings):
     #: A file, or "-" for standard output; None for nowhere.
     audit_lines: str | None = None
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Name the sources, the strongest first."""
-        file = YamlConfigSettingsSource(settings_cls)
-        return init_settings, env_settings, file_secret_settings, file
-
     @checks(*_NEEDED)
     @classmethod
     def _needed(cls, value: Any, info: ValidationInfo) -> Any:
         other, meaning = _NEEDED[info.field_name or ""]
         if value is None and info.data.get(other) == meaning:
-            raise ValueError(f"is needed where {other} is {meaning}")
+            text = f"is needed where {other} is {meaning}"
+            raise PydanticCustomError("needed", "{text}", {"text": text})
         return value
 
     @checks("awx_password")
@@ -192,6 +234,9 @@ class Settings(BaseSettings):
         return frozenset(one.get_secret_value() for one in values if isinstance(one, SecretStr))
 
 
+_AnyGiven = TypeVar("_AnyGiven", bound=_Given)
+
+
 def load(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings.
 
@@ -199,21 +244,36 @@ def load(config: Path | None = None, environment: Mapping[str, str] | None = Non
     :raises SettingsError: with all mistakes
     """
     environment = os.environ if environment is None else environment
-    named = environment.get(CONFIG_VARIABLE)
-    file = config or (Path(named) if named else None)
+    file = _file(config, environment)
     mistakes = _strangers(environment)
     settings: Settings | None = None
     try:
-        settings = _located(file, environment).model_validate({})
+        mistakes += _strange_files(environment)
+        settings = _located(Settings, file, environment).model_validate({})
     except ValidationError as error:
-        mistakes += _sentences(error)
+        mistakes += _sentences(error, file, environment)
     except OSError as error:
-        mistakes.append(f"The settings file {file} can't be read ({error.strerror}).")
+        what = error.filename or f"The settings file {file}"
+        mistakes.append(f"{what} can't be read ({error.strerror}).")
     except Exception as error:  # noqa: BLE001 - whatever a YAML reader raises, it is the file's
-        mistakes.append(f"The settings file {file} is no YAML{_line(error)}.")
+        mistakes.append(f"The settings file {file} is no YAML{_line(error)}. {_REMEDY}")
     if mistakes or settings is None:
         raise SettingsError(mistakes)
     return settings
+
+
+def partly(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Partly:
+    """Read what of the settings can be looked at although `load` finds mistakes in them."""
+    environment = os.environ if environment is None else environment
+    try:
+        return _located(Partly, _file(config, environment), environment).model_validate({})
+    except Exception:  # noqa: BLE001 - whatever keeps them from being read, `load` tells it
+        return Partly.model_construct()
+
+
+def _file(config: Path | None, environment: Mapping[str, str]) -> Path | None:
+    named = environment.get(CONFIG_VARIABLE)
+    return config or (Path(named) if named else None)
 
 
 def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
@@ -232,19 +292,21 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def _located(file: Path | None, environment: Mapping[str, str]) -> type[Settings]:
-    """Return the settings' class that knows where to read."""
+def _located(
+    kind: type[_AnyGiven], file: Path | None, environment: Mapping[str, str]
+) -> type[_AnyGiven]:
+    """Return a class of settings that knows where to read."""
     if file is not None and not file.is_file():
         raise FileNotFoundError(2, "there is no such file")
+    folders = [place for place in _places(environment) if place.is_dir()]
+    where = SettingsConfigDict(yaml_file=file, secrets_dir=folders or None)
+    return type("Located", (kind,), {"model_config": where, "__module__": __name__})
+
+
+def _places(environment: Mapping[str, str]) -> list[Path]:
+    """Return the folders where secrets are looked for as files."""
     credentials = environment.get("CREDENTIALS_DIRECTORY")
-    places = [CONTAINER_SECRETS, *([Path(credentials)] if credentials else [])]
-
-    class Located(Settings):
-        model_config = SettingsConfigDict(
-            yaml_file=file, secrets_dir=[place for place in places if place.is_dir()] or None
-        )
-
-    return Located
+    return [CONTAINER_SECRETS, *([Path(credentials)] if credentials else [])]
 
 
 def _strangers(environment: Mapping[str, str]) -> list[str]:
@@ -253,28 +315,56 @@ def _strangers(environment: Mapping[str, str]) -> list[str]:
     strangers = sorted(
         name for name in environment if name.upper().startswith(PREFIX) and name not in known
     )
-    return [f"There is no setting {name}{_meant(name, known)}." for name in strangers]
+    return [f"There is no setting {name}{_meant(name, known)}" for name in strangers]
 
 
-def _sentences(error: ValidationError) -> list[str]:
-    problems = error.errors(include_input=False, include_url=False, include_context=False)
-    return [_sentence(problem["type"], problem["loc"], problem["msg"]) for problem in problems]
+def _strange_files(environment: Mapping[str, str]) -> list[str]:
+    """Find the secrets' files that begin like ours and that nobody reads."""
+    known = [variable(name).lower() for name in Settings.model_fields]
+    files = [file for place in _places(environment) if place.is_dir() for file in place.iterdir()]
+    strangers = sorted(
+        file
+        for file in files
+        if file.name.lower().startswith(PREFIX.lower()) and file.name.lower() not in known
+    )
+    return [
+        f"The file {file} belongs to no setting{_meant(file.name.lower(), known)}"
+        for file in strangers
+    ]
 
 
-def _sentence(kind: str, place: tuple[int | str, ...], message: str) -> str:
-    if not place:
-        return "The settings file is no YAML mapping."
-    name = str(place[0])
+def _sentences(
+    error: ValidationError, file: Path | None, environment: Mapping[str, str]
+) -> list[str]:
+    problems = error.errors(include_input=False, include_url=False)
+    found = [_sentence(problem) for problem in problems]
+    absent = {str(one["loc"][0]) for one in problems if one["type"] in {"missing", "needed"}}
+    if absent and file is None:
+        found.append(f"No settings file is named: use --config or {CONFIG_VARIABLE}.")
+    if any(_is_secret(Settings.model_fields[name].annotation) for name in absent):
+        places = " and ".join(map(_place, _places(environment)))
+        found.append(f"Secrets were looked for as files in {places}.")
+    return found
+
+
+def _place(folder: Path) -> str:
+    return str(folder) if folder.is_dir() else f"{folder} (there is no such folder)"
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    if not problem["loc"]:
+        return f"The settings file is no YAML mapping. {_REMEDY}"
+    name, kind = str(problem["loc"][0]), problem["type"]
     if kind == "extra_forbidden":
-        return f"There is no setting {name}{_meant(name, Settings.model_fields)}."
-    if kind == "missing":
-        return f"The setting {name} ({variable(name)}) is missing."
-    return f"The setting {name} ({variable(name)}) {_SUBJECT.sub('', message)}."
+        return f"There is no setting {name}{_meant(name, Settings.model_fields)}"
+    text = _SENTENCES.get(kind, "can't be read").format(**problem.get("ctx", {}))
+    return f"The setting {name} ({variable(name)}) {text}."
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: with a known one that is like it."""
     near = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {near[0]}" if near else ""
+    return f"; did you mean {near[0]}?" if near else "."
 
 
 def _line(error: Exception) -> str:

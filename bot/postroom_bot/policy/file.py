@@ -21,6 +21,10 @@ from postroom_bot.policy.sentences import sentences
 
 _LARGEST = 256 * 1024
 _DEEPEST = 12
+_NO_VALUE = (
+    "There is no value that can be read here: it is missing, or # begins a comment. Write one, in "
+    "quotes if it begins with #, or remove the key."
+)
 
 
 class Problem(NamedTuple):
@@ -42,11 +46,16 @@ class Problem(NamedTuple):
 
 
 class PolicyError(Exception):
-    """A policy file can't be used; it has these problems, in the order of their lines."""
+    """A policy file can't be used; it has these problems, in the order of their lines.
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("\n".join(map(str, problems)))
+    :param path: the file, where it is known
+    """
+
+    def __init__(self, problems: tuple[Problem, ...], path: Path | None = None) -> None:
         self.problems = problems
+        #: What to tell of each problem, with file, line and key.
+        self.sentences = tuple(f"{path}: {one}" if path else str(one) for one in problems)
+        super().__init__("\n".join(self.sentences))
 
 
 def load(path: str | Path) -> Policy:
@@ -55,7 +64,10 @@ def load(path: str | Path) -> Policy:
     :raises PolicyError: with all that is wrong with it. What the rules mean together is looked at
         once every key is right by itself.
     """
-    return parse(_text_of(Path(path)))
+    try:
+        return parse(_text_of(Path(path)))
+    except PolicyError as error:
+        raise PolicyError(error.problems, Path(path)) from None
 
 
 def parse(text: str) -> Policy:
@@ -78,14 +90,14 @@ def _text_of(path: Path) -> str:
         with path.open("rb") as file:
             raw = file.read(_LARGEST + 1)
     except OSError as error:
-        raise _broken(f"The policy file {path} cannot be read: {error.strerror}.") from None
+        raise _broken(f"The policy file cannot be read: {error.strerror}.") from None
     if len(raw) > _LARGEST:
-        raise _broken(f"The policy file {path} is larger than {_LARGEST // 1024} KiB. Shorten it.")
+        raise _broken(f"The policy file is larger than {_LARGEST // 1024} KiB. Shorten it.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise _broken(f"The policy file {path} is not UTF-8. Save it as UTF-8.", line) from None
+        raise _broken("The policy file is not UTF-8. Save it as UTF-8.", line) from None
 
 
 def _broken(text: str, line: int | None = None) -> PolicyError:
@@ -160,7 +172,7 @@ class _Document:
             return [self._value(item, (*way, n)) for n, item in enumerate(node.value)]
         value = self._scalar(node)
         if value is None:
-            self.complain(way, "There is no value that can be read here. Write one, or remove it.")
+            self.complain(way, _NO_VALUE)
         return value
 
     def _mapping(self, node: yaml.MappingNode, way: Way) -> dict[str, Any]:
@@ -212,4 +224,6 @@ def _upwards(way: Way) -> list[Way]:
 def _not_yaml(error: yaml.YAMLError) -> PolicyError:
     mark = getattr(error, "problem_mark", None)
     about = getattr(error, "problem", None) or getattr(error, "reason", None) or "it breaks off"
-    return _broken(f"This is not YAML: {about}.", mark.line + 1 if mark else None)
+    is_tab = "'\\t'" in about
+    remedy = "Use spaces, not tabs." if is_tab else "Check the indentation, quotes and brackets."
+    return _broken(f"This is not YAML: {about}. {remedy}", mark.line + 1 if mark else None)

@@ -42,12 +42,12 @@ def _written(value: timedelta) -> str:
     return f"{int(value.total_seconds()) // 60}m"
 
 
-def _only(*, wanted: bool | int) -> BeforeValidator:
+def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
     """Refuse what is merely equal: in Python, true is 1."""
 
     def check(value: Any) -> Any:
         if type(value) is not type(wanted) or value != wanted:
-            raise ValueError(f"This has to be {json.dumps(wanted)}.")
+            raise ValueError(f"This has to be {json.dumps(wanted)}{remedy}.")
         return value
 
     return BeforeValidator(check)
@@ -112,7 +112,7 @@ Sentence = Annotated[
 Number = Annotated[int, Field(ge=1, le=10000), Kind("Number", 5)]
 Approvals = Annotated[int, Field(ge=1, le=10), Kind("Number", 1)]
 Version = Annotated[Literal[1], _only(wanted=1), Kind("Number", 1)]
-Yes = Annotated[Literal[True], _only(wanted=True)]
+Yes = Annotated[Literal[True], _only(wanted=True, remedy=", or be left out")]
 Duration = Annotated[
     timedelta,
     BeforeValidator(duration),

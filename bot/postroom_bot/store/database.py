@@ -25,7 +25,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from . import schema
 
 # Connection: for whoever writes functions that run in a transaction, and knows no SQL.
-__all__ = ["Connection", "Database", "DatabaseError", "migrate"]
+__all__ = ["Connection", "Database", "DatabaseError", "check_url", "migrate"]
 
 POOL_SIZE = 16
 POOL_SECONDS = 10
@@ -48,12 +48,17 @@ class Database:
     Any thread may use it. Nothing is opened before the first transaction.
 
     :param url: a file's path, or a URL such as ``postgresql://host/name``
+    :param create: whether to make an SQLite file that is not there
     :raises DatabaseError: from each method, if the database can't be used
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, create: bool = True) -> None:
         parsed = _url(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            _private_file(str(parsed.database), create=create)
+        #: A file is named in what is told of it; a server's address may hold a password.
+        self.name = f"the database {parsed.database}" if self.is_sqlite else "the database"
         engine = _sqlite_engine(parsed) if self.is_sqlite else _postgresql_engine(parsed)
         self._engine = engine
         snapshot = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
@@ -63,14 +68,14 @@ class Database:
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a snapshot."""
-        with _sentences(), self._reader.begin() as connection:
+        with _sentences(self.name), self._reader.begin() as connection:
             return work(connection)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` and commit; `work` may run again if PostgreSQL asks for it."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with self._turn, _sentences(), self._writer.begin() as connection:
+                with self._turn, _sentences(self.name), self._writer.begin() as connection:
                     return work(connection)
             except _Conflict:
                 if attempt == ATTEMPTS:
@@ -80,7 +85,7 @@ class Database:
 
     def check(self) -> None:
         """Raise DatabaseError, with what to do, if the schema is not the one known here."""
-        with _sentences(SQLAlchemyError):
+        with _sentences(self.name, SQLAlchemyError):
             problem = self.read(schema.problem)
         if problem:
             raise DatabaseError(problem)
@@ -112,6 +117,11 @@ class _Conflict(DatabaseError):
     """PostgreSQL undid a transaction in favour of another; it may be run again."""
 
 
+def check_url(url: str) -> None:
+    """Raise DatabaseError if this names no database that can be used; nothing is opened."""
+    _url(url)
+
+
 def migrate(url: str) -> None:
     """Bring a database, which may be empty, to the schema known here.
 
@@ -121,7 +131,7 @@ def migrate(url: str) -> None:
     """
     database = Database(url)
     try:
-        with _sentences(SQLAlchemyError):
+        with _sentences(database.name, SQLAlchemyError):
             problem = database.write(schema.upgrade)
         if problem:
             raise DatabaseError(problem)
@@ -130,7 +140,7 @@ def migrate(url: str) -> None:
 
 
 @contextlib.contextmanager
-def _sentences(*kinds: type[SQLAlchemyError]) -> Iterator[None]:
+def _sentences(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
     """Turn errors of these kinds into a sentence without values.
 
     By default those of the database itself; others are the program's, unless it only just starts.
@@ -139,9 +149,9 @@ def _sentences(*kinds: type[SQLAlchemyError]) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         if getattr(getattr(error, "orig", None), "sqlstate", None) in _RETRYABLE:
-            raise _Conflict(f"the database is too busy ({_reason(error)})") from None
+            raise _Conflict(f"{name} is too busy ({_reason(error)})") from None
         if isinstance(error, kinds or (OperationalError, InterfaceError, NoConnection)):
-            raise DatabaseError(f"the database can't be used ({_reason(error)})") from None
+            raise DatabaseError(f"{name} can't be used ({_reason(error)})") from None
         raise
 
 
@@ -173,7 +183,6 @@ def _sqlite_url(url: URL) -> URL:
 
 
 def _sqlite_engine(url: URL) -> Engine:
-    _private_file(str(url.database))
     engine = create_engine(
         url,
         pool_size=POOL_SIZE,
@@ -197,13 +206,16 @@ def _postgresql_engine(url: URL) -> Engine:
     )
 
 
-def _private_file(path: str) -> None:
+def _private_file(path: str, *, create: bool) -> None:
     """Make the file readable by its owner only; SQLite gives -wal and -shm the same mode."""
+    flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, flags, 0o600))
         if Path(path).stat().st_mode & 0o077:
             Path(path).chmod(0o600)
     except OSError as error:
+        if not create and isinstance(error, FileNotFoundError):
+            raise DatabaseError(f"there is no file {path}: check the setting database") from None
         raise DatabaseError(f"the database file {path} can't be used ({error.strerror})") from None
 
 

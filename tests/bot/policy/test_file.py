@@ -40,13 +40,20 @@ MISTAKES = [
     ("admins:\n", "Admins!:\n", 3, "groups.Admins!", "This is no group name."),
     ("own: true", "own: 1", 11, "rules.own-password.own", "This has to be true or false."),
     ("own: true", "own:", 11, "rules.own-password.own", "There is no value that can be read here"),
+    ("C024BE91L", "#mail", 7, "channels.approvals", "or # begins a comment. Write one, in quotes"),
     ("own: true", "won: true", 11, "rules.own-password.won", "Perhaps own is meant. Known are"),
     ("own: true", "own: true\n    own: false", 12, "rules.own-password.own", "stands here twice"),
     ("own: true", "3: true", 11, "rules.own-password.3", "A key has to be a text."),
     ("own: true", "? [a]\n    : 1", 11, "rules.own-password.?", "A key has to be a text."),
     ("own: true", "own: 2026-99-99", 11, "rules.own-password.own", "There is no value that can"),
     ("own: true", "own: !!python/name:os.system", 11, "rules.own-password.own", "There is no val"),
-    ("automatic: true", "automatic: false", 12, "rules.own-password.automatic", "has to be true"),
+    (
+        "automatic: true",
+        "automatic: false",
+        12,
+        "rules.own-password.automatic",
+        "to be true, or be",
+    ),
     ("automatic: true", "deny: ''", 12, "rules.own-password.deny", "a text, not an empty one"),
     ("    automatic: true\n", "", 9, "rules.own-password", "A rule has one of deny, approvals"),
     ("automatic: true", "automatic: true\n    deny: No.", 9, "rules.own-password", "Write one of"),
@@ -73,6 +80,8 @@ BROKEN = [
     ("", None, "is empty"),
     ("# only words\n", None, "is empty"),
     ("a: [1\nb: 2\n", 2, "This is not YAML"),
+    ("a: 1\n  b: 2\n", 2, "Check the indentation, quotes and brackets."),
+    ("a:\n\tb: 1\n", 2, "Use spaces, not tabs."),
     ("a: 1\n---\nb: 1\n", 2, "This is not YAML"),
     ("a: \x07\n", None, "This is not YAML"),
     ("a: &x [1]\nb: *x\n", 1, "no anchors"),
@@ -149,7 +158,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     for raw, text in [
         (None, "cannot be read: No such file or directory."),
         (b"# " + b"x" * 300_000, "is larger than 256 KiB. Shorten it."),
-        (b"version: 1\n# \xff\n", "line 2: The policy file"),
+        (b"version: 1\n# \xff\n", "policy.yml: line 2: The policy file is not UTF-8"),
     ]:
         if raw is not None:
             path.write_bytes(raw)

@@ -45,9 +45,67 @@ def test_all_mistakes_of_settings_are_told(
     monkeypatch.delenv("POSTROOM_BOT_API_TOKEN")
     assert main(["check-config"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
+    assert [line.split()[2] for line in lines[:2]] == ["mode", "api_token"]
     assert main(["migrate"]) == 2
     assert capsys.readouterr().err.splitlines() == [f"postroom-bot: {line}" for line in lines]
+
+
+@pytest.mark.usefixtures("_settings")
+def test_settings_database_and_policy_are_told_together(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A mistake in one hides none in the others; other commands tell the same of the database."""
+    file = tmp_path / "wrong.yml"
+    file.write_text("version: 2\n")
+    for name, value in (("POLICY_FILE", str(file)), ("DATABASE", "mysql://db/bot")):
+        monkeypatch.setenv(f"{PREFIX}{name}", value)
+    assert main(["migrate"]) == 2
+    database = capsys.readouterr().err.strip().removeprefix("postroom-bot: ")
+    monkeypatch.setenv(f"{PREFIX}MODE", "mail")
+    assert main(["check-config"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "(POSTROOM_BOT_MODE)" in lines[0]
+    assert lines[1] == database == "databases are SQLite and PostgreSQL, not mysql"
+    assert lines[2].startswith(f"{file}: line 1: ")
+
+
+@pytest.mark.usefixtures("_settings")
+@pytest.mark.parametrize("command", [["ledger"], ["audit", "verify"], ["audit", "show"]])
+def test_looking_makes_no_database(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: list[str],
+) -> None:
+    """A file that is not there, or is no database, is named."""
+    file = tmp_path / "nope.sqlite3"
+    monkeypatch.setenv(f"{PREFIX}DATABASE", str(file))
+    assert main(command) == 2
+    assert f"there is no file {file}: check the setting database" in capsys.readouterr().err
+    assert not file.exists()
+    file.write_text("Dear diary, this is no database, and long enough to be told from one.")
+    assert main(command) == 2
+    assert f"the database {file} can't be used (" in capsys.readouterr().err
+    assert main(["migrate"]) == 2
+    assert f"the database {file} can't be used (" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_settings")
+def test_a_request_that_the_audit_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told, and the status is 1: an empty answer may as well be a typing mistake."""
+    assert main(["migrate"]) == main(["audit", "show"]) == 0
+    assert main(["audit", "show", "--request", "R-XXXX"]) == 1
+    assert capsys.readouterr().err == "postroom-bot: the audit has no rows about R-XXXX\n"
+
+
+@pytest.mark.parametrize("command", [["--config", "{}", "migrate"], ["migrate", "--config", "{}"]])
+def test_settings_are_named_before_a_command_or_after_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    """Both name the same file."""
+    file = str(tmp_path / "nowhere.yml")
+    assert main([word.format(file) for word in command]) == 2
+    assert f"The settings file {file} can't be read" in capsys.readouterr().err
 
 
 def test_mistakes_of_a_policy_have_their_lines(
@@ -136,7 +194,7 @@ def test_the_manifest(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_database_is_migrated_once(capsys: pytest.CaptureFixture[str]) -> None:
     """Before, the audit can't be looked at; after, and after a second time, it can."""
     assert main(["audit", "verify"]) == 2
-    assert "run postroom-bot migrate" in capsys.readouterr().err
+    assert "there is no file" in capsys.readouterr().err
     assert main(["migrate"]) == main(["migrate"]) == 0
     assert main(["audit", "verify"]) == 0
     assert "in order: 0 rows" in capsys.readouterr().out

@@ -89,11 +89,11 @@ def test_two_on_one_file_are_refused(here: Company, tmp_path: Path) -> None:
             {"slack_api_url": "http://127.0.0.1:9/api"},
             "Slack does not answer at http://127.0.0.1:9",
         ),
-        ({"policy_file": "nowhere.yml"}, "The policy file nowhere.yml cannot be read"),
+        ({"policy_file": "nowhere.yml"}, "nowhere.yml: The policy file cannot be read"),
         ({"auto_migrate": "false"}, "the database is empty: run postroom-bot migrate"),
         ({"audit_lines": "/nowhere/lines"}, "audit_lines: /nowhere/lines can't be written"),
         ({"admin_host": "203.0.113.1"}, "can't listen on 203.0.113.1"),
-        ({"mode": "mail"}, "The setting mode (POSTROOM_BOT_MODE) should be 'socket' or 'http'"),
+        ({"mode": "mail"}, "The setting mode (POSTROOM_BOT_MODE) must be 'socket' or 'http'"),
     ],
 )
 def test_what_keeps_it_from_starting_is_one_sentence(

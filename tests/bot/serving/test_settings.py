@@ -72,12 +72,41 @@ def test_variables_come_before_secrets_and_those_before_the_file(
 
 def test_everything_that_is_missing_is_told_at_once() -> None:
     """Each sentence names the setting and its variable."""
-    found = mistakes()
+    *found, file, secrets = mistakes()
+    assert file == "No settings file is named: use --config or POSTROOM_BOT_CONFIG."
+    assert secrets.startswith("Secrets were looked for as files in ")
     assert len(found) == len(GOOD)
     for name, sentence in zip(
         sorted(GOOD), sorted(found, key=lambda one: one.split()[2]), strict=True
     ):
         assert f"The setting {name} ({settings.variable(name)}) is" in sentence
+
+
+def test_a_folder_of_secrets_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where a secret is missing: where it was looked for, and that a folder is not there."""
+    give(monkeypatch, **{name: text for name, text in GOOD.items() if name != "api_token"})
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "credentals"))
+    assert f"and {tmp_path}/credentals (there is no such folder)." in mistakes()[-1]
+
+
+def test_a_misnamed_secret_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its file is named, with the name that it was meant to have; other files are not ours."""
+    give(monkeypatch, **GOOD)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    for name in ("another", "postroom_bot_api_token", "postroom_bot_slak_token"):
+        (tmp_path / name).write_text("Hunter2")
+    [said] = mistakes()
+    file = tmp_path / "postroom_bot_slak_token"
+    near = "postroom_bot_slack_bot_token"
+    assert said == f"The file {file} belongs to no setting; did you mean {near}?"
+
+
+def test_the_policy_is_found_beside_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be looked at further is there, and nothing where nothing can be read."""
+    give(monkeypatch, policy_file="policy.yml", mode="mail")
+    found = settings.partly()
+    assert (found.policy_file, found.database) == (Path("policy.yml"), None)
+    assert settings.partly(Path("nowhere.yml")).policy_file is None
 
 
 def test_wrong_values_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,9 +123,17 @@ def test_wrong_values_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"mode": "http"}, "slack_signing_secret (POSTROOM_BOT_SLACK_SIGNING_SECRET) is needed"),
         ({"slack_bot_token": "xapp-1"}, "must be a token that begins with xoxb-"),
         ({"replicas": "2"}, "must be 1 on SQLite; more replicas need PostgreSQL"),
-        ({"polcy_file": "x"}, "POSTROOM_BOT_POLCY_FILE; did you mean POSTROOM_BOT_POLICY_FILE"),
+        ({"polcy_file": "x"}, "POSTROOM_BOT_POLCY_FILE; did you mean POSTROOM_BOT_POLICY_FILE?"),
         ({"api_url": "mail.example.com"}, "must be an address that begins with https://"),
-        ({"http_port": "65536"}, "should be less than or equal to 65535"),
+        ({"http_port": "65536"}, "http_port (POSTROOM_BOT_HTTP_PORT) must be 65535 at most."),
+        ({"workers": "0"}, "workers (POSTROOM_BOT_WORKERS) must be 1 at least."),
+        ({"workers": "many"}, "workers (POSTROOM_BOT_WORKERS) must be a whole number."),
+        ({"timeout": "0"}, "timeout (POSTROOM_BOT_TIMEOUT) must be more than 0."),
+        ({"timeout": "soon"}, "timeout (POSTROOM_BOT_TIMEOUT) must be a number."),
+        ({"validate_certs": "si"}, "must be true or false."),
+        ({"mode": "mail"}, "mode (POSTROOM_BOT_MODE) must be 'socket' or 'http'."),
+        ({"mail_host": "https://mail.example.com"}, "must be a host name alone, such as mail."),
+        ({"mail_host": "mail.example.com:993"}, "must be a host name alone, such as mail."),
         ({"executor": "awx"}, "awx_url (POSTROOM_BOT_AWX_URL) is needed where executor is awx"),
         ({"lease": "30"}, "lease (POSTROOM_BOT_LEASE) must be longer than timeout"),
         ({"config": "nowhere.yml"}, "nowhere.yml can't be read"),
