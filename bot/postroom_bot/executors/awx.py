@@ -51,7 +51,7 @@ class Awx:
     :param mail: what is looked at before a job and after it
     :param patience: seconds to watch a job in one go; a later try goes on watching
     :param clock: tells the seconds
-    :param wait: waits for seconds
+    :param wait: waits for seconds, or less and tells so where this process is to end
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Awx:
         *,
         patience: float = 300.0,
         clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[float], None] = time.sleep,
+        wait: Callable[[float], bool],
     ) -> None:
         self._controller = controller
         self._templates = templates
@@ -128,9 +128,8 @@ class Awx:
         """Wait for a job to be successful."""
         end = self._clock() + self._patience
         while not job.has_ended:
-            if self._clock() >= end:
+            if self._clock() >= end or self._wait(_BETWEEN_LOOKS):
                 raise TryLater("The automation is still at work.", retry_after=_BETWEEN_LOOKS)
-            self._wait(_BETWEEN_LOOKS)
             keeper.renew()
             job = self._controller.job(job.id) or Job(job.id, "error")
         if job.status == "canceled":

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 from postroom_bot.listeners.services import Services
@@ -163,6 +164,7 @@ def _deps(
 ) -> Deps:
     chat = slack.chat_of(settings)
     mail = mailing.mail_of(settings, end)
+    stopping = Event()
     return Deps(
         database=database,
         clock=_now,
@@ -170,12 +172,13 @@ def _deps(
         people=People(chat, database, _now, policies.current),
         chat=chat,
         mail=mail,
-        executor=mailing.executor_of(settings, mail),
+        executor=mailing.executor_of(settings, mail, stopping),
         workspace=slack.workspace_of(chat, settings),
         owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=metrics,
         lease=timedelta(seconds=settings.lease),
         audit_lines=audit_lines(settings.audit_lines, end),
+        stopping=stopping,
     )
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from threading import Event
 
 from postroom_bot.executors.awx import Awx, Templates
 from postroom_bot.executors.base import Executor
@@ -31,8 +32,11 @@ def mail_of(settings: Settings, end: ExitStack) -> Mail:
     return mail
 
 
-def executor_of(settings: Settings, mail: Mail) -> Executor:
-    """Return who carries aliases and forwarders out."""
+def executor_of(settings: Settings, mail: Mail, stopping: Event) -> Executor:
+    """Return who carries aliases and forwarders out.
+
+    :param stopping: set where it is not to wait for anything any more
+    """
     if settings.executor == "mail":
         return mail
     try:
@@ -49,7 +53,7 @@ def executor_of(settings: Settings, mail: Mail) -> Executor:
         settings.awx_remove_alias_template or 0,
         settings.awx_forwarder_template or 0,
     )
-    return Awx(controller, templates, mail)
+    return Awx(controller, templates, mail, wait=stopping.wait)
 
 
 def _login(settings: Settings) -> Token | Basic:

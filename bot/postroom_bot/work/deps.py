@@ -74,6 +74,7 @@ class Deps:
     :param lease: how long a request is held at a time
     :param audit_lines: takes the audit's rows as lines of JSON, where they are wanted
     :param wake: set where there is something new for the worker
+    :param stopping: set where this process is to end, and no job is to be watched any more
     :param turns: those left for people who wait for the mail service
     """
 
@@ -90,6 +91,7 @@ class Deps:
     lease: timedelta = LEASE
     audit_lines: Callable[[str], None] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
+    stopping: threading.Event = field(default_factory=threading.Event)
     turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MOST_WAITING))
 
     @contextmanager

@@ -65,6 +65,7 @@ class Worker:
         :param timeout: seconds for all threads together
         """
         self._stopping.set()
+        self._deps.stopping.set()
         self._deps.wake.set()
         until = time.monotonic() + timeout
         for thread in self._threads:

@@ -60,11 +60,12 @@ class Automation:
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         return Awx(self.controller, TEMPLATES, self._mail, **{**defaults, **options})
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass: jobs that may go on have ended by then."""
+    def wait(self, seconds: float) -> bool:
+        """Let time pass, and go on: jobs that may go on have ended by then."""
         self.now += seconds
         if self.stand_in.going.is_set():
             self.stand_in.wait()
+        return False
 
     @property
     def statuses(self) -> list[str]:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.executors.automation import Automation
@@ -148,6 +150,20 @@ def test_patience_ends(automation: Automation) -> None:
     assert keeper.renewals == 1 + 5 + 5
     automation.stand_in.going.set()
     assert carry_out(automation, alias(HI), keeper).changed
+
+
+def test_a_process_that_is_to_end_watches_no_longer(automation: Automation) -> None:
+    """It leaves at once; the job goes on, and the next process finds it again."""
+    automation.stand_in.going.clear()
+    stopping = Event()
+    stopping.set()
+    keeper = Notebook()
+    executor = automation.executor_with(wait=stopping.wait)
+    with pytest.raises(TryLater, match="still at work"):
+        executor.carry_out(request_for(alias(HI)), keeper)
+    automation.stand_in.going.set()
+    assert carry_out(automation, alias(HI), keeper).changed
+    assert automation.statuses == ["successful"]
 
 
 def test_a_job_that_fails(automation: Automation, api: Api) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 
 import pytest
 from pydantic import SecretStr
@@ -42,14 +43,14 @@ def test_the_bot_itself_unless_told_otherwise() -> None:
     """It is the same object: one set of connections."""
     with ExitStack() as end:
         mail = mail_of(BASE, end)
-        assert executor_of(BASE, mail) is mail
+        assert executor_of(BASE, mail, Event()) is mail
 
 
 @pytest.mark.parametrize("settings", [AWX, AWX.model_copy(update=LOGIN)])
 def test_awx_with_a_token_or_a_user(settings: Settings) -> None:
     """Nothing is asked before there is something to do."""
     with ExitStack() as end:
-        assert isinstance(executor_of(settings, mail_of(settings, end)), Awx)
+        assert isinstance(executor_of(settings, mail_of(settings, end), Event()), Awx)
 
 
 def test_what_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
@@ -59,4 +60,4 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(StartError, match="the mail service can't be used"):
             mail_of(nowhere, end)
         with pytest.raises(StartError, match="AWX can't be used"):
-            executor_of(nowhere, mail_of(BASE, end))
+            executor_of(nowhere, mail_of(BASE, end), Event())
