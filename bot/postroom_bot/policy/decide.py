@@ -85,10 +85,11 @@ def _denied(policy: Policy, rule: str, reason: str) -> Decision:
 
 
 def _nothing_fits(policy: Policy, case: Case) -> Decision:
+    ask = f"Ask {policy.approvers}."
     if case.reserved:
-        reason = f"`{case.target}` is a reserved name, and no rule gives it to you."
+        reason = f"`{case.target}` is a reserved name, and no rule gives it to you. {ask}"
         return _denied(policy, "<reserved>", reason)
-    return _denied(policy, "<default>", "No rule of the policy allows this.")
+    return _denied(policy, "<default>", f"No rule of the policy allows this. {ask}")
 
 
 def _follows(policy: Policy, rule: Rule, case: Case) -> Decision:

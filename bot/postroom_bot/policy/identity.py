@@ -73,7 +73,7 @@ def mailbox_of(
     user = str(profile.get("id"))
     if user in pinned:
         return Mailbox(pinned[user])
-    ask = f"Ask {policy.approvers} to pin your mailbox."
+    ask = f"Ask {policy.approvers} to enter your mailbox in the policy."
     if policy.identity.slack_email is None:
         return Mailbox(None, f"I do not know which mailbox is yours. {ask}")
     email = email_of(profile)

@@ -113,7 +113,7 @@ def test_what_no_rule_allows_is_denied() -> None:
         policy_of({"groups": ["admins"], **AUTOMATIC}), ALICE, adding("x@example.com"), FACTS
     )
     assert (decision.verdict, decision.rule) == (Verdict.DENY, "<default>")
-    assert decision.reason == "No rule of the policy allows this."
+    assert decision.reason == "No rule of the policy allows this. Ask admins."
 
 
 @pytest.mark.parametrize(

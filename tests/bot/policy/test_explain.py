@@ -71,9 +71,9 @@ def test_nothing_that_fits_is_told_too() -> None:
         "the domain is none of *.org",
     ]
     assert explain(policy, ALICE, adding("x@example.com"), FACTS) == [
-        "Denied by <default>: No rule of the policy allows this.",
+        "Denied by <default>: No rule of the policy allows this. Ask admins.",
         "",
         *PASSED,
         f"far: Does not fit: {'; '.join(reasons)}.",
-        "<default>: No rule of the policy allows this.",
+        "<default>: No rule of the policy allows this. Ask admins.",
     ]

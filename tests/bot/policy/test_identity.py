@@ -64,7 +64,7 @@ def test_what_is_in_doubt_is_not_believed(about: dict[str, Any], said: str) -> N
     mailbox, obstacle = mailbox_of(BOTH, about, None, NOW)
     assert mailbox is None
     assert said in obstacle
-    assert obstacle.endswith("Ask admins to pin your mailbox.")
+    assert obstacle.endswith("Ask admins to enter your mailbox in the policy.")
     assert "boss" not in obstacle
 
 
