@@ -12,7 +12,7 @@ import time
 
 from postroom_bot.chat import ChatDown, Opened
 from postroom_bot.model import Action, Request, Wish
-from postroom_bot.words import forms, views
+from postroom_bot.words import forms, notices, views
 from postroom_bot.words.blocks import View
 from postroom_bot.work.passwords import NeedsApproval, PressedTwice
 
@@ -30,8 +30,7 @@ PASSWORD_TITLE = "New password"  # noqa: S105 - a title
 
 def taken(request: Request) -> View:
     """Return what is shown when a request has been handed in."""
-    text = f"Request {request.id}: I am looking into it and will tell you what becomes of it."
-    return views.note("Email", text)
+    return views.note("Email", notices.taken(request))
 
 
 class Windows:

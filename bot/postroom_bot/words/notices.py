@@ -15,6 +15,7 @@ from postroom_bot.words.blocks import Block, actions, button, section
 from postroom_bot.words.message import Message, joined
 from postroom_bot.words.phrases import MARKUP, PLAIN, Style
 
+_LOOKING = "I am looking into it and will tell you what becomes of it."
 _READY = "Make the new password when you are ready to copy it: it is shown once, to you alone."
 
 
@@ -24,11 +25,17 @@ def received(request: Request) -> Message:
         joined(
             [
                 phrases.headline(request, MARKUP),
-                "I am looking into it and will tell you what becomes of it.",
+                _LOOKING,
                 f"`{catalog.COMMAND} status {request.id}` shows how it stands.",
             ]
         )
     )
+
+
+def taken(request: Request) -> str:
+    """Return what a window says of what has just been asked for."""
+    deed = phrases.deed(request, MARKUP, phrases.YOURS)
+    return f"Request {request.id}: {deed}. {_LOOKING}"
 
 
 def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:

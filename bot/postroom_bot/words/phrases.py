@@ -147,6 +147,8 @@ def standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> st
             return f"{_waiting(request, votes)}{_expiry(request, style)}"
         case State.DENIED:
             return _denied(votes or (), style) or _ended("Denied", request, style)
+        case State.APPROVED if request.wish.action is Action.PASSWORD:
+            return "Approved; waiting for the owner to make it."
         case State.CANCELLED:
             return f"Cancelled by the requester{_time(request, style)}."
         case state if state in _ENDS:

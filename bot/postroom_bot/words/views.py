@@ -49,7 +49,7 @@ def form_buttons() -> list[Block]:
 def menu() -> View:
     """Return what `/email` alone and the shortcut open."""
     blocks = [
-        section("What do you want to do? Most of it needs an approval first."),
+        section("What do you want to do?"),
         *form_buttons(),
         *sections(catalog.lines()),
     ]

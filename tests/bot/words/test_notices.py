@@ -47,7 +47,8 @@ def test_approved_password() -> None:
     """An approved password has a button by which it is made, and tells who asked."""
     told = notices.progress(request(State.APPROVED, wish=samples.PASSWORD))
     assert told.text == (
-        "Request R-7K2M: make a new password for bob@example.com. Approved. "
+        "Request R-7K2M: make a new password for bob@example.com. Approved; "
+        "waiting for the owner to make it. "
         "<@U0ALICE> asked for it. "
         "Make the new password when you are ready to copy it: it is shown once, to you alone. "
         "Button: Make it, which asks you once more."
@@ -61,6 +62,14 @@ def test_approved_password() -> None:
 def test_ends_have_no_buttons(state: State) -> None:
     """What has ended offers nothing to press."""
     assert drawn.buttons(notices.progress(request(state))) == []
+
+
+def test_taken() -> None:
+    """A window says what was asked for, too."""
+    assert notices.taken(request(State.NEW)) == (
+        "Request R-7K2M: add `sales@example.com` to `alice@example.com`. "
+        "I am looking into it and will tell you what becomes of it."
+    )
 
 
 def test_reminder() -> None:
