@@ -82,6 +82,14 @@ def test_a_rule_can_be_followed(rule: dict[str, Any], way: str, text: str) -> No
     assert text in said
 
 
+def test_a_known_group_is_named_once() -> None:
+    """Also where the file has one with the name of the one that is built in."""
+    groups = {**GROUPS, "everyone": {"users": ["U111"]}}
+    found = dict(wrong({**PASSWORD, "groups": ["staff"]}, groups=groups))
+    known = "There is no group staff. Known are everyone, admins, security."
+    assert found["rules.0.groups.0"] == known
+
+
 def test_a_group_is_large_enough_for_what_is_always_asked() -> None:
     """A rule that asks for one approval may be raised to two; a user group may have any number."""
     groups = {**GROUPS, "boss": {"users": ["U00000009", "U00000009"]}}
