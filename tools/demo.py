@@ -19,10 +19,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 CHECKOUT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    # What follows takes a while, and there is nothing to be cleaned up yet.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 sys.path[:0] = [str(CHECKOUT)]
+
+import yaml  # noqa: E402
 
 from tests import conftest  # noqa: E402
 from tests.support import playbooks  # noqa: E402

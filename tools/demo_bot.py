@@ -12,6 +12,7 @@ import copy
 import json
 import os
 import runpy
+import signal
 import sqlite3
 import sys
 import textwrap
@@ -21,6 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    # What follows takes a while, and there is nothing to be cleaned up yet.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 sys.path[:0] = [str(CHECKOUT)]
 # It makes the collection, the service and the bot importable.
 runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
