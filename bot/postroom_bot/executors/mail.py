@@ -35,7 +35,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning.chang
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
-from postroom_bot.executors.base import Done, Keeper, TryLater, WontDo
+from postroom_bot.executors.base import Done, Keeper, TryLater
 from postroom_bot.executors.plans import Intent, intent_of, no_domain, password_intent
 from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Request, Wish
@@ -117,19 +117,15 @@ class Mail:
         """How the service took what it was asked last: ok, refused, unreachable, or not asked."""
         return self._last_answer
 
-    def check(self, wish: Wish) -> str | None:
-        """Return why a wish can't be carried out as things are, in a sentence, or None.
-
-        Nothing is written. What is there already is no obstacle.
+    def check(self, wish: Wish) -> bool:
+        """Return whether carrying a wish out would change anything. Nothing is written.
 
         :param wish: with its mailbox
+        :raises WontDo: it can't be carried out as things are
         """
-        try:
-            with self._asking(wish.target):
-                _look(self._client(), intent_of(wish))
-        except WontDo as refusal:
-            return str(refusal)
-        return None
+        with self._asking(wish.target):
+            plan, _found = _look(self._client(), intent_of(wish))
+        return bool(plan.changes)
 
     def rehearse(self, request: Request) -> Done:
         """Return what carrying a request out would come to. Nothing is written.

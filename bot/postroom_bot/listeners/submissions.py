@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom_bot.words import forms, views
+from postroom_bot.words import forms, ids, views
 from postroom_bot.work.deps import Refusal
+from postroom_bot.work.desk import DayOver
 
 from . import payloads
 from .answers import Answer
@@ -31,6 +32,8 @@ class Submissions:
             request = self._services.desk.submit(caller.key, wish, caller.user, caller.team)
         except forms.FormErrors as error:
             ack(response_action="errors", errors=error.errors)
+        except DayOver as error:
+            ack(response_action="errors", errors={ids.EXPIRES_ON: str(error)})
         except Refusal as refusal:
             ack(response_action="update", view=views.note("Email", str(refusal)))
         else:

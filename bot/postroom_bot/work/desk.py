@@ -30,6 +30,10 @@ RACES = 10
 LONGEST_ID = 40
 
 
+class DayOver(Refusal):
+    """What was asked for would have ended by now; another day has to be named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """Somebody's press on a button of a card, as Slack told it.
@@ -71,6 +75,7 @@ class Desk:
         """Keep a wish as a new request and return it; a second call with the key returns it too.
 
         :param key: of what Slack delivered, the same in each delivery
+        :raises DayOver: the day until which it is to last has passed
         :raises Refusal: the person is not of this workspace, or has asked for the same already
         """
         if not self._workspace.has(team):
@@ -138,6 +143,8 @@ class Desk:
         again = not inbox.first(c, key, at=at)
         if again and (earlier := _earlier(c, wish, user)):
             return earlier
+        if wish.expires_on is not None and wish.expires_on < at.date():
+            raise DayOver(sentences.DAY_OVER)
         if twin := requests.twin(c, wish, user):
             return sentences.twin(twin.id)
         if again:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
+from postroom_bot.executors.base import WontDo
 from postroom_bot.executors.ledger import in_force
 from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
+from postroom_bot.policy.case import ALIASES
 from postroom_bot.store import ledger, requests
 from postroom_bot.store.database import Connection
 
@@ -17,6 +19,7 @@ from . import sentences
 from .deps import Deps
 from .facts import Asked, decided, in_full, owner_of
 from .hold import Hold
+from .standing import approves
 
 
 def examine(deps: Deps, hold: Hold) -> None:
@@ -85,18 +88,34 @@ def _why_not(deps: Deps, hold: Hold, person: Person, wish: Wish, decision: Decis
         return sentences.twin(twin.id)
     if wish.action is Action.PASSWORD:
         return _why_no_password(deps, person, wish)
-    return deps.mail.check(wish) or _why_no_end(deps, wish)
+    return _why_not_carried_out(deps, person, wish)
 
 
-def _why_no_end(deps: Deps, wish: Wish) -> str:
-    """Give no end to an alias that has none: to take it away is another wish, by other rules."""
-    if wish.mailbox is None or wish.expires_on is None:
-        return ""
-    if wish.target not in (deps.mail.aliases(wish.mailbox) or ()):
-        return ""
+def _why_not_carried_out(deps: Deps, person: Person, wish: Wish) -> str:
+    """Return why the mail service would not do it, or would find nothing to do."""
+    try:
+        if deps.mail.check(wish):
+            return ""
+    except WontDo as refusal:
+        return str(refusal)
+    if wish.action is Action.ALIAS_ADD and wish.expires_on != (end := _end_of(deps, wish)):
+        # Another end is a change, though of the ledger alone. An alias that has none is given none:
+        # to take it away is another wish, by other rules.
+        return "" if end else sentences.has_no_end(wish.target)
+    return sentences.nothing_to_do(wish) if _may_know(deps, person, wish) else ""
+
+
+def _end_of(deps: Deps, wish: Wish) -> date | None:
+    """Return the last day of an alias that is there, if it has one."""
     said = in_force(one.wish for one in deps.database.read(ledger.entries))
-    has_end = any(one.target == wish.target and one.expires_on for one in said)
-    return "" if has_end else sentences.has_no_end(wish.target)
+    added = (one for one in said if one.action is wish.action and one.target == wish.target)
+    return next((one.expires_on for one in added), None)
+
+
+def _may_know(deps: Deps, person: Person, wish: Wish) -> bool:
+    """Whether somebody may learn at once where an address leads to, by asking for it."""
+    named = {wish.mailbox} if wish.action in ALIASES else set(wish.destinations)
+    return named <= {person.mailbox} or approves(deps.policy(), person)
 
 
 def _why_no_password(deps: Deps, person: Person, wish: Wish) -> str:

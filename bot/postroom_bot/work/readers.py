@@ -11,10 +11,10 @@ from postroom_bot.chat import ChatDown, ChatRefused
 from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.executors.mail import DnsRecords, Forward
 from postroom_bot.model import Person
-from postroom_bot.policy.model import EVERYONE
 
 from . import sentences
 from .deps import Deps, Forbidden, Refusal
+from .standing import approves
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Readers:
         wanted = mailbox or person.mailbox
         if wanted is None:
             raise Refusal(person.mailbox_obstacle or sentences.NO_MAILBOX_OF_YOURS)
-        if wanted != person.mailbox and not self.approves(person):
+        if wanted != person.mailbox and not approves(self._deps.policy(), person):
             raise Forbidden(sentences.NOT_YOURS_TO_SEE)
         found = self._asked(lambda: self._mail.aliases(wanted))
         if found is None:
@@ -69,7 +69,7 @@ class Readers:
         """Return the forwarders: all for approvers, else those that lead to one's own mailbox."""
         person = self.person(user, team)
         found = self._asked(self._mail.forwarders)
-        if self.approves(person):
+        if approves(self._deps.policy(), person):
             return found
         return [one for one in found if person.mailbox in one.destinations]
 
@@ -77,12 +77,6 @@ class Readers:
         """Return the DNS records to publish for a domain; the world can read them anyway."""
         self.person(user, team)
         return self._asked(lambda: self._mail.dns(domain))
-
-    def approves(self, person: Person) -> bool:
-        """Whether the policy has somebody approve anything; those may look at all mailboxes."""
-        policy = self._deps.policy()
-        groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
-        return not person.groups.isdisjoint(groups - {EVERYONE})
 
     def _asked(self, question: Callable[[], T]) -> T:
         """Ask the mail service, whose trouble leaves as a sentence."""

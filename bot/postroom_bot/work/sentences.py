@@ -9,11 +9,11 @@ them. None tells anything of other people's mailboxes.
 from __future__ import annotations
 
 from postroom_bot.executors.base import TryLater
-from postroom_bot.model import Request, State
+from postroom_bot.model import Action, Request, State, Wish
 
 ELSEWHERE = "This bot only serves people of its own workspace."
 TAKEN = "I have this already; `/email status` shows what became of it."
-VOTE_TAKEN = "I have your answer. The card shows what becomes of it."
+VOTE_TAKEN = "I am looking at your answer. The card shows what becomes of it."
 VOTED_ALREADY = "You have answered this request already."
 WRONG_CARD = "This is not the request's own card, so I did nothing. Use the latest card."
 OWN_REQUEST = "You asked for this, so someone else has to approve it."
@@ -91,7 +91,7 @@ def too_late(request: Request) -> str:
 def not_an_approver(request: Request) -> str:
     """Tell who may answer a request."""
     groups = " or ".join(f"`{one.group}`" for one in request.quorum)
-    return f"Only members of {groups} can answer request {request.id}."
+    return f"Only members of {groups} can answer this request."
 
 
 def now_denied(reason: str) -> str:
@@ -107,6 +107,24 @@ def stopped(why: str, *, begun: bool) -> str:
 def no_mailbox(name: str) -> str:
     """Tell that nothing has this name, or nothing that has a password."""
     return f"There is no mailbox `{name}`. Check the spelling."
+
+
+def nothing_to_do(wish: Wish) -> str:
+    """Tell that all is as it was asked for."""
+    named = ", ".join(f"`{one}`" for one in wish.destinations)
+    match wish.action:
+        case Action.ALIAS_ADD:
+            there = f"`{wish.target}` delivers to `{wish.mailbox}` already."
+        case Action.FORWARD_ADD:
+            there = f"Mail to `{wish.target}` goes on to {named} already."
+        case Action.ALIAS_REMOVE:
+            not_there = f"`{wish.target}` is not one of `{wish.mailbox}`'s addresses"
+            shows = f"`/email alias list {wish.mailbox}` shows them."
+            return f"{not_there}, so nothing was changed. {shows}"
+        case _:
+            not_there = f"Mail to `{wish.target}` is not forwarded{f' to {named}' if named else ''}"
+            return f"{not_there}, so nothing was changed. `/email forward list` shows what is."
+    return f"{there} There is nothing to do."
 
 
 def has_no_end(alias: str) -> str:

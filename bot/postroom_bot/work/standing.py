@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
 from postroom_bot.model import Action, Person, Quorum, Request, Verdict, Vote, VoteState
+from postroom_bot.policy.model import EVERYONE, Policy
 from postroom_bot.store import votes
 
 from . import sentences
@@ -54,6 +55,12 @@ def is_own(request: Request, voter: Person) -> bool:
     """Whether the voter is the one who asked, by Slack's id or by the mailbox."""
     same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
     return voter.user == request.requester or same_mailbox
+
+
+def approves(policy: Policy, person: Person) -> bool:
+    """Whether the policy has somebody approve anything; those may look at all mailboxes."""
+    groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
+    return not person.groups.isdisjoint(groups - {EVERYONE})
 
 
 def why_stopped(deps: Deps, request: Request, approvals: Sequence[Vote]) -> str:

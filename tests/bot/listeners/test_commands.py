@@ -47,7 +47,7 @@ def test_an_alias_is_asked_for_approved_and_there(here: Company, bot: RunningBot
     assert "customers ask" in card.text
     here.bob.press(card, "request_approve")
     here.slack.wait_for(lambda: address in here.aliases())
-    assert last_said(here.bob) == "I have your answer. The card shows what becomes of it."
+    assert last_said(here.bob) == "I am looking at your answer. The card shows what becomes of it."
 
 
 def test_a_second_delivery_of_a_command_makes_no_second_request(
@@ -115,5 +115,7 @@ def test_somebody_of_another_workspace_is_turned_away(here: Company, bot: Runnin
 def test_a_password_of_another_mailbox_needs_a_request(here: Company, bot: RunningBot) -> None:
     """The window tells the number of the request that it has become."""
     here.bob.command(f"/email password {ALICE}")
-    assert "Request R-" in text_of(window(here, here.bob, "note"))
+    said = text_of(window(here, here.bob, "note"))
+    assert "Request R-" in said
+    assert f"make a new password for `{ALICE}`" in said
     card_of(here, here.bob, "new password")

@@ -50,6 +50,17 @@ def test_the_same_wish_again_is_refused_in_the_window(here: Company, bot: Runnin
     assert "You already asked for this" in text_of(window(here, here.alice, "note"))
 
 
+def test_a_day_that_is_over_is_told_in_its_field(here: Company, bot: RunningBot) -> None:
+    """The form stays, for another day to be chosen."""
+    address = fresh_address()
+    here.alice.shortcut("postroom_menu")
+    here.alice.press_in_view(window(here, here.alice, "menu"), "open_alias_add")
+    form = window(here, here.alice, "alias_add")
+    here.alice.submit(form, {"address": address, "expires_on": "2020-01-31"})
+    assert "is over" in window(here, here.alice, "alias_add").errors["expires_on"]
+    assert address not in here.alice.command("/email status").body["text"]
+
+
 def test_a_password_is_shown_once_and_nowhere_else(here: Company, bot: RunningBot) -> None:
     """It is in the window alone: in no message, no log, no row; and it works."""
     here.alice.command("/email password")
