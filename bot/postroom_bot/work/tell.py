@@ -119,7 +119,7 @@ def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
     try:
         posted = deps.chat.post(channel, card)
     except ChatRefused as refusal:
-        key = "channels.approvals, or channel of the group that approves"
+        key = "channels.approvals, or the approving group's channel, in the policy"
         refused_by_slack(deps, "card", request, refusal, _uninvited(channel, key))
         hold.move(State.REFUSED, data={"slack": refusal.code}, result=sentences.NO_CARD)
         return
@@ -133,7 +133,7 @@ def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
 
 def _uninvited(channel: str, key: str) -> str:
     """Return what an operator can do about a channel that takes no message."""
-    return f"Invite the bot to the channel {channel}, or correct the policy ({key})."
+    return f"Invite the bot to the channel {channel}, or correct {key}."
 
 
 Send = Callable[[], object]
@@ -194,5 +194,5 @@ def _tell_auditors(deps: Deps, request: Request, found: list[Vote]) -> None:
         try:
             deps.chat.post(channel, notices.audit_notice(request, found, names=names))
         except ChatRefused as refusal:
-            remedy = _uninvited(channel, "channels.audit")
+            remedy = _uninvited(channel, "channels.audit in the policy")
             refused_by_slack(deps, "done-audit", request, refusal, remedy)
