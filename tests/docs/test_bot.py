@@ -40,6 +40,8 @@ SESSION = {"Install", "The app in Slack", "The secrets", "Policy and settings", 
 SESSION |= {"HTTP mode", "Audit", "Keeping your definition in step"}
 #: What needs make, root or Slack.
 NOT_HERE = {"Try it without Slack", "Run it", "Commands"}
+#: What the tests have done already.
+INSTALLING = ("python3 -m venv ", ". ", "pip ")
 SLACK_TOKENS = "xoxb-1-canary\nxapp-1-canary\n"
 #: Comes after the output of each block.
 END = "----- end of a block -----"
@@ -228,7 +230,7 @@ def typed() -> list[tuple[list[str], str]]:
     found: list[tuple[list[str], str]] = []
     for block in BLOCKS:
         if block.section in SESSION and block.language == "console":
-            found.append(([c for c in block.commands if not c.startswith("pip ")], ""))
+            found.append(([c for c in block.commands if not c.startswith(INSTALLING)], ""))
         elif block.section in SESSION and block.language == "text":
             found[-1] = (found[-1][0], block.text)
     return found
