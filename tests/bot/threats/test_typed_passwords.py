@@ -9,7 +9,10 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.threats.scene import Scene
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 
-NEVER = "Never type a password in Slack. I did not use it. If it is a real one, change it now."
+NEVER = (
+    "Never type a password in Slack. I did not use it. If it is a real one, change it now. "
+    "To get a new one, type `/email password`."
+)
 NO_MAILBOX = (
     "That is no mailbox of ours; I kept nothing of it. If it is a password, change it now, and "
     "never type one in Slack."
