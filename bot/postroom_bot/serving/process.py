@@ -45,6 +45,9 @@ def _blocked() -> Iterator[None]:
     try:
         yield
     finally:
+        # Told to end twice, it has ended once, and well.
+        while signal.sigtimedwait(_HEEDED, 0) is not None:
+            pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
