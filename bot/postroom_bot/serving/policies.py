@@ -42,10 +42,11 @@ class Policies:
         try:
             policy = load(self._path)
         except PolicyError as error:
-            self._is_old = True
             log.warning("the policy stays as it was, for the file has mistakes:")
-            for problem in error.problems:
-                log.warning("%s: %s", self._path, problem)
+            for sentence in error.sentences:
+                log.warning("%s", sentence)
+            # Only now: whoever reads this has to find the mistakes in the log.
+            self._is_old = True
             return
         self._policy, self._is_old = policy, False
         log.info("the policy was read anew: %s", policy.digest)
