@@ -45,8 +45,8 @@ class Policies:
             log.warning("the policy stays as it was, for the file has mistakes:")
             for sentence in error.sentences:
                 log.warning("%s", sentence)
-            # Only now: whoever reads this has to find the mistakes in the log.
+            # Only now: whoever is told of it by readiness has to find the mistakes in the log.
             self._is_old = True
             return
-        self._policy, self._is_old = policy, False
         log.info("the policy was read anew: %s", policy.digest)
+        self._policy, self._is_old = policy, False

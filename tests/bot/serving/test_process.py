@@ -124,9 +124,14 @@ def test_http_mode_takes_only_what_slack_signed(here: Company, tmp_path: Path) -
             forger = here.slack.forger()
             for send in (forger.wrong_signature, forger.unsigned, forger.too_old):
                 assert send(here.alice, "/email alias add forged@example.com").status == 401
-            for body, status in ((b"x" * 600_000, 413), (b"{nonsense", 400), (b"\xff", 400)):
+            # Of what is too long not all is read, which may cut the connection before the answer.
+            for body, statuses in (
+                (b"x" * 600_000, (413, 0)),
+                (b"{nonsense", (400,)),
+                (b"\xff", (400,)),
+            ):
                 sent = transport.sent[-1]._replace(body=body)
-                assert transport.post(sent, 5).status == status
+                assert transport.post(sent, 5).status in statuses
         finally:
             here.slack.deliver_over_sockets()
         assert "forged" not in bot.log()
