@@ -91,6 +91,11 @@ class Wish:
     expires_on: date | None = None
     reason: str = ""
 
+    def is_twin_of(self, other: Wish) -> bool:
+        """Whether both are for the same, whatever their reasons and ends."""
+        aside = {"reason": "", "expires_on": None}
+        return self.as_dict() | aside == other.as_dict() | aside
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, for the database, the digest and the audit."""
         return {

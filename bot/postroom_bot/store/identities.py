@@ -19,7 +19,7 @@ from .tables import identity as table
 class Seen(NamedTuple):
     """What is known of a user's address.
 
-    :param email: the address that was seen last, as Slack told it; "" where it told none yet
+    :param email: the address that was seen last, as Slack told it
     :param since: when it was seen first
     :param changed_at: when the user was last seen with another one than before; None for never
     """
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
 def seen(connection: Connection, user: str, email: str, *, at: datetime) -> Seen:
     """Write down which address a user has now, and return what is known of it.
 
-    A user's first address is no change. One that follows upon `changed` is.
+    A user's first address is no change.
     """
     first = {"user": user, "email": email, "since": at, "changed_at": None}
     if not insert_new(connection, table, first):
@@ -45,16 +45,6 @@ def get(connection: Connection, user: str) -> Seen | None:
     """Return what is known of a user's address."""
     row = connection.execute(_of(user)).one_or_none()
     return Seen._make(row) if row else None
-
-
-def changed(connection: Connection, user: str, *, at: datetime) -> None:
-    """Write down that a user's address changed, where Slack tells only that and not to which.
-
-    Not for just any change of a profile: a new status text would begin the cool-down anew.
-    """
-    unknown = {"user": user, "email": "", "since": at, "changed_at": at}
-    if not insert_new(connection, table, unknown):
-        connection.execute(update(table).where(table.c.user == user).values(changed_at=at))
 
 
 def _of(user: str) -> Select[tuple[str, datetime, datetime | None]]:

@@ -190,16 +190,7 @@ def count_open(connection: Connection) -> dict[State, int]:
 
 def twin(connection: Connection, wish: Wish, requester: str) -> Request | None:
     """Return an open request of the same person for the same, whatever its reason and end."""
-    return next((one for one in open_by(connection, requester) if _alike(one.wish, wish)), None)
-
-
-def _alike(one: Wish, other: Wish) -> bool:
-    return (one.action, one.target, one.mailbox, sorted(one.destinations)) == (
-        other.action,
-        other.target,
-        other.mailbox,
-        sorted(other.destinations),
-    )
+    return next((one for one in open_by(connection, requester) if one.wish.is_twin_of(wish)), None)
 
 
 def _set(

@@ -131,7 +131,7 @@ def _earlier_twin(c: Connection, request: Request, wish: Wish) -> Request | None
     Of two that are new, the one that was made first is looked at.
     """
     for other in requests.open_by(c, request.requester):
-        same = replace(other.wish, reason=wish.reason, expires_on=wish.expires_on) == wish
+        same = other.wish.is_twin_of(wish)
         earlier = (other.created_at, other.id) < (request.created_at, request.id)
         if same and other.id != request.id and (earlier or other.state is not State.NEW):
             return other

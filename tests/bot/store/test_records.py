@@ -114,20 +114,6 @@ def test_another_address_is_a_change(database: Database, clock: Clock) -> None:
     assert database.read(lambda c: identities.get(c, "U1")) == Seen(MAILBOX, clock(), clock())
 
 
-def test_a_told_change_counts(database: Database, clock: Clock) -> None:
-    """A change that Slack tells counts for users known and unknown, and so does what follows."""
-    begin = clock()
-    database.write(lambda c: identities.seen(c, "U1", MAILBOX, at=begin))
-    told = clock.advance(MINUTE)
-    for user in ("U1", "U2"):
-        database.write(partial(identities.changed, user=user, at=told))
-    assert database.read(lambda c: identities.get(c, "U1")) == Seen(MAILBOX, begin, told)
-    assert database.read(lambda c: identities.get(c, "U2")) == Seen("", told, told)
-    later = clock.advance(MINUTE)
-    found = database.write(lambda c: identities.seen(c, "U2", MAILBOX, at=later))
-    assert found == Seen(MAILBOX, later, later)
-
-
 def test_a_freed_address_has_a_grave(database: Database, clock: Clock) -> None:
     """A tombstone counts until its end, can be replaced and lifted, and is purged after."""
     now = clock()
