@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.model import FOLLOWING, Action, Posted, Quorum, Request, State, Wish
+from postroom_bot.model import FOLLOWING, ID_LENGTH, Action, Posted, Quorum, Request, State, Wish
 from postroom_bot.store import requests
 from postroom_bot.store.database import Database
 from postroom_bot.store.rows import Lost
@@ -85,7 +85,7 @@ def test_an_id_can_be_read_out(database: Database, clock: Clock) -> None:
     """Ids have no letters that look like others, and are found however they are typed."""
     made = added(database, clock)
     code = made.id.removeprefix("R-")
-    assert len(code) == requests.ID_LENGTH
+    assert len(code) == ID_LENGTH
     assert not set(code) & set("01ILOU")
     for typed in (made.id, made.id.lower(), code, f" {code.lower()} "):
         assert database.read(partial(requests.get, request_id=typed)) == made

@@ -89,9 +89,13 @@ def test_who_does_not_answer_is_told(office: Office, readers: Readers) -> None:
         readers.aliases(*_as(office, "alice"))
     mail = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
     silent = Readers(office.with_(mail=mail))
-    alice = _as(office, "alice")
-    for look in (silent.aliases, silent.forwarders, lambda *who: silent.dns(*who, "example.com")):
+    user, team = _as(office, "alice")
+    for look in (
+        lambda: silent.aliases(user, team),
+        lambda: silent.forwarders(user, team),
+        lambda: silent.dns(user, team, "example.com"),
+    ):
         with pytest.raises(Refusal) as refusal:
-            look(*alice)
+            look()
         assert str(refusal.value) == f"{NO_ANSWER} Try again in a few minutes."
     mail.close()
