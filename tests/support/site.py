@@ -76,6 +76,8 @@ class Api:
         self._connection.request(method, path, content, self._headers)
         response = self._connection.getresponse()
         answer = json.loads(response.read())
+        # The service closes what is idle, and that could cross the next request.
+        self._connection.close()
         assert response.status < 300, (method, path, answer)
         return answer
 
