@@ -86,10 +86,10 @@ class Postman:
             # A signature has a resolution of a second: earlier ones make the copies differ.
             moments = [at - number for number, at in enumerate(moments)]
         if not self.options.together:
-            first, *_ = [self._deliver_copy(parcel, at) for at in moments]
+            first, *_others = [self._deliver_copy(parcel, at) for at in moments]
             return first
         with ThreadPoolExecutor(len(moments)) as pool:
-            first, *_ = pool.map(lambda at: self._deliver_copy(parcel, at), moments)
+            first, *_others = pool.map(lambda at: self._deliver_copy(parcel, at), moments)
             return first
 
     def _deliver_copy(self, parcel: Parcel, at: float) -> Ack:

@@ -45,7 +45,7 @@ def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
     for block, element in shown:
         if element.get("action_id") == action_id:
             return block, element
-    there = sorted(str(element.get("action_id")) for _, element in shown)
+    there = sorted(str(element.get("action_id")) for _block, element in shown)
     raise CannotDo(f"nothing with action_id {action_id!r} is shown, only {there}")
 
 

@@ -42,7 +42,7 @@ class Parcel(NamedTuple):
 
 def command(world: World, user: User, channel: Channel, text: str) -> Parcel:
     """Return a slash command; ``text`` is all that was typed, such as ``/email help``."""
-    name, _, rest = text.partition(" ")
+    name, _space, rest = text.partition(" ")
     payload = {
         "token": "verification-token",
         "team_id": user.team,

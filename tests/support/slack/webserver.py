@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
             return responses.respond(world, path.removeprefix(RESPONSES), args)
         if not path.startswith(API):
             return HTTPStatus.NOT_FOUND, "not found"
-        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        scheme, _space, token = self.headers.get("Authorization", "").partition(" ")
         shown = token if scheme == "Bearer" else str(args.pop("token", ""))
         method, read = path.removeprefix(API), webapi.unpacked(args)
         answer = webapi.call(world, method, shown, read)
