@@ -11,40 +11,15 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
-    binaries,
-    cluster,
-    fresh_database,
+from ansible_collections.postroom.email.tests.support.fixtures import (
+    direct,
+    postgresql_url,
+    service,
 )
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
 from postroom_bot.store.database import Database, migrate
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _direct() -> Iterator[None]:
-    """Reach the loopback directly, whatever proxies this machine has."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in ("NO_PROXY", "no_proxy"):
-            patch.setenv(variable, "127.0.0.1")
-        yield
-
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Run the reference service."""
-    with running_service(tmp_path_factory.mktemp("service")) as service:
-        yield service
-
-
-@pytest.fixture(scope="session")
-def postgresql_url() -> Iterator[str]:
-    """Give a real PostgreSQL server's URL."""
-    place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
-    with cluster(place) as url:
-        yield url
+__all__ = ["direct", "postgresql_url", "service"]
 
 
 @pytest.fixture(scope="session")

@@ -8,25 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _direct() -> Iterator[None]:
-    """Reach the loopback directly, whatever proxies this machine has."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in ("NO_PROXY", "no_proxy"):
-            patch.setenv(variable, "127.0.0.1")
-        yield
-
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Run the reference service."""
-    with running_service(tmp_path_factory.mktemp("service")) as service:
-        yield service
+__all__ = ["direct", "service"]
 
 
 @pytest.fixture(scope="session")

@@ -11,28 +11,16 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
-    binaries,
-    cluster,
-)
+from ansible_collections.postroom.email.tests.support.fixtures import postgresql_url
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from postroom_service import tokens
 from postroom_service.database import Database
 
+__all__ = ["postgresql_url"]
+
 BACKENDS = ("file", "memory", "postgresql")
 
 _tenants = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def postgresql_url() -> Iterator[str]:
-    """Give a real PostgreSQL server's URL."""
-    place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
-    with cluster(place) as url:
-        yield url
 
 
 @pytest.fixture(scope="session", params=BACKENDS)

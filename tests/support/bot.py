@@ -24,6 +24,8 @@ from typing import Any, Protocol
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from ansible_collections.postroom.email.tests.support.running import Running
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0
@@ -68,7 +70,7 @@ class MailAccess(Protocol):
         """The tenant's token."""
 
 
-class RunningBot:
+class RunningBot(Running):
     """One bot process, which is ready."""
 
     def __init__(
@@ -78,27 +80,17 @@ class RunningBot:
         program: Sequence[str] = PROGRAM,
     ) -> None:
         self.directory = directory
-        self.log_path = directory / "bot.log"
         self.database = environment[f"{PREFIX}DATABASE"]
         self.policy_file = Path(environment[f"{PREFIX}POLICY_FILE"])
-        self.environment = dict(environment)
         self._ready_file = directory / f"ready-{time.monotonic_ns()}.json"
         command = [*program, "serve", "--ready-file", str(self._ready_file)]
-        with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment
-            )
+        super().__init__(command, environment, directory / "bot.log", STOP_SECONDS)
         try:
             self._addresses = self._wait_for_addresses()
             self._wait_until_ready()
         except BaseException:
             self.kill()
             raise
-
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self.process.pid
 
     @property
     def admin_url(self) -> str:
@@ -138,21 +130,6 @@ class RunningBot:
     def reload(self) -> None:
         """Have it read its policy anew."""
         self.process.send_signal(signal.SIGHUP)
-
-    def stop(self) -> int:
-        """End the process gracefully, or else by force, and give its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
-
-    def kill(self) -> None:
-        """End the process with no chance to say goodbye."""
-        self.process.kill()
-        self.process.wait()
 
     def log(self) -> str:
         """Return all that it has logged."""

@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from .running import Running
+
 SERVICE_PATH = Path(__file__).resolve().parents[2] / "service"
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -30,33 +32,23 @@ class ServiceError(RuntimeError):
     """The service did not start or end as it should; the message holds the tail of its log."""
 
 
-class RunningService:
+class RunningService(Running):
     """One service process."""
 
     def __init__(
         self, directory: Path, command: Sequence[str], environment: Mapping[str, str]
     ) -> None:
-        self.log_path = directory / "service.log"
         self.database = environment["POSTROOM_SERVICE_DATABASE"]
         self._ready_file = directory / "ready.json"
         self._token_file = directory / "token"
-        self._environment = dict(environment)
         self._ready_file.unlink(missing_ok=True)
-        with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
-            )
+        super().__init__(command, environment, directory / "service.log", STOP_SECONDS)
         try:
             self.url = self._wait()
         except BaseException:
             self.kill()
             raise
         self.token = self._token_file.read_text(encoding="utf-8").strip()
-
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self.process.pid
 
     def new_token(self, tenant: str, *arguments: str) -> str:
         """Make a token, for another tenant too; not in a memory database: one process sees it."""
@@ -66,28 +58,13 @@ class RunningService:
         """Run another command of the service over the same database and give what it prints."""
         command = [sys.executable, "-m", "postroom_service", *arguments]
         result = subprocess.run(
-            command, env=self._environment, capture_output=True, text=True, check=False
+            command, env=self.environment, capture_output=True, text=True, check=False
         )
         if result.returncode:
             raise ServiceError(
                 f"{arguments[0]} exited with {result.returncode}: {result.stderr.strip()}"
             )
         return result.stdout
-
-    def stop(self) -> int:
-        """End the process gracefully, or else by force, and give its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
-
-    def kill(self) -> None:
-        """End the process with no chance to say goodbye."""
-        self.process.kill()
-        self.process.wait()
 
     def log_tail(self) -> str:
         """Give the last lines of the log."""

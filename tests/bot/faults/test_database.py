@@ -18,11 +18,8 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.listeners.hands import card_of, fresh_address
 from ansible_collections.postroom.email.tests.support.bot import running_bot
 from ansible_collections.postroom.email.tests.support.company import company
-from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
-    binaries,
-    cluster,
-)
+from ansible_collections.postroom.email.tests.support.fixtures import postgresql
+from ansible_collections.postroom.email.tests.support.postgresql import binaries
 
 PATIENCE = 40.0
 #: In the few seconds of the outage, five threads look for work once a second.
@@ -32,10 +29,7 @@ MOST_LINES = 100
 @pytest.fixture
 def postgres() -> Iterator[str]:
     """Give the URL of a server of this test's own."""
-    place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
-    with cluster(place) as url:
+    with postgresql() as url:
         yield url
 
 
