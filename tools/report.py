@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tell what a whole test run did: what ran, what was skipped and why, and the counts.
+"""Tell what a whole test run did: what ran, what was skipped and why, what failed, and the counts.
 
 The outcome of a session is nox's own word (its JSON report); how many tests it ran is read from
 the JUnit files that it left. A session that was asked for and is not in nox's report has failed.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,24 @@ from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+# Of the failed tests so much is shown that it fits on the last page of a log.
+MOST_FAILURES = 20
+MESSAGE_LINES = 7
+TRACE_LINES = 8
+LINE_WIDTH = 200
+# The line of code that made a call, and the place of it.
+TRACED = re.compile(r">|[^\s:]+:\d+: ")
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A test that failed: its session, its name, and some lines of what was said of it."""
+
+    session: str
+    test: str
+    lines: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +50,7 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     why_skipped: Counter[str] = dataclasses.field(default_factory=Counter)
+    failures: tuple[Failure, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -59,10 +79,21 @@ def render(outcomes: list[Outcome]) -> Iterator[str]:
         for why, times in one.why_skipped.items():
             yield f"{'':{width}}  - {times} skipped: {why}"
     yield ""
+    yield from _render_failures([failure for one in outcomes for failure in one.failures])
     passed, failed, skipped = (
         sum(getattr(one, kind) for one in outcomes) for kind in ("passed", "failed", "skipped")
     )
     yield f"{passed} passed, {failed} failed, {skipped} skipped"
+
+
+def _render_failures(failures: list[Failure]) -> Iterator[str]:
+    for failure in failures[:MOST_FAILURES]:
+        yield f"FAILED in {failure.session}: {failure.test}"
+        yield from (f"    {line}" for line in failure.lines)
+        yield ""
+    if len(failures) > MOST_FAILURES:
+        yield f"... and {len(failures) - MOST_FAILURES} more failed tests"
+        yield ""
 
 
 def tests_in(folder: Path) -> int:
@@ -106,18 +137,40 @@ def _outcome(name: str, entry: dict[str, object], folder: Path) -> Outcome:
         failed=counts["failed"],
         skipped=counts["skipped"],
         why_skipped=why,
+        failures=tuple(_failures(name, folder)),
     )
+
+
+def _cases(folder: Path) -> Iterator[ET.Element]:
+    for file in sorted(folder.glob("**/*.xml")):
+        yield from ET.parse(file).iter("testcase")
+
+
+def _failures(session: str, folder: Path) -> Iterator[Failure]:
+    for case in _cases(folder):
+        if _kind(case) == "failed":
+            test = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+            said = [found for found in case if found.tag in {"failure", "error"}]
+            yield Failure(session, test, tuple(line for one in said for line in _said(one)))
+
+
+def _said(failure: ET.Element) -> Iterator[str]:
+    """Yield the beginning of the message, and where pytest's traceback says it came from."""
+    message = (failure.get("message") or "").splitlines()
+    text = (failure.text or "").splitlines()
+    calls = [line for line in text if TRACED.match(line)]
+    for line in message[:MESSAGE_LINES] + (calls or text)[-TRACE_LINES:]:
+        yield line[:LINE_WIDTH].rstrip()
 
 
 def _count(folder: Path) -> tuple[Counter[str], Counter[str]]:
     counts: Counter[str] = Counter()
     why: Counter[str] = Counter()
-    for file in sorted(folder.glob("**/*.xml")):
-        for case in ET.parse(file).iter("testcase"):
-            kind = _kind(case)
-            counts[kind] += 1
-            if kind == "skipped":
-                why[_reason(case)] += 1
+    for case in _cases(folder):
+        kind = _kind(case)
+        counts[kind] += 1
+        if kind == "skipped":
+            why[_reason(case)] += 1
     return counts, why
 
 

@@ -24,7 +24,25 @@ PASSED = '<testcase name="a"/>'
 FAILED = '<testcase name="b"><failure/></testcase>'
 ERROR = '<testcase name="c"><error/></testcase>'
 SKIPPED = '<testcase name="d"><skipped message="no server"/></testcase>'
+MANY = tuple(
+    f'<testcase name="{number}"><failure message="{"x" * 999}">{"y&#10;" * 99}</failure></testcase>'
+    for number in range(30)
+)
 SKIPPED_IN_TEXT = '<testcase name="e"><skipped>no\n  shell</skipped></testcase>'
+BROKEN = """\
+import pytest
+@pytest.fixture
+def bowl():
+    raise ValueError('no bowl')
+def test_right():
+    pass
+def check():
+    raise AssertionError('it was apple\\nwith a core')
+def test_without(bowl):
+    pass
+def test_wrong():
+    check()
+"""
 
 
 class Run:
@@ -87,6 +105,44 @@ def test_a_test_that_failed_counts_once(run: Run, case: str) -> None:
     """A failed test makes its session fail; the two are one failure."""
     run.add("units", "failed", PASSED, case)
     assert run.lines("units")[-1] == "1 passed, 1 failed, 0 skipped"
+
+
+def test_the_report_tells_how_tests_failed(run: Run) -> None:
+    """After the table: what was asserted, and the calls that led there; of errors as well."""
+    run.add("units", "failed")
+    run.folder.joinpath("units").mkdir()
+    run.folder.joinpath("test_written.py").write_text(BROKEN, "utf-8")
+    command = (sys.executable, "-m", "pytest", "--junit-xml=units/pytest.xml", "test_written.py")
+    subprocess.run(command, cwd=run.folder, check=False, capture_output=True)
+    lines = run.lines("units")
+    assert "FAILED" in lines[1]
+    assert lines[2:] == [
+        "",
+        "FAILED in units: test_written::test_without",
+        '    failed on setup with "ValueError: no bowl"',
+        "    >       raise ValueError('no bowl')",
+        "    test_written.py:4: ValueError",
+        "",
+        "FAILED in units: test_written::test_wrong",
+        "    AssertionError: it was apple",
+        "    with a core",
+        "    >       check()",
+        "    test_written.py:12:",
+        "    >       raise AssertionError('it was apple\\nwith a core')",
+        "    test_written.py:8: AssertionError",
+        "",
+        "1 passed, 2 failed, 0 skipped",
+    ]
+
+
+def test_many_failures_are_told_briefly(run: Run) -> None:
+    """So that the table is still in sight."""
+    run.add("units", "failed", *MANY)
+    lines = run.lines("units")
+    assert sum(line.startswith("FAILED in units: ") for line in lines) == 20
+    assert "... and 10 more failed tests" in lines
+    assert len(lines) < 20 * 15
+    assert max(map(len, lines)) < 250
 
 
 def test_a_session_that_succeeded_with_a_failed_test_has_failed(run: Run) -> None:
