@@ -242,6 +242,13 @@ def e2e(session: nox.Session, core: str) -> None:
 
 
 @leaf(PROGRAM_CORES[MAIN_CORE])
+def dns(session: nox.Session) -> None:
+    """Publish and verify records on real name servers, and at DNS providers' interfaces."""
+    session.install(*groups("test-dns"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    pytest(session, "tests/dns")
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
 def demo(session: nox.Session) -> None:
     """Converge an example tenant against the reference service and show what happens."""
     session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)

@@ -146,11 +146,11 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api import dns
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NotFound, Refused
 from ansible_collections.postroom.email.plugins.module_utils._api.models import DnsRecordSet
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Problem
+from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
@@ -168,13 +168,13 @@ ARGUMENT_SPEC: dict[str, Any] = {
 def retrieve_records(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Return the records in every notation."""
     domain = parse_domain(params["domain"], "domain")
-    ttl = dns.checked_ttl(params["ttl"])
+    ttl = notation.checked_ttl(params["ttl"])
     record_set, warnings = _look(client, domain, check_mode=check_mode)
     values = {
         "domain": str(domain),
-        "records": dns.neutral(record_set, ttl),
-        "zone": dns.zone_text(record_set, ttl),
-        "octodns": dns.octodns(record_set, ttl),
+        "records": notation.neutral(record_set, ttl),
+        "zone": notation.zone_text(record_set, ttl),
+        "octodns": notation.octodns(record_set, ttl),
     }
     return Outcome(values=values, warnings=warnings)
 

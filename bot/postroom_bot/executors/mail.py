@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.plugins.module_utils._api import dns, errors
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
     apply,
     look,
@@ -33,6 +33,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from postroom_bot.executors.base import Done, Keeper, TryLater
@@ -207,8 +208,8 @@ class Mail:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
                 raise no_domain(domain) from None
-        records = tuple(dns.neutral(found, _TTL))
-        return DnsRecords(found.domain.key, records, dns.zone_text(found, _TTL))
+        records = tuple(notation.neutral(found, _TTL))
+        return DnsRecords(found.domain.key, records, notation.zone_text(found, _TTL))
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:

@@ -23,6 +23,11 @@ PostroomError
     ServerFailed          5xx
     BadAnswer             HTML, truncated JSON, a redirect, a list with holes
     LostUpdate            another writer keeps replacing what was written
+  NameServerError         a name server did not do what it was asked
+    NoAnswer              silence or garbage; an update may have taken effect
+    KeyRefused            the TSIG key is not known there, not right, or its time is off
+    UpdateRefused         the zone or the name may not be changed there, or not with this key
+    ZoneChanged           somebody changed the records meanwhile; nothing was written
 
 A message is one or two sentences: what is wrong, where, and what to do. None holds a secret.
 """
@@ -166,6 +171,26 @@ class BadAnswer(ServiceError):
 
 class LostUpdate(ServiceError):
     """Another writer kept replacing what was written."""
+
+
+class NameServerError(PostroomError):
+    """A name server did not do what it was asked."""
+
+
+class NoAnswer(NameServerError):
+    """Nothing that can be read came back. An update may have taken effect all the same."""
+
+
+class KeyRefused(NameServerError):
+    """The TSIG key is not known to the server, not the right one, or the clocks differ."""
+
+
+class UpdateRefused(NameServerError):
+    """The server does not change this zone or this name, or not with this key."""
+
+
+class ZoneChanged(NameServerError):
+    """The records were not what they were seen to be, so the server changed nothing."""
 
 
 def names_secret(key: object) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .errors import InvalidInput
-from .models import DnsRecord, DnsRecordSet
+from ..errors import InvalidInput
+from ..models import DnsRecord, DnsRecordSet
 
 _LONGEST_STRING = 255
 
@@ -26,7 +26,7 @@ def neutral(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
 def zone_text(record_set: DnsRecordSet, ttl: int) -> str:
     """Return the records as lines of a BIND zone file, with absolute names."""
     rows = [
-        (f"{_fqdn(record_set, r)}.", str(ttl), "IN", r.type, _zone_value(r))
+        (f"{fqdn(record_set, r)}.", str(ttl), "IN", r.type, _zone_value(r))
         for r in record_set.records
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
@@ -93,7 +93,7 @@ def _neutral_record(record_set: DnsRecordSet, record: DnsRecord, ttl: int) -> di
     neutral_record: dict[str, Any] = {
         "type": record.type,
         "host": record.host,
-        "fqdn": _fqdn(record_set, record),
+        "fqdn": fqdn(record_set, record),
         "ttl": ttl,
         "value": record.value,
     }
@@ -105,7 +105,8 @@ def _neutral_record(record_set: DnsRecordSet, record: DnsRecord, ttl: int) -> di
     return neutral_record
 
 
-def _fqdn(record_set: DnsRecordSet, record: DnsRecord) -> str:
+def fqdn(record_set: DnsRecordSet, record: DnsRecord) -> str:
+    """Return a record's name in full, as A-labels, without a dot at the end."""
     domain = record_set.domain.key
     return domain if record.host == "@" else f"{record.host}.{domain}"
 

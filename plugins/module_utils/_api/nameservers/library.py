@@ -1,0 +1,23 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Whether dnspython is there. Retrieving records does without it."""
+
+from __future__ import annotations
+
+try:
+    import dns  # noqa: F401 - only whether it can be imported
+
+    HAS_DNSPYTHON = True
+except ImportError:
+    HAS_DNSPYTHON = False
+
+
+def require() -> None:
+    """See that dnspython is installed.
+
+    :raises ImportError: it is not; its ``name`` is the library's
+    """
+    if not HAS_DNSPYTHON:
+        raise ImportError("dnspython is not installed", name="dnspython")
