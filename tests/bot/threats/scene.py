@@ -125,12 +125,16 @@ class Scene:
         return self.card_of(number_in(person.command(f"/email {text}")))
 
     def card_of(self, number: str) -> Asked:
-        """Wait until a request's card is there and known as such."""
+        """Wait until a request's card is there and known as such, and nobody is at it any more.
+
+        Whoever is at it writes when it is due next, over what a test may have written there.
+        """
 
         def carded() -> Message | None:
             row = self.request(number)
             cards = self.slack.messages(self.channels["approvals"])
-            return next((one for one in cards if one.ts == row["card_ts"]), None)
+            known = [one for one in cards if one.ts == row["card_ts"]]
+            return known[0] if known and row["lease_owner"] is None else None
 
         card = self.until(carded)
         assert card is not None
