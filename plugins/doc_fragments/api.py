@@ -54,6 +54,7 @@ notes:
     where that makes no difference but in speed. The variable C(postroom_in_process=false) or the
     environment variable E(POSTROOM_IN_PROCESS=0) of Ansible switches that off.
 requirements:
+  - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to ask and change name servers)
   - httpx >= 0.27
   - idna >= 3.7 (for names that are not ASCII)
 """
