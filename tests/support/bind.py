@@ -1,0 +1,299 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Real BIND 9 name servers on the loopback: authorities, secondaries and resolvers.
+
+    with running(tmp_path, {"example.com": Zone("@ MX 10 mail.example.net.")}) as server:
+        server.lookup("example.com", "MX")
+
+They are asked and changed here by dnspython alone, so that tests do not trust our own code.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import dns.dnssec
+import dns.exception
+import dns.flags
+import dns.message
+import dns.query
+import dns.rcode
+import dns.rdata
+import dns.rdataclass
+import dns.rdatatype
+import dns.tsig
+import dns.update
+import pytest
+
+from .loopback import free_port
+from .running import Running
+
+START_SECONDS = 20.0
+STOP_SECONDS = 10.0
+ASK_SECONDS = 5.0
+READY_SECONDS = 0.2
+NO_BIND = "no BIND: named is neither on PATH nor in /usr/sbin"
+
+
+class TsigKey(NamedTuple):
+    """A key that updates are signed with; ``secret`` is base64."""
+
+    name: str
+    secret: str
+    algorithm: str = "hmac-sha256"
+
+
+def new_key(name: str, algorithm: str = "hmac-sha256") -> TsigKey:
+    """Make a key with a secret of its own."""
+    return TsigKey(name, base64.b64encode(secrets.token_bytes(48)).decode(), algorithm)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """One zone that a server is an authority for.
+
+    :param text: lines of a zone file. Where there is no SOA record among them, one is put before
+        them, and ``ns1`` with the server's address as the name server
+    :param policy: BIND's rules of who may change what, such as
+        ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets every key change all
+    :param signed: by DNSSEC, with keys that BIND makes
+    :param primary: the server that this one copies the zone from, instead of the text
+    :param refresh: seconds after which a secondary looks again
+    """
+
+    text: str = ""
+    policy: str | None = None
+    signed: bool = False
+    primary: BindServer | None = None
+    refresh: int = 1
+
+
+class Forward(NamedTuple):
+    """Where a resolver asks for a zone, and the DS record that it trusts, as zone-file text."""
+
+    server: BindServer
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class BindServer:
+    """A running name server.
+
+    :param keys: by name
+    :param pid: the number of its process
+    """
+
+    address: str
+    port: int
+    keys: Mapping[str, TsigKey]
+    pid: int
+    log_path: Path
+    #: With this one, the tests' own changes are signed. It may change everything.
+    own_key: TsigKey = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return it as the options of the collection take it."""
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{host}:{self.port}"
+
+    def lookup(self, name: str, kind: str) -> tuple[str, ...]:
+        """Return the records of a name, each as zone-file text, in no order that matters."""
+        answer = self.response(name, kind)
+        found = answer.get_rrset(
+            answer.answer, answer.question[0].name, dns.rdataclass.IN, dns.rdatatype.from_text(kind)
+        )
+        return tuple(sorted(rdata.to_text() for rdata in found)) if found else ()
+
+    def response(self, name: str, kind: str, **flags: bool) -> dns.message.Message:
+        """Return the whole answer to a question: ``want_dnssec``, and ``cd``, are flags of it."""
+        query = dns.message.make_query(
+            name, kind, want_dnssec=flags.get("want_dnssec", False), payload=1232
+        )
+        if flags.get("cd"):
+            query.flags |= dns.flags.CD
+        answer, _over_tcp = dns.query.udp_with_fallback(query, self.address, ASK_SECONDS, self.port)
+        return answer
+
+    def change(self, zone: str, *, add: Sequence[str] = (), delete: Sequence[str] = ()) -> None:
+        """Change a zone as somebody else would: lines such as ``example.com. 60 MX 10 a.b.``.
+
+        A line to delete is a name, a name and a type, or those and one record's value.
+        """
+        update = dns.update.UpdateMessage(zone, keyring=tsig(self.own_key))
+        for line in delete:
+            update.delete(*_words(line, 3))
+        for line in add:
+            update.add(*_words(line, 4))
+        answer = dns.query.tcp(update, self.address, ASK_SECONDS, self.port)
+        if answer.rcode() != dns.rcode.NOERROR:
+            raise RuntimeError(f"{dns.rcode.to_text(answer.rcode())}:\n{self.log()}")
+
+    def anchor(self, zone: str) -> str:
+        """Return the DS record of a signed zone, as its parent would publish it."""
+        found = self.response(zone, "DNSKEY").answer[0]
+        key = next(key for key in found if key.flags & 1)  # the one that signs the others
+        return str(dns.dnssec.make_ds(found.name, key, "SHA256"))
+
+    def log(self) -> str:
+        """Return what the server has said so far."""
+        return self.log_path.read_text(errors="replace")
+
+
+def tsig(key: TsigKey) -> dns.tsig.Key:
+    """Return a key as dnspython takes it."""
+    return dns.tsig.Key(key.name, key.secret, key.algorithm)
+
+
+@contextlib.contextmanager
+def running(
+    place: Path,
+    zones: Mapping[str, Zone | str],
+    *,
+    keys: Sequence[TsigKey] = (),
+    forwards: Mapping[str, Forward] | None = None,
+    address: str = "127.0.0.1",
+    port: int | None = None,
+) -> Iterator[BindServer]:
+    """Run a name server, and skip the test where BIND is not installed.
+
+    :param place: a folder; the server makes one of its own in it
+    :param zones: by name; a text stands for a zone with that text
+    :param forwards: zones that are asked elsewhere, which makes it a validating resolver
+    :param port: one that is free, unless given
+    """
+    port = port or free_port(address)
+    folder = place / f"named-{address.replace(':', '_')}-{port}"
+    folder.mkdir()
+    own_key = new_key("own")
+    whole = {name: Zone(zone) if isinstance(zone, str) else zone for name, zone in zones.items()}
+    listening = _Listening(address, port)
+    for name, zone in whole.items():
+        (folder / f"{name}.zone").write_text(_zone_text(name, zone.text, listening))
+    configuration = _configuration(folder, listening, [*keys, own_key], whole, forwards or {})
+    (folder / "named.conf").write_text(configuration)
+    # One thread is enough, and it starts faster.
+    command = [program("named"), "-g", "-n", "1", "-c", str(folder / "named.conf")]
+    process = Running(command, os.environ, folder / "log", STOP_SECONDS)
+    by_name = {key.name: key for key in keys}
+    server = BindServer(address, port, by_name, process.pid, process.log_path, own_key)
+    try:
+        _wait(server, process, whole)
+        yield server
+    finally:
+        process.stop()
+
+
+def program(name: str) -> str:
+    """Find a program of BIND's, and skip the test where there is none."""
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+    return found or pytest.skip(NO_BIND)
+
+
+class _Listening(NamedTuple):
+    address: str
+    port: int
+
+    @property
+    def option(self) -> str:
+        version6 = ":" in self.address
+        kind, other = ("-v6", "") if version6 else ("", "-v6")
+        here = f"listen-on{kind} port {self.port} {{ {self.address}; }};"
+        return f"{here} listen-on{other} {{ none; }};"
+
+
+def _zone_text(name: str, text: str, listening: _Listening) -> str:
+    origin = f"$ORIGIN {name}.\n$TTL 3600\n"
+    if " SOA " in text:
+        return f"{origin}{text}\n"
+    kind = "AAAA" if ":" in listening.address else "A"
+    head = [
+        f"@ IN SOA ns1.{name}. hostmaster.{name}. 1 3600 600 86400 60",
+        f"@ IN NS ns1.{name}.",
+        f"ns1 IN {kind} {listening.address}",
+    ]
+    return origin + "\n".join([*head, text]) + "\n"
+
+
+def _configuration(
+    folder: Path,
+    listening: _Listening,
+    keys: Sequence[TsigKey],
+    zones: Mapping[str, Zone],
+    forwards: Mapping[str, Forward],
+) -> str:
+    options = [
+        f'directory "{folder}"; key-directory "{folder}"; managed-keys-directory "{folder}";',
+        "pid-file none; lock-file none; session-keyfile none; notify no;",
+        f"{listening.option} allow-query {{ any; }}; allow-transfer {{ any; }};",
+        f"empty-zones-enable no; recursion {'yes' if forwards else 'no'};",
+        "minimal-responses yes;",
+        f"dnssec-validation {'yes' if forwards else 'no'};",
+    ]
+    lines = [f"options {{ {' '.join(options)} }};", "controls { };"]
+    lines += [
+        f'key "{key.name}" {{ algorithm {key.algorithm}; secret "{key.secret}"; }};' for key in keys
+    ]
+    lines += [_zone_block(name, zone, keys) for name, zone in zones.items()]
+    for name, forward in forwards.items():
+        lines.append(_forward_block(name, forward))
+    return "\n".join(lines) + "\n"
+
+
+def _zone_block(name: str, zone: Zone, keys: Sequence[TsigKey]) -> str:
+    if zone.primary:
+        at = f"{zone.primary.address} port {zone.primary.port}"
+        times = f"min-refresh-time {zone.refresh}; max-refresh-time {zone.refresh};"
+        return f'zone "{name}" {{ type secondary; primaries {{ {at}; }}; {times} }};'
+    everybody = "".join(f'grant "{key.name}" zonesub ANY; ' for key in keys)
+    policy = everybody if zone.policy is None else f'grant "own" zonesub ANY; {zone.policy}'
+    signing = "dnssec-policy default; " if zone.signed else ""
+    file = f'type primary; file "{name}.zone"; {signing}'
+    return f'zone "{name}" {{ {file}update-policy {{ {policy} }}; }};'
+
+
+def _forward_block(name: str, forward: Forward) -> str:
+    at = f"{forward.server.address} port {forward.server.port}"
+    block = f'zone "{name}" {{ type forward; forward only; forwarders {{ {at}; }}; }};'
+    if not forward.anchor:
+        return block
+    tag, algorithm, digest, *text = forward.anchor.split()
+    anchor = f'"{name}" static-ds {tag} {algorithm} {digest} "{"".join(text)}";'
+    return f"{block}\ntrust-anchors {{ {anchor} }};"
+
+
+def _words(line: str, count: int) -> list[str]:
+    return line.split(None, count - 1)
+
+
+def _wait(server: BindServer, process: Running, zones: Mapping[str, Zone]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not all(_ready(server, name, zone) for name, zone in [(None, Zone()), *zones.items()]):
+        if process.process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"BIND did not start:\n{server.log()}")
+        time.sleep(0.05)
+
+
+def _ready(server: BindServer, name: str | None, zone: Zone) -> bool:
+    """Ask for a zone's SOA record, or whether anybody is there, by UDP and by TCP."""
+    if name is None:
+        query = dns.message.make_query("version.bind", "TXT", "CH")
+    else:
+        query = dns.message.make_query(name, "SOA", want_dnssec=True)
+    try:
+        for exchange in (dns.query.udp, dns.query.tcp):
+            answer = exchange(query, server.address, READY_SECONDS, server.port)
+            signatures = any(found.rdtype == dns.rdatatype.RRSIG for found in answer.answer)
+            if not answer.answer or (zone.signed is not signatures and zone.primary is None):
+                return False
+    except (OSError, dns.exception.DNSException):
+        return False
+    return True
