@@ -1,0 +1,155 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A real PowerDNS authoritative server on the loopback, with its HTTP API.
+
+with running(tmp_path, {"example.com": "@ MX 10 mail.example.net."}) as server:
+    server.lookup("example.com", "MX")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dns.exception
+import dns.query
+import dns.rdataclass
+import dns.rdatatype
+import httpx
+import pytest
+from dns.message import make_query
+
+from .loopback import free_port
+from .running import Running
+
+START_SECONDS = 20.0
+STOP_SECONDS = 10.0
+ASK_SECONDS = 5.0
+NO_POWERDNS = "no PowerDNS: neither pdns_server nor its schema for SQLite is where Debian has it"
+_PROGRAMS = "/usr/sbin:/usr/local/sbin"
+_SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
+
+
+@dataclass(frozen=True)
+class PowerDnsServer:
+    """A running name server.
+
+    :param port: where it answers questions, by UDP and TCP
+    :param api_url: where its HTTP API is, without a path
+    """
+
+    address: str
+    port: int
+    api_url: str
+    log_path: Path
+    api_key: str = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return it as the options of the collection take it."""
+        return f"{self.address}:{self.port}"
+
+    def lookup(self, name: str, kind: str) -> tuple[str, ...]:
+        """Return the records of a name, each as zone-file text, in no order that matters."""
+        query = make_query(name, kind)
+        answer, _tcp = dns.query.udp_with_fallback(query, self.address, ASK_SECONDS, self.port)
+        found = answer.get_rrset(
+            answer.answer, answer.question[0].name, dns.rdataclass.IN, dns.rdatatype.from_text(kind)
+        )
+        return tuple(sorted(rdata.to_text() for rdata in found)) if found else ()
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Send one request to the API, which must succeed, and return its answer."""
+        # No proxy of this machine has a way to the loopback.
+        with httpx.Client(trust_env=False, headers={"X-API-Key": self.api_key}) as client:
+            url = f"{self.api_url}/api/v1/servers/localhost{path}"
+            response = client.request(method, url, json=body, timeout=ASK_SECONDS)
+        if response.is_error:
+            raise RuntimeError(f"{method} {path}: {response.status_code} {response.text}")
+        return response.json() if response.content else None
+
+    def create(self, zone: str, text: str) -> None:
+        """Make a zone from the lines of a zone file, to which SOA and NS records are added."""
+        head = f"$ORIGIN {zone}.\n$TTL 3600\n@ NS ns1.{zone}.\nns1 A {self.address}\n"
+        soa = f"@ SOA ns1.{zone}. hostmaster.{zone}. 1 3600 600 86400 60\n"
+        body = {"name": f"{zone}.", "kind": "Native", "nameservers": []}
+        self.call("POST", "/zones", {**body, "zone": f"{head}{soa}{text}\n"})
+
+    def log(self) -> str:
+        """Return what the server has said so far."""
+        return self.log_path.read_text(errors="replace")
+
+
+@contextlib.contextmanager
+def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
+    """Run a name server, and skip the test where PowerDNS is not installed.
+
+    :param place: a folder; the server makes one of its own in it
+    :param zones: lines of a zone file, by the zone's name
+    """
+    program = shutil.which("pdns_server") or shutil.which("pdns_server", path=_PROGRAMS)
+    if program is None or not _SCHEMA.exists():
+        pytest.skip(NO_POWERDNS)
+    port, api_port = free_port(), free_port()
+    folder = place / f"powerdns-{port}"
+    folder.mkdir()
+    key = secrets.token_urlsafe(24)
+    server = PowerDnsServer(
+        "127.0.0.1", port, f"http://127.0.0.1:{api_port}", folder / "log", api_key=key
+    )
+    _configure(folder, server, api_port)
+    process = Running(
+        [program, f"--config-dir={folder}"], os.environ, server.log_path, STOP_SECONDS
+    )
+    try:
+        _wait(server, process)
+        for zone, text in zones.items():
+            server.create(zone, text)
+        yield server
+    finally:
+        process.stop()
+
+
+def _configure(folder: Path, server: PowerDnsServer, api_port: int) -> None:
+    with contextlib.closing(sqlite3.connect(folder / "zones.sqlite3")) as database:
+        database.executescript(_SCHEMA.read_text())
+    settings = {
+        "launch": "gsqlite3",
+        "gsqlite3-database": folder / "zones.sqlite3",
+        "local-address": server.address,
+        "local-port": server.port,
+        "socket-dir": folder,
+        "api": "yes",
+        "api-key": server.api_key,
+        "webserver-address": server.address,
+        "webserver-port": api_port,
+        "receiver-threads": 1,
+        "distributor-threads": 1,
+        "security-poll-suffix": "",
+    }
+    lines = (f"{name}={value}\n" for name, value in settings.items())
+    (folder / "pdns.conf").write_text("".join(lines))
+
+
+def _wait(server: PowerDnsServer, process: Running) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not _answers(server):
+        if process.process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"PowerDNS did not start:\n{server.log()}")
+        time.sleep(0.05)
+
+
+def _answers(server: PowerDnsServer) -> bool:
+    try:
+        server.call("GET", "/zones")
+        server.lookup("example.com", "SOA")
+    except (httpx.TransportError, dns.exception.DNSException, OSError):
+        return False
+    return True
