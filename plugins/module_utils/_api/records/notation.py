@@ -7,12 +7,18 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..errors import InvalidInput
 from ..models import DnsRecord, DnsRecordSet
 
 _LONGEST_STRING = 255
+_LONGEST_SHOWN = 60
+# One of a zone file's strings in quotes, and what stands for a byte within it.
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
+_BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 
 
 def neutral(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
@@ -25,10 +31,18 @@ def neutral(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
 
 def zone_text(record_set: DnsRecordSet, ttl: int) -> str:
     """Return the records as lines of a BIND zone file, with absolute names."""
-    rows = [
-        (f"{fqdn(record_set, r)}.", str(ttl), "IN", r.type, _zone_value(r))
-        for r in record_set.records
-    ]
+    return zone_lines(
+        (fqdn(record_set, record), ttl, record.type, _zone_value(record))
+        for record in record_set.records
+    )
+
+
+def zone_lines(records: Iterable[tuple[str, int, str, str]]) -> str:
+    """Return records as lines of a BIND zone file, in columns.
+
+    :param records: name without a dot at the end, time to live, type and data of each
+    """
+    rows = [(f"{name}.", str(ttl), "IN", kind, data) for name, ttl, kind, data in records]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     lines = (
         " ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
@@ -67,18 +81,67 @@ def checked_ttl(ttl: int) -> int:
 
 
 def txt_strings(value: str) -> list[str]:
-    """Cut a TXT value into strings of at most 255 bytes, as the wire carries it."""
+    """Cut a TXT value into strings of at most 255 bytes, as the wire carries it.
+
+    :param value: bytes that are no UTF-8 come as lone surrogates
+    """
     strings = [""]
     for character in value:
-        if len((strings[-1] + character).encode()) > _LONGEST_STRING:
+        if len((strings[-1] + character).encode("utf-8", "surrogateescape")) > _LONGEST_STRING:
             strings.append("")
         strings[-1] += character
     return strings
 
 
-def quoted(strings: list[str]) -> str:
+def quoted(strings: Sequence[str]) -> str:
     """Return TXT strings in quotes, as a zone file and most providers take them."""
-    return " ".join(f'"{"".join(map(_escaped, string.encode()))}"' for string in strings)
+    return quoted_bytes(string.encode("utf-8", "surrogateescape") for string in strings)
+
+
+def quoted_bytes(strings: Iterable[bytes]) -> str:
+    """Return TXT strings in quotes, whatever bytes they hold."""
+    return " ".join(f'"{"".join(map(_escaped, string))}"' for string in strings)
+
+
+def read_txt(text: str) -> tuple[bytes, ...]:
+    """Return the strings of a TXT value: a zone file's in quotes, or a bare text as it stands.
+
+    A bare text is what providers show who hide the strings: nothing in it is an escape.
+
+    :raises InvalidInput: the quotes do not fit, or a string is longer than 255 bytes
+    """
+    try:
+        strings = tuple(_strings(text.strip()))
+    except ValueError:
+        strings = ()
+    if strings and max(map(len, strings)) <= _LONGEST_STRING:
+        return strings
+    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    raise InvalidInput(
+        f"{shown!r} is not the value of a TXT record. Write strings of at most "
+        f"{_LONGEST_STRING} bytes, each in double quotes, or the whole text without quotes."
+    )
+
+
+def _strings(text: str) -> Iterator[bytes]:
+    """Yield the strings that a value is cut into; ValueError is for what is none."""
+    if not text.startswith('"'):
+        yield from (string.encode("utf-8", "surrogateescape") for string in txt_strings(text))
+    elif not _QUOTED.sub("", text):
+        for match in _QUOTED.finditer(text):
+            yield _unescaped(match[1].encode("utf-8", "surrogateescape"))
+
+
+def _unescaped(string: bytes) -> bytes:
+    return b"".join(
+        _byte(number) if number else sign or plain for number, sign, plain in _BYTE.findall(string)
+    )
+
+
+def _byte(digits: bytes) -> bytes:
+    # Zone files count in tens. Route 53 counts in eights, which shows where tens are too many.
+    number = int(digits)
+    return bytes([number if number < 256 else int(digits, 8)])
 
 
 def _escaped(byte: int) -> str:

@@ -6,10 +6,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Union
 
+from ..errors import InvalidInput
 from ..models import DnsRecord, DnsRecordSet
-from .notation import fqdn, txt_strings
+from .notation import fqdn, quoted_bytes, read_txt, txt_strings, zone_lines
+
+_MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
 
 
 class Mx(NamedTuple):
@@ -49,6 +54,18 @@ class RecordSet(NamedTuple):
     ttl: int
     values: tuple[Value, ...]
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.type}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data, with the values as a zone file has them."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "ttl": self.ttl,
+            "values": [as_rdata(value) for value in self.values],
+        }
+
 
 def txt(text: str) -> Txt:
     """Return a text as it is published: cut into strings of at most 255 bytes."""
@@ -73,4 +90,39 @@ def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
         grouped.setdefault(key, []).append(value_of(record))
     return tuple(
         RecordSet(name, kind, ttl, tuple(values)) for (name, kind), values in grouped.items()
+    )
+
+
+def as_rdata(value: Value) -> str:
+    """Return a value as a zone file has it, with absolute names and strings in quotes."""
+    if isinstance(value, Mx):
+        return f"{value.priority} {value.exchange}."
+    return quoted_bytes(value.strings)
+
+
+def read_rdata(kind: str, text: str) -> Value:
+    """Return the value that a zone file or a DNS provider writes so.
+
+    :param kind: ``MX`` or ``TXT``
+    :param text: ``10 mail.example.net.``, with or without the last dot; strings in quotes, or a
+        bare text
+    :raises InvalidInput: it is no such value
+    """
+    if kind != "MX":
+        return Txt(read_txt(text))
+    match = _MX.fullmatch(text.strip())
+    if match is None or int(match[1]) > 0xFFFF:
+        raise InvalidInput(
+            f"{text!r} is not the value of an MX record. Write a priority and a host name, "
+            "such as '10 mail.example.net.'."
+        )
+    return Mx(int(match[1]), match[2].lower().rstrip("."))
+
+
+def as_lines(record_sets: Iterable[RecordSet]) -> str:
+    """Return record sets as lines of a zone file, in columns."""
+    return zone_lines(
+        (found.name, found.ttl, found.type, as_rdata(value))
+        for found in record_sets
+        for value in found.values
     )
