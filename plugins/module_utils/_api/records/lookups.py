@@ -1,0 +1,182 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""How many questions to DNS an SPF record costs those who receive mail (RFC 7208, 4.6.4).
+
+Receivers end with a permanent error after ten look-ups, or two that found nothing. What counts is
+the worst case: an address that no mechanism matches, so that all of them are evaluated, up to the
+first ``all``. Nothing is asked here: whoever counts hands in how to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from ..errors import InvalidInput
+from .spf import Spf, Term, folded, has_macro, is_spf, parse
+
+MOST_LOOKUPS = 10
+MOST_VOIDS = 2
+_MOST_EXCHANGES = 10
+_COUNTED = ("include", "a", "mx", "ptr", "exists")
+_FAMILIES = ("A", "AAAA")
+
+
+class Lookup(NamedTuple):
+    """What came of one question to DNS.
+
+    :param kind: ``found``, ``void`` (no such name, or nothing of the type) or ``failed`` (nobody
+        said for certain)
+    :param values: the texts of ``TXT``, the names of ``MX``, the addresses of ``A`` and ``AAAA``
+    """
+
+    kind: Literal["found", "void", "failed"]
+    values: tuple[str, ...] = ()
+
+
+#: Asks for a name and a type, ``TXT``, ``MX``, ``A`` or ``AAAA``. It follows aliases.
+Ask = Callable[[str, str], Lookup]
+
+
+class Cost(NamedTuple):
+    """What evaluating a record takes.
+
+    :param lookups: at least so many where it is ``too_many``: nothing is asked beyond the limit
+    :param voids: look-ups that found nothing, for senders of IPv4 or of IPv6: the higher number.
+        The reverse name of a ``ptr`` is the sender's, so it is not among them
+    :param problem: why receivers end with a permanent error, apart from these numbers; or None
+    :param failed: names that could not be asked; what they lead to is not counted
+    :param unfollowed: records named by macros; each is counted, what they lead to is not
+    """
+
+    lookups: int
+    voids: int
+    problem: str | None = None
+    failed: tuple[str, ...] = ()
+    unfollowed: tuple[str, ...] = ()
+
+    @property
+    def too_many(self) -> bool:
+        """Whether receivers give up because of the number of look-ups."""
+        return self.lookups > MOST_LOOKUPS
+
+    @property
+    def too_many_voids(self) -> bool:
+        """Whether receivers give up because of look-ups that find nothing."""
+        return self.voids > MOST_VOIDS
+
+
+def count(text: str, domain: str, ask: Ask) -> Cost:
+    """Return what the SPF record of a domain costs.
+
+    :raises SpfError: the record itself is malformed. A record that it includes is a ``problem``
+    """
+    counter = _Counter(ask)
+    counter.record(parse(text), (folded(domain),))
+    return Cost(
+        counter.lookups,
+        max(counter.voids.values()),
+        counter.problem,
+        tuple(counter.failed),
+        tuple(counter.unfollowed),
+    )
+
+
+class _Counter:
+    """Walks through a record and all that it leads to, in the order of evaluation."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.lookups = 0
+        self.voids = dict.fromkeys(_FAMILIES, 0)
+        self.problem: str | None = None
+        # As dictionaries, for their order.
+        self.failed: dict[str, None] = {}
+        self.unfollowed: dict[str, None] = {}
+
+    def record(self, spf: Spf, path: tuple[str, ...]) -> None:
+        """Count one record.
+
+        :param path: the domain that has it, after those that led there
+        """
+        for term in _costly(spf):
+            self.lookups += 1
+            # Beyond the limit, only what is known already is counted: that bounds the questions.
+            if self.lookups <= MOST_LOOKUPS:
+                self._term(term, path)
+
+    def _term(self, term: Term, path: tuple[str, ...]) -> None:
+        name = folded(term.target) or path[-1]
+        if has_macro(name):
+            if term.name in ("include", "redirect"):
+                self.unfollowed[str(term)] = None
+        elif term.name in ("include", "redirect"):
+            self._follow(term, name, path)
+        elif term.name == "mx":
+            self._exchanges(term, name)
+        elif term.name == "a":
+            self._addresses(name)
+        elif term.name == "exists":
+            self._question(name, "A", _FAMILIES)
+
+    def _follow(self, term: Term, name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            self._wrong(f"{path[-1]} has {term}, which leads back to itself. Remove that term.")
+            return
+        answer = self._question(name, "TXT", _FAMILIES)
+        if answer.kind == "failed":
+            return
+        records = [text for text in answer.values if is_spf(text)]
+        if len(records) != 1:
+            number = f"{len(records)} SPF records" if records else "no SPF record"
+            self._wrong(f"{path[-1]} has {term}, but {name} has {number}. Remove that term.")
+            return
+        try:
+            spf = parse(records[0])
+        except InvalidInput as error:
+            self._wrong(f"{path[-1]} has {term}, and the record there is not valid: {error}")
+            return
+        self.record(spf, (*path, name))
+
+    def _exchanges(self, term: Term, name: str) -> None:
+        exchanges = self._question(name, "MX", _FAMILIES).values
+        if len(exchanges) > _MOST_EXCHANGES:
+            self._wrong(
+                f"{term} stands for {len(exchanges)} mail servers of {name}, and receivers take "
+                f"{_MOST_EXCHANGES}. Name the addresses with ip4: and ip6: instead."
+            )
+            return
+        # The exchange of a null MX (RFC 7505) is the root, which nobody asks for.
+        for exchange in filter(None, map(folded, exchanges)):
+            self._addresses(exchange)
+
+    def _addresses(self, name: str) -> None:
+        """Ask for addresses of both families: who receives asks for that of the sender only."""
+        for family in _FAMILIES:
+            self._question(name, family, (family,))
+
+    def _question(self, name: str, kind: str, families: tuple[str, ...]) -> Lookup:
+        """Ask, and note what came of it for senders of these families."""
+        answer = self._ask(name, kind)
+        if answer.kind == "void":
+            for family in families:
+                self.voids[family] += 1
+        elif answer.kind == "failed":
+            self.failed[name] = None
+        return answer
+
+    def _wrong(self, problem: str) -> None:
+        self.problem = self.problem or problem
+
+
+def _costly(spf: Spf) -> Iterator[Term]:
+    """Yield the terms that take a look-up, as far as they are evaluated, in that order."""
+    for term in spf.before_all:
+        if not term.is_modifier and term.name in _COUNTED:
+            yield term
+    redirect = spf.modifier("redirect")
+    # A redirect is for records without an `all`, wherever that stands (RFC 7208, 6.1).
+    if redirect and spf.first_all == len(spf.terms):
+        yield redirect
