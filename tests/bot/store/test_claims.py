@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Barrier
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
 from ansible_collections.postroom.email.tests.bot.store import actors
 from ansible_collections.postroom.email.tests.support.clock import Clock
@@ -22,6 +22,7 @@ from postroom_bot.model import Request, State
 from postroom_bot.store import requests
 from postroom_bot.store.database import Database
 from postroom_bot.store.rows import Lost
+from postroom_bot.store.tables import request as table
 
 REQUESTS = 120
 PROCESSES = 4
@@ -39,7 +40,7 @@ def test_each_request_has_one_holder_at_a_time(
     """
     database.write(_many)
     log = tmp_path / "log"
-    killed = _race(database_url, log)
+    killed = _race(database, database_url, log)
     notes = defaultdict(list)
     for request, what, lease, _ in _notes(log):
         notes[request].append((what, int(lease)))
@@ -57,7 +58,7 @@ def _many(connection: Connection) -> None:
         requests.add(connection, wish=actors.WISH, requester="U1", team="T1", at=now)
 
 
-def _race(url: str, log: Path) -> int:
+def _race(database: Database, url: str, log: Path) -> int:
     """Let the processes run, kill some at work and start others; tell how many were killed."""
     log.touch()
     running = [_worker(url, log) for _ in range(PROCESSES)]
@@ -66,9 +67,16 @@ def _race(url: str, log: Path) -> int:
         victim = _next_at_work(running, log, (number + 1) * REQUESTS // (KILLS + 1))
         victim.kill()
         killed += actors.ended(victim) != 0
+        database.write(partial(_let_run_out, owner=str(victim.pid)))
         running[running.index(victim)] = _worker(url, log)
     assert [actors.ended(one) for one in running] == [0] * PROCESSES
     return killed
+
+
+def _let_run_out(connection: Connection, owner: str) -> None:
+    """Have somebody's leases be over."""
+    over = update(table).values(lease_until=datetime.now(UTC))
+    connection.execute(over.where(table.c.lease_owner == owner))
 
 
 def _worker(url: str, log: Path) -> BaseProcess:
