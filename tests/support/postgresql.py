@@ -19,8 +19,8 @@ from typing import Any
 
 import psycopg
 
-START_SECONDS = 30.0
-STOP_SECONDS = 15.0
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
 NO_POSTGRESQL = "no PostgreSQL: neither initdb on PATH nor /usr/lib/postgresql/*/bin"
 UNPRIVILEGED = ("postgres", "nobody")
 

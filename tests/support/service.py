@@ -23,8 +23,8 @@ from pathlib import Path
 from .running import Running
 
 SERVICE_PATH = Path(__file__).resolve().parents[2] / "service"
-START_SECONDS = 30.0
-STOP_SECONDS = 10.0
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
 CHEAP_SECRETS = "m=8,t=1,p=1"
 
 

@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.support.slack.http_transport impor
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
 PATH = "/slack/events"
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def app_of(slack: Workspace) -> App:

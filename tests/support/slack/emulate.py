@@ -33,7 +33,7 @@ from ansible_collections.postroom.email.tests.support.slack.world import World
 PROGRAM = Path("node_modules", "emulate", "dist", "index.js")
 #: People cannot be added to it while it runs: so many are there from the beginning.
 PEOPLE = 20
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 ADMIN_TOKEN = "xoxp-admin"
 #: What is needed to set a stage for the bot, in addition to what the bot may do.
 ADMIN_SCOPES = ("groups:write", "users:read")
@@ -48,7 +48,7 @@ class Emulator:
 
     def call(self, method: str, token: str, args: Payload) -> Payload:
         """Call a method of its Web API."""
-        connection = HTTPConnection(self._address, timeout=10)
+        connection = HTTPConnection(self._address, timeout=60)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
         try:
             connection.request("POST", f"/api/{method}", json.dumps(args), headers)
@@ -93,7 +93,7 @@ def emulating(place: Path, world: World, folder: Path) -> Iterator[Emulator]:
         finally:
             # The whole group: a wheel's `node` is a script that starts the real one.
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait(10)
+            process.wait(60)
 
 
 def _seed(world: World) -> dict[str, Any]:
