@@ -11,7 +11,6 @@ from functools import partial
 from typing import TypeVar
 
 from ansible_collections.postroom.email.tests.bot.canary_stage import (
-    PATIENCE,
     TYPED,
     Stage,
     echoing,
@@ -187,7 +186,7 @@ class Life:
         spoiler.heal()
 
     def _until(self, happened: Callable[[], T]) -> T:
-        return self._here.slack.wait_for(happened, PATIENCE)
+        return self._here.slack.wait_for(happened)
 
     def _card(self, about: str) -> Message:
         """Wait until a card is there, and known to the bot as such."""

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -31,6 +31,7 @@ from ansible_collections.postroom.email.tests.support.postgresql import binaries
 from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.slack.records import View
+from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.support.spoiler import Spoiler, spoiled
 from postroom_bot.__main__ import main
 from postroom_bot.executors.awx import REQUEST_VARIABLE
@@ -42,7 +43,6 @@ TYPED = (
     "Tr0ub4dor&3 GOLFGOLF99172x",
     "hotel7HOTEL7hotel7@example.com",
 )
-PATIENCE = 30.0
 _OF = ("cmdline", "environ")
 _SURVEY = {REQUEST_VARIABLE: True, "mail_alias": True, "mail_mailbox": True}
 
@@ -211,7 +211,6 @@ def canary_stage(place: Path, way: Way, database: str | None) -> Iterator[Stage]
         )
         if way.mode == "http":
             here.slack.deliver_over_http(bot.slack_url)
-        here.slack.delivery.seconds = PATIENCE
         stages.append(Stage(here, bot, mail, automation, awx, bot_place, kept, mistake))
         yield stages[0]
 
@@ -285,11 +284,12 @@ def _playing(here: Company) -> Play:
 
 def _processes(pid: int) -> str:
     """Return the arguments of a process, and the arguments and environments of its children."""
-    told = []
-    for tasks in Path(f"/proc/{pid}/task").iterdir():
-        children = (tasks / "children").read_text().split()
-        told += [Path(f"/proc/{pid}/cmdline").read_text()]
-        told += [Path(f"/proc/{child}/{of}").read_text() for child in children for of in _OF]
+    told = [Path(f"/proc/{pid}/cmdline").read_text()]
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        # Threads and children may end while they are looked at.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            children = (thread / "children").read_text().split()
+            told += [Path(f"/proc/{child}/{of}").read_text() for child in children for of in _OF]
     return "\n".join(told)
 
 

@@ -27,7 +27,7 @@ from urllib.request import urlopen
 from ansible_collections.postroom.email.tests.support.running import Running
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 PREFIX = "POSTROOM_BOT_"
 MAIL_HOST = "mail.postroom.test"
@@ -105,7 +105,7 @@ class RunningBot(Running):
     def readiness(self) -> tuple[int, dict[str, Any]]:
         """Return status and body of /readyz."""
         try:
-            with urlopen(f"{self.admin_url}/readyz", timeout=5) as answer:  # noqa: S310 - loopback
+            with urlopen(f"{self.admin_url}/readyz", timeout=30) as answer:  # noqa: S310 - loopback
                 return answer.status, json.load(answer)
         except HTTPError as error:
             with error:
@@ -113,7 +113,7 @@ class RunningBot(Running):
 
     def metrics(self) -> str:
         """Return the page of /metrics."""
-        with urlopen(f"{self.admin_url}/metrics", timeout=5) as answer:  # noqa: S310 - loopback
+        with urlopen(f"{self.admin_url}/metrics", timeout=30) as answer:  # noqa: S310 - loopback
             return str(answer.read().decode())
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:

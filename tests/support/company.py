@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.support.service import (
 )
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.slack.world import Clock, now
+from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE, Clock, now
 
 DOMAIN = "example.com"
 ALICE = f"alice@{DOMAIN}"
@@ -87,6 +87,7 @@ def company(directory: Path, *, faults: str | None = None, clock: Clock = now) -
         running_service(directory / "mail", faults=faults) as mail,
         Api(mail.url, mail.token) as api,
     ):
+        slack.be_patient(PATIENCE)
         api.create({"type": "domain", "name": DOMAIN})
         alice, bob, carol, dora = (
             employed(slack, api, name) for name in ("alice", "bob", "carol", "dora")

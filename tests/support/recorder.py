@@ -62,7 +62,7 @@ class Gate:
         self._opened = threading.Event()
         self._arrived = threading.Semaphore(0)
 
-    def wait(self, seconds: float = 20.0) -> None:
+    def wait(self, seconds: float = 60.0) -> None:
         """Wait until one request more is held up."""
         if not self._arrived.acquire(timeout=seconds):
             raise AssertionError(f"no {self._held[0]} came in {seconds:g} s")

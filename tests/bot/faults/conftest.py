@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.faults.lives import PATIENCE, Lives
+from ansible_collections.postroom.email.tests.bot.faults.lives import PATIENCE, Knowing, Lives
 from ansible_collections.postroom.email.tests.bot.work.office import open_office
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.spoiler import spoiled
+from postroom_bot.chat import Chat
 from postroom_bot.executors.mail import Mail
 from postroom_bot.store.database import Database
 
@@ -46,7 +47,9 @@ def lives(
             api.mailbox(f"{name}@example.com")
         mail = Mail(spoiler.url, SecretStr(service.token), settle=0.0, timeout=PATIENCE)
         office = open_office(slack, api, mail, database, clock, tmp_path)
-        office.deps.chat.client.timeout = 0.3  # type: ignore[assignment]
-        yield Lives(office, spoiler)
+        office.deps = office.with_(chat=Chat(Knowing(slack)))
+        lives = Lives(office, spoiler)
+        lives.start_anew()
+        yield lives
         mail.close()
         assert slack.problems == []

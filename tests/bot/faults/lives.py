@@ -7,8 +7,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
+
+from slack_sdk import WebClient
+from slack_sdk.web import SlackResponse
 
 from ansible_collections.postroom.email.tests.bot.work.office import Office
+from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.spoiler import Spoiler
 from postroom_bot.chat import Chat
 from postroom_bot.model import Action, Request, State, Wish
@@ -18,11 +23,26 @@ from postroom_bot.work.deps import Refusal
 
 #: Seconds for one call of the mail service, with all that is tried again in them.
 PATIENCE = 0.8
+#: Seconds for an answer of Slack's that does not come, and for one that does.
+BRIEF, AMPLE = 0.1, 60
 ERIN = "erin@example.com"
 #: Nothing that failed is left alone for so long.
 LONG = timedelta(hours=1)
 LOOKS = 40
 PRESSES = 3
+
+
+class Knowing(WebClient):
+    """Slack's client, which knows where it waits in vain, and is in no hurry elsewhere."""
+
+    def __init__(self, slack: Workspace) -> None:
+        super().__init__(slack.bot_token, base_url=slack.base_url, retry_handlers=[])
+        self._faults = slack.faults
+
+    def api_call(self, api_method: str, **how: Any) -> SlackResponse:  # type: ignore[override]
+        """Call a method."""
+        self.timeout = BRIEF if self._faults.keeps_silent(api_method) else AMPLE
+        return super().api_call(api_method, **how)
 
 
 @dataclass

@@ -21,7 +21,6 @@ from ansible_collections.postroom.email.tests.support.company import company
 from ansible_collections.postroom.email.tests.support.fixtures import postgresql
 from ansible_collections.postroom.email.tests.support.postgresql import binaries
 
-PATIENCE = 40.0
 #: In the few seconds of the outage, five threads look for work once a second.
 MOST_LINES = 100
 
@@ -78,16 +77,16 @@ def test_the_bot_outlives_its_database(postgres: str, tmp_path: Path) -> None:
             assert alice.command(f"/email alias add {before}").ok
             card = card_of(here, alice, before)
             with stopped(postgres):
-                slack.wait_for(lambda: bot.readiness()[0] == 503, PATIENCE)
+                slack.wait_for(lambda: bot.readiness()[0] == 503)
                 assert "database" in bot.readiness()[1]
                 said = alice.command(f"/email alias add {during}")
                 assert said.ok
                 assert "Try again" in str(said.body)
                 lines = len(bot.log().splitlines())
             try:
-                slack.wait_for(lambda: bot.readiness()[0] == 200, PATIENCE)
+                slack.wait_for(lambda: bot.readiness()[0] == 200)
                 here.bob.press(card, "request_approve")
-                slack.wait_for(lambda: before in here.aliases(), PATIENCE)
+                slack.wait_for(lambda: before in here.aliases())
                 assert alice.command(f"/email alias add {after}").ok
                 card_of(here, alice, after)
                 assert not [one for one in slack.messages(here.approvals) if during in one.text]

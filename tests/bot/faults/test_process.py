@@ -25,7 +25,6 @@ from ansible_collections.postroom.email.tests.support.company import ALICE, Comp
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.slack.faults import Faults
 
-PATIENCE = 40.0
 STARTING = {"auth.test", "bots.info"}
 #: How a method fails once.
 WAYS: dict[str, Callable[[Faults, str], None]] = {
@@ -60,7 +59,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         mail = Mail(recorder.url, here.mail.token)
         with running_bot(folder / "bot", here.slack, mail, here.policy, mode="http") as bot:
             here.slack.deliver_over_http(bot.slack_url)
-            here.slack.delivery.seconds = PATIENCE
             yield Place(here, bot, recorder)
             assert "in order" in bot.command("audit", "verify").stdout
             assert here.slack.problems == []
@@ -75,7 +73,7 @@ def test_a_new_password_is_shown_all_the_same(place: Place, way: str) -> None:
     place.recorder.take()
     WAYS[way](here.slack.faults, "views.update")
     alice.submit(confirm)
-    shown = here.slack.wait_for(lambda: window(here, alice, "password_shown"), PATIENCE)
+    shown = here.slack.wait_for(lambda: window(here, alice, "password_shown"))
     assert len(shown.blocks[1]["elements"][0]["elements"][0]["text"]) > 20
     assert len(place.recorder.take_writes()) == 1
     alice.close(shown)
@@ -91,10 +89,10 @@ def test_what_failed_works_when_it_is_done_again(place: Place, way: str, method:
         alice.shortcut("postroom_menu")
         alice.open_home()
         alice.command("/email alias list")
-    here.slack.wait_for(lambda: here.slack.faults.are_used_up, PATIENCE)
+    here.slack.wait_for(lambda: here.slack.faults.are_used_up)
     alice.close(window(here, alice, "menu"))
-    here.slack.wait_for(lambda: ALICE in home_of(alice), PATIENCE)
-    here.slack.wait_for(lambda: "One moment" not in last_said(alice), PATIENCE)
+    here.slack.wait_for(lambda: ALICE in home_of(alice))
+    here.slack.wait_for(lambda: "One moment" not in last_said(alice))
 
 
 def test_five_failures_of_five_requests_at_once(place: Place) -> None:
@@ -106,15 +104,15 @@ def test_five_failures_of_five_requests_at_once(place: Place) -> None:
     for address in addresses:
         assert alice.command(f"/email alias add {address}").ok
     for address in addresses:
-        slack.wait_for_message(alice.direct_channel, address, timeout=PATIENCE)
-    slack.wait_for(lambda: slack.faults.are_used_up, PATIENCE)
+        slack.wait_for_message(alice.direct_channel, address)
+    slack.wait_for(lambda: slack.faults.are_used_up)
     for way in ("429", "500", "reset", "lost"):
         WAYS[way](slack.faults, "users.info")
         WAYS[way](slack.faults, "chat.update")
     for address in addresses:
         here.bob.press(card_of(here, alice, address), "request_approve")
     cards = [card_of(here, alice, address) for address in addresses]
-    slack.wait_for(lambda: all("Done" in card.text for card in cards), PATIENCE)
+    slack.wait_for(lambda: all("Done" in card.text for card in cards))
     assert sorted(here.aliases()) == sorted({*here.aliases(), *addresses})
 
 
@@ -125,9 +123,9 @@ def test_what_is_asked_while_slack_is_down_is_done_afterwards(place: Place) -> N
     before = slack.log().count("fault ")
     with slack.faults.down():
         assert alice.command(f"/email alias add {address}").ok
-        slack.wait_for(lambda: slack.log().count("fault ") >= before + 2, PATIENCE)
+        slack.wait_for(lambda: slack.log().count("fault ") >= before + 2)
     here.bob.press(card_of(here, alice, address), "request_approve")
-    slack.wait_for(lambda: address in here.aliases(), PATIENCE)
+    slack.wait_for(lambda: address in here.aliases())
     assert slack.log().count("fault ") - before <= 6
 
 

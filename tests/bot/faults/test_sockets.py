@@ -17,8 +17,7 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.faults.relay import Relay, relaying
 from ansible_collections.postroom.email.tests.support.bot import BotError, RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
-
-PATIENCE = 60.0
+from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 
 
 class Line(NamedTuple):
@@ -38,7 +37,6 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
         address = urlsplit(world.socket_address)
         with relaying((str(address.hostname), address.port or 0)) as relay:
             world.socket_address = f"ws://127.0.0.1:{relay.port}"
-            here.slack.delivery.seconds = PATIENCE
             with running_bot(place / "bot", here.slack, here.mail, here.policy) as bot:
                 yield Line(here, bot, relay)
                 assert "in order" in bot.command("audit", "verify").stdout
@@ -55,7 +53,7 @@ def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
 def test_a_connection_that_slack_wants_renewed_is(line: Line) -> None:
     """As Slack asks every few hours."""
     line.here.slack.sockets.refresh()
-    line.here.slack.wait_for_connection(timeout=PATIENCE)
+    line.here.slack.wait_for_connection()
     assert line.here.alice.command("/email alias add renewed@example.com").ok
     _has_one_card(line, "renewed@")
 
@@ -69,7 +67,7 @@ def test_what_was_not_acknowledged_comes_again_and_counts_once(line: Line) -> No
             typed = hand.submit(line.here.alice.command, "/email alias add again@example.com")
             slack.wait_for(lambda: b"again@example.com" in line.relay.seen)
             slack.sockets.drop()
-            slack.wait_for_connection(timeout=PATIENCE)
+            slack.wait_for_connection()
             other.execute("ROLLBACK")
             assert typed.result(PATIENCE).ok
     assert "redeliver slash_commands" in slack.log()
@@ -85,8 +83,8 @@ def test_a_connection_that_can_not_be_made_is_tried_again_and_not_in_a_hurry(lin
     slack.faults.reset("apps.connections.open")
     slack.sockets.drop()
     slack.wait_for(lambda: line.bot.readiness()[0] == 503)
-    slack.wait_for(lambda: slack.faults.are_used_up, timeout=PATIENCE)
-    slack.wait_for_connection(timeout=PATIENCE)
+    slack.wait_for(lambda: slack.faults.are_used_up)
+    slack.wait_for_connection()
     slack.wait_for(lambda: line.bot.readiness()[0] == 200)
     assert slack.log().count("apps.connections.open") - before <= 10
     assert line.here.alice.command("/email help").ok
@@ -109,5 +107,5 @@ def test_a_start_that_slack_prevents_is_told_in_a_sentence(
 def _has_one_card(line: Line, about: str) -> None:
     """See that a request was made once."""
     slack, channel = line.here.slack, line.here.approvals
-    slack.wait_for_message(line.here.alice.direct_channel, about, timeout=PATIENCE)
+    slack.wait_for_message(line.here.alice.direct_channel, about)
     assert len([one for one in slack.messages(channel) if about in one.text]) == 1

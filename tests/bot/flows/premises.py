@@ -36,8 +36,6 @@ from postroom_bot.store import audit, requests
 from postroom_bot.store.database import Connection, Database
 from postroom_bot.store.tables import request as request_table
 
-#: A machine with much to do may take longer than Slack waits.
-PATIENCE = 30.0
 T = TypeVar("T")
 
 _ID = re.compile(r"R-[2-9A-Z]+")
@@ -163,22 +161,22 @@ class Deployment:
         def told() -> list[Message]:
             return [one for one in person.sees().direct if all(part in one.text for part in parts)]
 
-        return self.here.slack.wait_for(told, PATIENCE)[-1]
+        return self.here.slack.wait_for(told)[-1]
 
     def wait_for_text(self, message: Message, part: str) -> None:
         """Wait until a message says this."""
-        self.here.slack.wait_for(lambda: part in message.text, PATIENCE)
+        self.here.slack.wait_for(lambda: part in message.text)
 
     def wait_until_there(self, address: str, mailbox: str) -> None:
         """Wait until the mail service delivers an address to a mailbox."""
-        self.here.slack.wait_for(lambda: address in self.here.aliases(mailbox), PATIENCE)
+        self.here.slack.wait_for(lambda: address in self.here.aliases(mailbox))
 
     def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
         """See that somebody who does this is told this, in a message that only they see."""
         before = len(person.sees().ephemerals)
         deed()
         self.here.slack.wait_for(
-            lambda: any(part in one.text for one in person.sees().ephemerals[before:]), PATIENCE
+            lambda: any(part in one.text for one in person.sees().ephemerals[before:])
         )
 
     def requests(self) -> list[Request]:
@@ -276,7 +274,6 @@ def connect(running: Deployment, plan: Plan) -> None:
         slack.deliver_over_sockets()
         slack.wait_for_connection(plan.replicas)
     slack.delivery.copies, slack.delivery.together = plan.copies, plan.copies > 1
-    slack.delivery.seconds = PATIENCE
 
 
 def launcher(*options: str) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def test_killed_before_the_card_is_posted(start: Start, ahead: Path) -> None:
         slack = bot.here.slack
         slack.faults.hang(POST)
         bot.asks(bot.here.alice, f"alias add {address}")
-        slack.wait_for(lambda: f"fault {POST}" in slack.log())
+        slack.wait_for(lambda: slack.faults.are_used_up)
         bot.bots[0].kill()
     put_ahead(ahead, seconds=LATER)
     with start() as bot:

@@ -36,7 +36,7 @@ def test_approvers_are_reminded_and_the_request_expires(bot: Deployment, ahead: 
     here, address = bot.here, fresh_address()
     card = bot.card(here.alice, f"alias add {address}")
     put_ahead(ahead, hours=4, minutes=1)
-    here.slack.wait_for(lambda: reminders(bot, address), 30)
+    here.slack.wait_for(lambda: reminders(bot, address))
     put_ahead(ahead, hours=24, minutes=1)
     bot.wait_told(here.alice, address, "Expired")
     bot.wait_for_text(card, "Expired")
@@ -60,7 +60,7 @@ def test_an_alias_ends_with_its_last_day(bot: Deployment, ahead: Path) -> None:
     approve(bot, bot.card(here.alice, f"alias add {address} until {last_day}"), here.bob)
     bot.wait_until_there(address, ALICE)
     put_ahead(ahead, days=3)
-    here.slack.wait_for(lambda: address not in here.aliases(), 30)
+    here.slack.wait_for(lambda: address not in here.aliases())
     bot.wait_told(here.alice, f"remove {address}", "Done")
     states = [one.state for one in bot.requests() if one.wish.target == address]
     assert states == [State.DONE] * 2

@@ -58,5 +58,6 @@ def home_of(person: Person) -> str:
 
 
 def last_said(person: Person) -> str:
-    """Return the latest message that only this person sees."""
-    return person.sees().ephemerals[-1].text
+    """Return the latest message that only this person sees, "" before there is one."""
+    seen = person.sees().ephemerals
+    return seen[-1].text if seen else ""

@@ -47,7 +47,8 @@ def test_an_alias_is_asked_for_approved_and_there(here: Company, bot: RunningBot
     assert "customers ask" in card.text
     here.bob.press(card, "request_approve")
     here.slack.wait_for(lambda: address in here.aliases())
-    assert last_said(here.bob) == "I am looking at your answer. The card shows what becomes of it."
+    said = "I am looking at your answer. The card shows what becomes of it."
+    here.slack.wait_for(lambda: last_said(here.bob) == said)
 
 
 def test_a_second_delivery_of_a_command_makes_no_second_request(

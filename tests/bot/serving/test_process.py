@@ -40,9 +40,9 @@ def test_without_slack_it_is_alive_and_not_ready(here: Company, tmp_path: Path) 
     """A lost connection shows, and comes back by itself."""
     with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
         with here.slack.down():
-            here.slack.wait_for(lambda: bot.readiness()[0] == 503, timeout=20)
+            here.slack.wait_for(lambda: bot.readiness()[0] == 503)
             assert "no connection" in bot.readiness()[1]["slack"]
-        here.slack.wait_for(lambda: bot.readiness()[0] == 200, timeout=40)
+        here.slack.wait_for(lambda: bot.readiness()[0] == 200)
         assert here.alice.command("/email help").ok
 
 
@@ -68,7 +68,7 @@ def test_requests_survive_a_kill(here: Company, tmp_path: Path) -> None:
         bot.kill()
     assert ack.ok
     with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=short):
-        here.slack.wait_for_message(here.alice.direct_channel, "kill@example.com", timeout=30)
+        here.slack.wait_for_message(here.alice.direct_channel, "kill@example.com")
 
 
 def test_two_on_one_file_are_refused(here: Company, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_audit_is_streamed(here: Company, tmp_path: Path) -> None:
     options = {"audit_lines": str(lines)}
     with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
         here.alice.command("/email alias add streamed@example.com")
-        here.slack.wait_for(lambda: "streamed@example.com" in lines.read_text(), timeout=20)
+        here.slack.wait_for(lambda: "streamed@example.com" in lines.read_text())
     verified = bot.command("audit", "verify", "--lines", str(lines))
     assert verified.returncode == 0, verified.stdout
     lines.write_text(lines.read_text().replace("streamed", "forged"))

@@ -29,7 +29,7 @@ def test_two_replicas_share_the_work(here: Company, tmp_path: Path, postgresql_u
             assert here.alice.command(f"/email alias add {address}").ok
         first.kill()
         for address in addresses:
-            here.slack.wait_for_message(here.alice.direct_channel, address, timeout=30)
+            here.slack.wait_for_message(here.alice.direct_channel, address)
             card = here.slack.wait_for_message(here.approvals, address)
             here.bob.press(card, "request_approve")
-        here.slack.wait_for(lambda: set(addresses) <= set(here.aliases()), timeout=30)
+        here.slack.wait_for(lambda: set(addresses) <= set(here.aliases()))

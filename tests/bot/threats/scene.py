@@ -28,12 +28,11 @@ from ansible_collections.postroom.email.tests.support.slack.http_transport impor
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 from ansible_collections.postroom.email.tests.support.slack.records import Ack, Message, View
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 
 DOMAIN = "example.com"
 #: Ours too, and Slack addresses in it are not believed.
 UNBELIEVED = "example.org"
-#: Seconds after which what does not happen is a failure, however busy the machine is.
-PATIENCE = 40.0
 APPROVE, DENY = "request_approve", "request_deny"
 
 POLICY = """
@@ -169,7 +168,7 @@ class Scene:
 
     def until(self, predicate: Callable[[], T]) -> T:
         """Wait until something is truthy and return it."""
-        return self.slack.wait_for(predicate, PATIENCE)
+        return self.slack.wait_for(predicate)
 
     def window(self, person: Person, name: str) -> View:
         """Wait until this window is in front of somebody."""
@@ -214,7 +213,7 @@ class Scene:
 
     def tamper(self, statement: str, *values: object) -> None:
         """Write into the bot's database behind its back."""
-        with closing(sqlite3.connect(self.bot.database, timeout=10)) as database, database:
+        with closing(sqlite3.connect(self.bot.database, timeout=PATIENCE)) as database, database:
             assert database.execute(statement, values).rowcount == 1
 
     def request(self, number: str) -> Row:
@@ -337,7 +336,7 @@ def open_scene(
         running_service(place / "mail") as mail,
         Api(mail.url, mail.token) as api,
     ):
-        slack.delivery.seconds = PATIENCE
+        slack.be_patient(PATIENCE)
         for domain in (DOMAIN, UNBELIEVED):
             api.domain(domain)
         channels = {name: slack.channel(name) for name in ("approvals", "audit")}

@@ -18,6 +18,7 @@ from ansible_collections.postroom.email.tests.bot.threats.scene import (
     open_scene,
 )
 from ansible_collections.postroom.email.tests.support.awx import Awx, Template, running_awx
+from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 
 TEMPLATE = "{{ lookup('pipe', 'id') }}{% raw %}"
 
@@ -86,11 +87,11 @@ def test_a_freed_address_is_kept_before_the_job_has_ended(
     def play(_playbook: str, _variables: Mapping[str, Any]) -> bool:
         automated.api.patch(mailbox, emails=[mailbox])
         changed.set()
-        return seen.wait(30)
+        return seen.wait(PATIENCE)
 
     monkeypatch.setattr(awx, "play", play)
     removal = number_in(alice.command(f"/email alias remove {address}"))
-    assert changed.wait(30)
+    assert changed.wait(PATIENCE)
     taking = number_in(mallory.command(f"/email alias add {address}"))
     automated.refuses(mallory, taking, "was given up a short while ago and is kept free.")
     assert automated.request(removal)["state"] == "executing"

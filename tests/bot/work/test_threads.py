@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, Office
 from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 from postroom_bot.executors.base import Done, Keeper
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import audit, ledger
@@ -83,8 +84,8 @@ def test_two_workers_do_everything_once(office: Office) -> None:
         wish = Wish(Action.ALIAS_ADD, f"alias-{number}@example.com")
         user, team = office.people[who].id, office.deps.workspace.team
         asked.append(office.desk.submit(office.key(), wish, user, team))
-    office.slack.wait_for(_all_ended(office, asked), timeout=60)
-    assert all(worker.stop(30) for worker in workers)
+    office.slack.wait_for(_all_ended(office, asked))
+    assert all(worker.stop(PATIENCE) for worker in workers)
     assert {office.now(each).state for each in asked} == {State.DONE}
     assert watched.clashes == 0
     assert len(office.addresses(ALICE) | office.addresses(BOB)) == 2 + 12
@@ -105,8 +106,8 @@ def test_a_worker_is_woken_by_the_desk(office: Office) -> None:
     user, team = office.people["alice"].id, office.deps.workspace.team
     wish = Wish(Action.ALIAS_ADD, "alias@example.com")
     request = desk.submit(office.key(), wish, user, team)
-    office.slack.wait_for(_all_ended(office, [request]), timeout=30)
-    assert worker.stop(30)
+    office.slack.wait_for(_all_ended(office, [request]))
+    assert worker.stop(PATIENCE)
 
 
 class _Slow:
@@ -120,7 +121,7 @@ class _Slow:
     def carry_out(self, request: Request, keeper: Keeper) -> Done:
         """Wait and do it."""
         self.begun.set()
-        self.go_on.wait(30)
+        self.go_on.wait(PATIENCE)
         return self._executor.carry_out(request, keeper)
 
 
@@ -135,10 +136,10 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
         for name in ("first", "second")
     ]
     worker.start()
-    assert slow.begun.wait(30)
+    assert slow.begun.wait(PATIENCE)
     assert not worker.stop(0.01)
     slow.go_on.set()
-    assert worker.stop(30)
+    assert worker.stop(PATIENCE)
     states = sorted(office.now(each).state for each in asked)
     assert states == [State.DONE, State.NEW]
     assert all(office.now(each).lease_owner is None for each in asked)
@@ -150,13 +151,13 @@ def test_a_worker_outlives_its_database(office: Office) -> None:
     trouble = _Trouble(office.deps.database)
     worker = Worker(office.with_(database=trouble), threads=1)
     worker.start()
-    office.slack.wait_for(lambda: trouble.asked > 2, timeout=30)
+    office.slack.wait_for(lambda: trouble.asked > 2)
     trouble.is_over = True
     user, team = office.people["alice"].id, office.deps.workspace.team
     wish = Wish(Action.ALIAS_ADD, "alias@example.com")
     request = office.desk.submit(office.key(), wish, user, team)
-    office.slack.wait_for(_all_ended(office, [request]), timeout=30)
-    assert worker.stop(30)
+    office.slack.wait_for(_all_ended(office, [request]))
+    assert worker.stop(PATIENCE)
 
 
 class _Trouble:

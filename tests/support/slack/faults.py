@@ -106,12 +106,18 @@ class Faults:
         """Whether Slack is down altogether."""
         return self._is_down
 
+    def keeps_silent(self, method: str) -> bool:
+        """Tell whether the next call of a method will have to wait before it fails."""
+        with self._lock:
+            fault = self._fault(method)
+            return fault is not None and fault.seconds > 0 and not fault.skip
+
     def take(self, method: str) -> Fault | None:
         """Return what is to happen to this call, and count it."""
         with self._lock:
             if self._is_down:
                 return Fault(method, 1)
-            fault = next((one for one in self._waiting if one.method in (method, "*")), None)
+            fault = self._fault(method)
             if fault is not None and fault.skip:
                 fault.skip -= 1
                 return None
@@ -119,6 +125,9 @@ class Faults:
                 fault.left -= 1
                 self._waiting = [one for one in self._waiting if one.left > 0]
             return fault
+
+    def _fault(self, method: str) -> Fault | None:
+        return next((one for one in self._waiting if one.method in (method, "*")), None)
 
     def _add(self, fault: Fault) -> None:
         with self._lock:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -41,6 +42,7 @@ from ansible_collections.postroom.email.tests.support.slack.records import (
 )
 from ansible_collections.postroom.email.tests.support.slack.sockets import Sockets
 from ansible_collections.postroom.email.tests.support.slack.world import (
+    PATIENCE,
     Checker,
     Clock,
     World,
@@ -186,7 +188,15 @@ class Workspace:
         """How often and how patiently things are delivered; may be changed."""
         return self._postman.options
 
-    def wait_for_connection(self, count: int = 1, timeout: float = 30.0) -> None:
+    def be_patient(self, seconds: float) -> None:
+        """Give the app more time than Slack does, to answer and to open windows.
+
+        For a machine with much else to do, where no test is of the three seconds that Slack gives.
+        """
+        self.delivery.seconds = seconds
+        self.world.trigger_life = timedelta(seconds=seconds)
+
+    def wait_for_connection(self, count: int = 1, timeout: float = PATIENCE) -> None:
         """Wait until the app has so many Socket Mode connections.
 
         Slack's own client can take ten seconds to notice that it has hung up itself.
@@ -210,11 +220,11 @@ class Workspace:
 
     # What has happened.
 
-    def wait_for(self, predicate: Callable[[], T], timeout: float = 10.0) -> T:
+    def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
         """Wait until something is truthy and return it; fails with what happened last."""
         return self.world.wait_for(predicate, timeout)
 
-    def wait_for_message(self, channel: str, part: str = "", timeout: float = 10.0) -> Message:
+    def wait_for_message(self, channel: str, part: str = "", timeout: float = PATIENCE) -> Message:
         """Wait until a message in a channel says something, and return the latest that does."""
 
         def saying() -> list[Message]:

@@ -39,6 +39,8 @@ BOT_SCOPES = frozenset(
     {"commands", "chat:write", "im:write", "users:read", "users:read.email", "usergroups:read"}
 )
 TRIGGER_LIFE = timedelta(seconds=3)
+#: Seconds after which what does not happen is a failure, however busy the machine is.
+PATIENCE = 60.0
 #: How often a waiting thread looks again without being woken.
 TICK = 0.02
 
@@ -97,6 +99,8 @@ class World:
         self.transcript: list[Line] = []
         #: Tickets of Socket Mode connections that have not been made yet.
         self.tickets: set[str] = set()
+        #: How long a modal may be opened after what somebody did.
+        self.trigger_life = TRIGGER_LIFE
         self.web_address = ""
         self.socket_address = ""
         self._numbers = itertools.count(1)
@@ -133,7 +137,7 @@ class World:
             raise Refused("invalid_trigger_id")
         if trigger.is_used:
             raise Refused("exchanged_trigger_id")
-        if self.clock() - trigger.at > TRIGGER_LIFE:
+        if self.clock() - trigger.at > self.trigger_life:
             raise Refused("expired_trigger_id")
         trigger.is_used = True
         return trigger
@@ -201,23 +205,25 @@ class World:
         views = itertools.chain(*self.modals.values(), self.homes.values())
         return next((view for view in views if view.id == view_id), None)
 
-    def wait_for(self, predicate: Callable[[], T], timeout: float = 10.0) -> T:
+    def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
         """Wait until something is truthy and return it.
 
-        :param predicate: CannotDo from it means not yet
+        :param predicate: CannotDo from it means not yet; nobody waits for it, whatever it asks
         :raises AssertionError: it was not in time; tells what happened last
         """
         deadline = time.monotonic() + timeout
-        with self.changed:
-            while not (found := _unless_too_early(predicate)):
-                if time.monotonic() > deadline:
-                    raise AssertionError(f"waited {timeout:g} s in vain; last:\n{self._last()}")
+        while not (found := _unless_too_early(predicate)):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited {timeout:g} s in vain; last:\n{self._last()}")
+            with self.changed:
                 self.changed.wait(TICK)
-            return found
+        return found
 
     def _last(self, lines: int = 20) -> str:
         """Return the end of the transcript, cut to what fits a screen."""
-        return "\n".join(f"{line.what}: {line.text[:300]}" for line in self.transcript[-lines:])
+        with self.changed:
+            last = self.transcript[-lines:]
+        return "\n".join(f"{line.what}: {line.text[:300]}" for line in last)
 
 
 def _unless_too_early(predicate: Callable[[], T]) -> T | None:
