@@ -39,9 +39,10 @@ class Knowing(WebClient):
         super().__init__(slack.bot_token, base_url=slack.base_url, retry_handlers=[])
         self._faults = slack.faults
 
-    def api_call(self, api_method: str, **how: Any) -> SlackResponse:  # type: ignore[override]
+    def api_call(self, api_method: str, **how: Any) -> SlackResponse:
         """Call a method."""
-        self.timeout = BRIEF if self._faults.keeps_silent(api_method) else AMPLE
+        is_vain = self._faults.keeps_silent(api_method)
+        self.timeout = BRIEF if is_vain else AMPLE  # type: ignore[assignment]
         return super().api_call(api_method, **how)
 
 
