@@ -46,7 +46,8 @@ class Cost(NamedTuple):
     :param lookups: at least so many where it is ``too_many``: nothing is asked beyond the limit
     :param voids: look-ups that found nothing, for senders of IPv4 or of IPv6: the higher number.
         The reverse name of a ``ptr`` is the sender's, so it is not among them
-    :param problem: why receivers end with a permanent error, apart from these numbers; or None
+    :param problem: a clause, without a full stop: why receivers end with a permanent error, apart
+        from these numbers; or None
     :param failed: names that could not be asked; what they lead to is not counted
     :param unfollowed: records named by macros; each is counted, what they lead to is not
     """
@@ -59,13 +60,8 @@ class Cost(NamedTuple):
 
     @property
     def too_many(self) -> bool:
-        """Whether receivers give up because of the number of look-ups."""
-        return self.lookups > MOST_LOOKUPS
-
-    @property
-    def too_many_voids(self) -> bool:
-        """Whether receivers give up because of look-ups that find nothing."""
-        return self.voids > MOST_VOIDS
+        """Whether receivers give up because of either number."""
+        return self.lookups > MOST_LOOKUPS or self.voids > MOST_VOIDS
 
 
 def count(text: str, domain: str, ask: Ask) -> Cost:
@@ -115,7 +111,7 @@ class _Counter:
         elif term.name in ("include", "redirect"):
             self._follow(term, name, path)
         elif term.name == "mx":
-            self._exchanges(term, name)
+            self._exchanges(term, name, path)
         elif term.name == "a":
             self._addresses(name)
         elif term.name == "exists":
@@ -123,7 +119,7 @@ class _Counter:
 
     def _follow(self, term: Term, name: str, path: tuple[str, ...]) -> None:
         if name in path:
-            self._wrong(f"{path[-1]} has {term}, which leads back to itself. Remove that term.")
+            self._wrong(f"{path[-1]} has {term}, which leads back to itself")
             return
         answer = self._question(name, "TXT", _FAMILIES)
         if answer.kind == "failed":
@@ -131,21 +127,22 @@ class _Counter:
         records = [text for text in answer.values if is_spf(text)]
         if len(records) != 1:
             number = f"{len(records)} SPF records" if records else "no SPF record"
-            self._wrong(f"{path[-1]} has {term}, but {name} has {number}. Remove that term.")
+            self._wrong(f"{path[-1]} has {term}, but {name} has {number}")
             return
         try:
             spf = parse(records[0])
         except InvalidInput as error:
-            self._wrong(f"{path[-1]} has {term}, and the record there is not valid: {error}")
+            clause = str(error).removesuffix(".")
+            self._wrong(f"{path[-1]} has {term}, and the record there is malformed: {clause}")
             return
         self.record(spf, (*path, name))
 
-    def _exchanges(self, term: Term, name: str) -> None:
+    def _exchanges(self, term: Term, name: str, path: tuple[str, ...]) -> None:
         exchanges = self._question(name, "MX", _FAMILIES).values
         if len(exchanges) > _MOST_EXCHANGES:
             self._wrong(
-                f"{term} stands for {len(exchanges)} mail servers of {name}, and receivers take "
-                f"{_MOST_EXCHANGES}. Name the addresses with ip4: and ip6: instead."
+                f"{path[-1]} has {term}, and {name} has {len(exchanges)} MX records where "
+                f"{_MOST_EXCHANGES} are allowed"
             )
             return
         # The exchange of a null MX (RFC 7505) is the root, which nobody asks for.
