@@ -1,0 +1,296 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What the name servers' answers mean for each record, and for the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from ..models import DnsRecord
+from .criteria import Finding, Status, Wanted, compare, in_a_row
+from .lookups import MOST_LOOKUPS, MOST_VOIDS, Cost
+from .observed import Answer, Observation
+from .sets import as_rdata
+
+Stage = Literal["created", "published", "active", "unknown"]
+
+#: From what is heeded first, where servers do not agree, to what is heeded last.
+_WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
+_DAY = 86400
+_SAID = {
+    "silent": "gave no answer",
+    "lame": "does not answer for the name",
+    "garbled": "gave an answer that can't be read",
+    "bogus": "finds the DNSSEC signatures not valid",
+}
+
+
+class ServerVerdict(NamedTuple):
+    """What one server holds of a record.
+
+    :param server: its name, and its address
+    :param found: the values of that name and type, as a zone file has them
+    :param detail: a clause for people
+    """
+
+    server: str
+    status: Status
+    found: tuple[str, ...]
+    detail: str
+
+
+class Verdict(NamedTuple):
+    """What is known of one record.
+
+    :param name: in full, as A-labels, without a dot at the end
+    :param found: the values that any server holds, as a zone file has them
+    :param detail: what was found where
+    :param remedy: what to put or remove, in one sentence; empty for a match
+    :param advice: what else there is to say, one sentence or two each
+    """
+
+    record: DnsRecord
+    name: str
+    status: Status
+    found: tuple[str, ...]
+    detail: str
+    remedy: str
+    servers: tuple[ServerVerdict, ...]
+    advice: tuple[str, ...] = ()
+
+
+class _Seen(NamedTuple):
+    """What one server's answer comes to."""
+
+    answer: Answer
+    finding: Finding
+
+    @property
+    def server(self) -> str:
+        return str(self.answer.server)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(as_rdata(value) for value in self.answer.values)
+
+    @property
+    def verdict(self) -> ServerVerdict:
+        return ServerVerdict(self.server, self.finding.status, self.values, self.finding.detail)
+
+
+def judge(wanted: Wanted, observation: Observation, cost: Cost | None = None) -> Verdict:
+    """Say what servers' answers mean for one record. No answer raises anything.
+
+    :param cost: of the SPF record that was found, where it was counted
+    """
+    seen = [_seen(wanted, answer, observation.wildcard) for answer in observation.answers]
+    told = [each for each in seen if each.finding.status != "unknown"]
+    if not told:
+        finding = _untold(wanted, seen)
+    elif any(each.finding.status != "match" for each in told):
+        finding = _amiss(wanted, told)
+    else:
+        broken = _unsigned(wanted, observation) or _too_dear(wanted, cost)
+        finding = broken or _held(wanted, seen, observation, cost)
+    return Verdict(
+        wanted.record,
+        wanted.name,
+        finding.status,
+        tuple(dict.fromkeys(value for each in told for value in each.values)),
+        finding.detail,
+        finding.remedy,
+        tuple(each.verdict for each in seen),
+        finding.advice,
+    )
+
+
+def is_resolved(wanted: Wanted, observation: Observation) -> bool:
+    """Say whether whoever asks through a resolver gets the record: every resolver that told."""
+    seen = [_seen(wanted, answer, None) for answer in observation.resolved]
+    told = [each for each in seen if each.answer.kind in {"answered", "bogus"}]
+    return bool(told) and all(each.finding.status == "match" for each in told)
+
+
+def stage(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
+    """Say how far a domain has come.
+
+    :param resolved: whether resolvers give every record
+    :returns: ``created`` while a record is known to be missing or in conflict; ``published`` when
+        all are at the authoritative servers, ``active`` when resolvers give them, too
+    """
+    statuses = {verdict.status for verdict in verdicts}
+    if statuses & {"missing", "conflict"}:
+        return "created"
+    if statuses != {"match"}:
+        return "unknown"
+    return "active" if resolved else "published"
+
+
+def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
+    if answer.kind != "answered":
+        detail = f" ({answer.detail})" if answer.detail else ""
+        return _Seen(answer, Finding("unknown", f"{_SAID[answer.kind]}{detail}"))
+    finding = compare(wanted, answer.values)
+    if answer.alias is not None:
+        finding = _aliased(wanted, answer.alias, finding)
+    if finding.status != "match" and _is_same(answer, wildcard):
+        finding = Finding(
+            "missing",
+            f"nothing is published at {wanted.name} itself: a wildcard record answers",
+            wanted.adding,
+        )
+    return _Seen(answer, finding)
+
+
+def _aliased(wanted: Wanted, alias: str, finding: Finding) -> Finding:
+    """Return what an alias means. A domain can't be one; a key may be published elsewhere."""
+    found_as = f"{wanted.name} is an alias (CNAME) of {alias}"
+    if wanted.record.host == "@":
+        return Finding(
+            "conflict",
+            f"{found_as}, so it can hold no other record",
+            f"At {wanted.name}, replace the CNAME record by A and AAAA records, and add "
+            f"{wanted.shown}",
+        )
+    if finding.status == "match":
+        return finding
+    return Finding(
+        "conflict",
+        f"{found_as}, where {finding.detail}",
+        f"At {wanted.name}, replace the CNAME record by {wanted.shown}",
+    )
+
+
+def _is_same(answer: Answer, wildcard: Answer | None) -> bool:
+    """Say whether a wildcard gives what is found. Servers give values in any order."""
+    if wildcard is None or wildcard.kind != "answered" or not (answer.values or answer.alias):
+        return False
+    return (set(answer.values), answer.alias) == (set(wildcard.values), wildcard.alias)
+
+
+def _untold(wanted: Wanted, seen: Sequence[_Seen]) -> Finding:
+    """Return that nobody told, which says nothing of the record."""
+    if not seen:
+        return Finding(
+            "unknown",
+            f"No authoritative name server of {wanted.name} could be found.",
+            f"See that {wanted.name} is delegated, or give its name servers.",
+        )
+    return Finding(
+        "unknown",
+        f"{'; '.join(f'{each.server} {each.finding.detail}' for each in seen)}.",
+        f"See that these servers answer for {wanted.name} over UDP and TCP, and run again.",
+    )
+
+
+def _amiss(wanted: Wanted, told: Sequence[_Seen]) -> Finding:
+    """Return what is wrong at the worst of servers, and who holds what."""
+    worst = min(told, key=lambda each: _WORST_FIRST.index(each.finding.status)).finding
+    by_finding: dict[str, list[_Seen]] = {}
+    for each in told:
+        by_finding.setdefault(each.finding.detail, []).append(each)
+    clauses = [f"{_servers(group)}: {detail}" for detail, group in by_finding.items()]
+    ttl = max(each.answer.ttl or 0 for each in told)
+    slow = (
+        f"Resolvers may keep what is at {wanted.name} now for {ttl // 3600} hours after a change: "
+        f"its TTL is {ttl} s. Lower it before you change it."
+    )
+    return worst._replace(
+        detail=f"{'; '.join(clauses)}.",
+        remedy=_transfer(told) or worst.remedy,
+        advice=(*worst.advice, *([slow] if ttl > _DAY else [])),
+    )
+
+
+def _transfer(told: Sequence[_Seen]) -> str:
+    """Return the remedy where some servers have the record and others do not, else nothing."""
+    good = [each for each in told if each.finding.status == "match"]
+    bad = [each for each in told if each not in good]
+    if not good:
+        return ""
+    return (
+        f"Wait until the zone at {_servers(bad)} is the one at {_servers(good)}, or mend the "
+        "transfer between them."
+    )
+
+
+def _held(
+    wanted: Wanted, seen: Sequence[_Seen], observation: Observation, cost: Cost | None
+) -> Finding:
+    """Return what is to be said of a record that every server has that told."""
+    told = [each for each in seen if each.finding.status == "match"]
+    advice = dict.fromkeys(text for each in told for text in each.finding.advice)
+    record = f"the {wanted.noun} record at {wanted.name}"
+    silent = [
+        f"{each.server} {each.finding.detail}, so whether it has {record} is not known."
+        for each in seen
+        if each not in told
+    ]
+    failed = cost.failed if cost is not None else ()
+    uncounted = [
+        (
+            f"The DNS look-ups of {record} could not be counted to the end: nothing is known of "
+            f"{in_a_row(failed)}."
+        )
+    ]
+    return Finding(
+        "match",
+        f"{_servers(told)} {'has' if len(told) == 1 else 'have'} it.",
+        "",
+        (*advice, *silent, *(uncounted if failed else []), *_stale(wanted, observation)),
+    )
+
+
+def _stale(wanted: Wanted, observation: Observation) -> list[str]:
+    """Return which resolvers do not give yet what is published."""
+    seen = [_seen(wanted, answer, None) for answer in observation.resolved]
+    behind = [each for each in seen if each.finding.status in {"missing", "conflict"}]
+    return [
+        f"{each.server}, a resolver, does not give the {wanted.noun} record at {wanted.name} yet. "
+        "It may keep what it knew until that is too old."
+        for each in behind
+    ]
+
+
+def _unsigned(wanted: Wanted, observation: Observation) -> Finding | None:
+    """Return that validating resolvers refuse a record that is there, if any of them does."""
+    doubters = [answer for answer in observation.resolved if answer.kind == "bogus"]
+    if not doubters:
+        return None
+    names = in_a_row([str(answer.server) for answer in doubters])
+    return Finding(
+        "conflict",
+        f"The authoritative name servers have it, but its DNSSEC signatures do not hold at "
+        f"{names}, so mail servers that validate do without it.",
+        f"Have the zone of {wanted.name} signed anew, or have the DS record at its registrar "
+        "replaced by one for the zone's key, or removed.",
+    )
+
+
+def _too_dear(wanted: Wanted, cost: Cost | None) -> Finding | None:
+    """Return that receivers give an SPF record up before its end, if they do."""
+    if cost is None:
+        return None
+    if cost.problem:
+        why = cost.problem
+        remedy = "take out the term that leads there, or have that record mended"
+    elif cost.lookups > MOST_LOOKUPS:
+        why = f"it takes more than {MOST_LOOKUPS} DNS look-ups"
+        remedy = "take out what no mail of yours needs, or write ip4 and ip6 for include, a and mx"
+    elif cost.too_many:
+        why = f"{cost.voids} of its DNS look-ups find nothing, and {MOST_VOIDS} may"
+        remedy = "take out the terms whose domains do not exist any more"
+    else:
+        return None
+    return Finding(
+        "conflict",
+        f"The SPF record at {wanted.name} is there, but receivers reject it: {why}.",
+        f"At {wanted.name}, mend the SPF record: {remedy}.",
+    )
+
+
+def _servers(seen: Sequence[_Seen]) -> str:
+    return in_a_row([str(each.answer.server) for each in seen])
