@@ -1,0 +1,167 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Record sets out of plain data: what our modules return, and what those of DNS providers do.
+
+An item is a record or a record set. It has a ``type`` and
+
+* its name in full as ``fqdn``, ``name`` or ``record``, with or without a dot at the end;
+* its values as ``values``, ``value``, ``content``, ``records`` or ``resource_records``: one text,
+  a list of texts, or a list of mappings that have it as ``content`` or ``value``;
+* where the values of an MX record lack it, ``priority``;
+* perhaps ``ttl``.
+
+Items of other types than MX, TXT and CNAME are passed over, and so are empty ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import InvalidInput
+from .notation import checked_ttl
+from .sets import RecordSet, Value, as_rdata, read_rdata
+
+_NAMES = ("fqdn", "name", "record")
+_VALUES = ("values", "value", "content", "records", "resource_records")
+
+
+class Found(NamedTuple):
+    """Record sets, with what writing them back needs.
+
+    :param sets: by name and type
+    :param aliases: where a CNAME record leads to, by name
+    :param spelling: how values were written, by name, type and value; a provider may take other
+        spellings for other records
+    """
+
+    sets: dict[tuple[str, str], RecordSet]
+    aliases: dict[str, str]
+    spelling: dict[tuple[str, str, Value], str]
+
+    def spelled(self, record_set: RecordSet) -> list[str]:
+        """Return the values of a set, those that were there as they were written."""
+        return [
+            self.spelling.get((record_set.name, record_set.type, value)) or as_rdata(value)
+            for value in record_set.values
+        ]
+
+
+class _Item(NamedTuple):
+    name: str
+    type: str
+    ttl: int | None
+    texts: list[str]
+
+
+def read_found(data: Any, ttl: int, names: Collection[str] | None = None) -> Found:
+    """Return the record sets that plain data describes, one set for all items of a name and type.
+
+    :param ttl: seconds, for sets that do not say theirs
+    :param names: read only what lies at these names
+    :raises InvalidInput: the data does not have the shape above
+    """
+    found = Found({}, {}, {})
+    for item in _items(data, names):
+        if item.type == "CNAME":
+            found.aliases[item.name] = ", ".join(text.rstrip(".") for text in item.texts)
+            continue
+        for text in item.texts:
+            value = _value(item, text)
+            # A bare text would be read otherwise by whoever expects quotes.
+            is_bare = item.type == "TXT" and not text.lstrip().startswith('"')
+            spelled = as_rdata(value) if is_bare else text.strip()
+            found.spelling.setdefault((item.name, item.type, value), spelled)
+        _add(found, item, ttl)
+    return found
+
+
+def listed(data: Any, what: str) -> list[Any]:
+    """Return what is to be a list; a mapping or a text is a list of one.
+
+    :param what: what it is, for the sentence of the error
+    :raises InvalidInput: it is none of these
+    """
+    if isinstance(data, (str, Mapping)):
+        return [data]
+    if isinstance(data, Iterable) and not isinstance(data, bytes):
+        return list(data)
+    raise InvalidInput(f"{what}: this is no list. Give a list.")
+
+
+def _add(found: Found, item: _Item, ttl: int) -> None:
+    key = item.name, item.type
+    known = found.sets.get(key)
+    values = (*(known.values if known else ()), *(_value(item, text) for text in item.texts))
+    said = item.ttl if item.ttl is not None else ttl
+    found.sets[key] = RecordSet(*key, known.ttl if known else said, tuple(dict.fromkeys(values)))
+
+
+def _value(item: _Item, text: str) -> Value:
+    try:
+        return read_rdata(item.type, text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{item.name} {item.type}: {error}") from None
+
+
+def _items(data: Any, names: Collection[str] | None) -> Iterator[_Item]:
+    for number, item in enumerate(listed(data, "record sets"), 1):
+        if not item:
+            continue
+        if not isinstance(item, Mapping):
+            raise InvalidInput(
+                f"record set {number}: this is no mapping. Give name, type and values."
+            )
+        name, kind = _name(item, number), str(item.get("type", "")).upper()
+        if not kind:
+            raise InvalidInput(f"{name}: type is missing. Give MX, TXT or another type.")
+        if kind in {"MX", "TXT", "CNAME"} and (names is None or name in names):
+            where = f"{name} {kind}"
+            yield _Item(name, kind, read_ttl(item.get("ttl"), where), _texts(item, kind, where))
+
+
+def _name(item: Mapping[str, Any], number: int) -> str:
+    for key in _NAMES:
+        name = item.get(key)
+        if isinstance(name, str) and name.strip("."):
+            return name.rstrip(".").lower()
+    raise InvalidInput(f"record set {number}: name is missing. Give the name in full.")
+
+
+def read_ttl(ttl: Any, where: str) -> int | None:
+    """Return a time to live in seconds, which some modules return as text.
+
+    :raises InvalidInput: it is none
+    """
+    if ttl is None:
+        return None
+    text = str(ttl)
+    if isinstance(ttl, bool) or not (text.isascii() and text.isdigit()):
+        raise InvalidInput(f"{where}: ttl is {ttl!r}. Give a number of seconds.")
+    return checked_ttl(int(text))
+
+
+def _texts(item: Mapping[str, Any], kind: str, where: str) -> list[str]:
+    values = next((item[key] for key in _VALUES if item.get(key) is not None), None)
+    if values is None:
+        raise InvalidInput(f"{where}: the values are missing. Give them as values.")
+    texts = [_text(value, where) for value in listed(values, f"{where}: values")]
+    priority = item.get("priority")
+    if kind != "MX" or priority is None:
+        return texts
+    return [f"{priority} {text}" for text in texts]
+
+
+def _text(value: Any, where: str) -> str:
+    if isinstance(value, Mapping):
+        if value.get("disabled"):
+            raise InvalidInput(
+                f"{where}: one of the records is disabled, which writing the record set would "
+                "undo. Enable it or delete it first."
+            )
+        value = value.get("content", value.get("value"))
+    if isinstance(value, str):
+        return value
+    raise InvalidInput(f"{where}: a value is no text. Give each value as text.")

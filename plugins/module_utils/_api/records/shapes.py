@@ -1,0 +1,211 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Record sets as what DNS providers take: options of their modules, or items of their API.
+
+Each provider has its own idea of names, of TXT values, and of what a change is. A TXT value goes
+out in quotes, cut into strings; a kept one as it came, for providers differ in their escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import InvalidInput
+from .plain import Found, listed, read_found
+from .sets import Mx, RecordSet, Txt, as_rdata
+
+Options = dict[str, Any]
+_DEFAULT_TTL = 3600
+
+
+class Write(NamedTuple):
+    """One record set that is to be written.
+
+    :param after: as it is to be; without values where it is to go
+    :param texts: its values, those that stay spelled as the provider has them
+    :param before: as it is now; without values where there is none
+    """
+
+    after: RecordSet
+    texts: tuple[str, ...]
+    before: RecordSet
+
+    @property
+    def absolute(self) -> list[str]:
+        """The values; host names with the dot without which they are relative to the zone."""
+        values = zip(self.after.values, self.texts, strict=True)
+        return [as_rdata(value) if isinstance(value, Mx) else text for value, text in values]
+
+    @property
+    def state(self) -> str:
+        """The word that most modules have for it."""
+        return "present" if self.after.values else "absent"
+
+
+def records_for(data: Any, provider: Any, zone: Any = None) -> list[Options]:
+    """Return what a provider's module or API takes, one item a call, in the order of the calls.
+
+    :param data: record sets as the filter ``record_sets`` returns them; those whose action is
+        ``none`` are left out
+    :param provider: one of ``PROVIDERS``
+    :param zone: name of the zone; None where the provider can do without
+    :raises InvalidInput: the data is no list of record sets, or lies outside of the zone
+    """
+    shape = PROVIDERS.get(str(provider))
+    if shape is None:
+        known = ", ".join(sorted(PROVIDERS))
+        raise InvalidInput(f"provider: {provider!r} is not known. Give one of {known}.")
+    within = _zone(zone)
+    if within is None and provider == "cloudflare":
+        raise InvalidInput("zone: it is missing. Give the name of the zone at Cloudflare.")
+    said = {} if within is None or provider == "powerdns" else {"zone": within}
+    return [said | options for write in _writes(data) for options in shape(_inside(write, within))]
+
+
+def _zone(zone: Any) -> str | None:
+    if zone is None:
+        return None
+    if isinstance(zone, str) and zone.strip("."):
+        return zone.rstrip(".").lower()
+    raise InvalidInput(f"zone: {zone!r} is no zone. Give its name, such as example.com.")
+
+
+def _inside(write: Write, zone: str | None) -> Write:
+    if zone is None or f".{write.after.name}".endswith(f".{zone}"):
+        return write
+    raise InvalidInput(
+        f"{write.after}: the name does not lie in the zone {zone}. Give the zone that holds it."
+    )
+
+
+def _writes(data: Any) -> Iterator[Write]:
+    for item in listed(data, "record sets"):
+        if not isinstance(item, Mapping):
+            raise InvalidInput(
+                "record sets: one of them is no mapping. Give name, type and values."
+            )
+        if item.get("action") != "none":
+            yield _write(item)
+
+
+def _write(item: Mapping[str, Any]) -> Write:
+    found = read_found([item], _DEFAULT_TTL)
+    after = _only(found)
+    earlier = item.get("before") or {"ttl": after.ttl, "values": []}
+    if not isinstance(earlier, Mapping):
+        raise InvalidInput(f"{after}: before is no mapping. Give ttl and values, or leave it out.")
+    known = {"name": after.name, "type": after.type}
+    return Write(after, tuple(found.spelled(after)), _only(read_found([{**earlier, **known}], 0)))
+
+
+def _only(found: Found) -> RecordSet:
+    for record_set in found.sets.values():
+        return record_set
+    raise InvalidInput("record sets: one of them is neither MX nor TXT. Leave it out.")
+
+
+def _nsupdate(write: Write) -> Iterator[Options]:
+    yield _module_options(write, f"{write.after.name}.", value=write.absolute)
+
+
+def _route53(write: Write) -> Iterator[Options]:
+    yield _module_options(write, write.after.name, value=write.absolute, overwrite=True)
+
+
+def _hetzner(write: Write) -> Iterator[Options]:
+    # Without these, its module takes quotes for a part of the text. Host names without a dot at
+    # the end are relative to the zone there, so that they stay as they are.
+    quotes = {"txt_transformation": "quoted", "txt_character_encoding": "decimal"}
+    yield quotes | _module_options(write, write.after.name, value=list(write.texts))
+
+
+def _module_options(write: Write, record: str, **if_present: Any) -> Options:
+    """Return the options that the modules share which write whole record sets."""
+    options = {"record": record, "type": write.after.type, "state": write.state}
+    if write.state == "absent":
+        return options
+    return options | {"ttl": write.after.ttl} | if_present
+
+
+def _powerdns(write: Write) -> Iterator[Options]:
+    which = {"name": f"{write.after.name}.", "type": write.after.type}
+    if write.state == "absent":
+        yield which | {"changetype": "DELETE"}
+        return
+    records = [{"content": text, "disabled": False} for text in write.absolute]
+    yield which | {"ttl": write.after.ttl, "changetype": "REPLACE", "records": records}
+
+
+def _cloudflare(write: Write) -> Iterator[Options]:
+    """Yield one call a record: that module keeps single records, and no set of them."""
+    of_type = _cloudflare_mx if write.after.type == "MX" else _cloudflare_txt
+    for options in of_type(write):
+        yield {"record": write.after.name, "type": write.after.type, **options}
+
+
+def _cloudflare_mx(write: Write) -> Iterator[Options]:
+    """Yield the new before the old ones go, so that mail finds a way all the time.
+
+    The module knows a record by its host alone: it changes the priority of one, stumbles over
+    several, and removes them all.
+    """
+    first: list[Options] = []
+    fresh: list[Options] = []
+    last: list[Options] = []
+    for host in _hosts(write.before) | _hosts(write.after):
+        was, now = _of_host(write.before, host), _of_host(write.after, host)
+        if was == now and write.before.ttl == write.after.ttl:
+            continue
+        if len(was) > 1 or not now:
+            (first if len(was) > 1 else last).append(_gone(write, host))
+        fresh += [_present(write, value=host, priority=mx.priority) for mx in now]
+    yield from (*first, *fresh, *last)
+
+
+def _hosts(record_set: RecordSet) -> dict[str, None]:
+    return dict.fromkeys(value.exchange for value in record_set.values if isinstance(value, Mx))
+
+
+def _of_host(record_set: RecordSet, host: str) -> set[Mx]:
+    return {v for v in record_set.values if isinstance(v, Mx) and v.exchange == host}
+
+
+def _cloudflare_txt(write: Write) -> Iterator[Options]:
+    """Yield the old before the new: two SPF records harm more than none, and so do two keys.
+
+    The module finds a record by its very spelling. Texts that were entered long ago are kept
+    without quotes there.
+    """
+    same_ttl = write.before.ttl == write.after.ttl
+    for value in write.before.values:
+        if isinstance(value, Txt) and not (same_ttl and value in write.after.values):
+            yield _gone(write, as_rdata(value))
+            if value.text.strip():
+                yield _gone(write, value.text)
+    for value, text in zip(write.after.values, write.texts, strict=True):
+        if not (same_ttl and value in write.before.values):
+            yield _present(write, value=text)
+
+
+def _gone(write: Write, value: str) -> Options:
+    if value:
+        return {"value": value, "state": "absent"}
+    # Without a value the module would remove every record of the type.
+    raise InvalidInput(f"{write.after}: its module cannot remove a null MX. Remove it by hand.")
+
+
+def _present(write: Write, **options: Any) -> Options:
+    return {**options, "ttl": write.after.ttl, "state": "present"}
+
+
+#: Makes of one record set what a provider takes, by the provider's name.
+PROVIDERS: dict[str, Callable[[Write], Iterator[Options]]] = {
+    "nsupdate": _nsupdate,
+    "route53": _route53,
+    "cloudflare": _cloudflare,
+    "hetzner": _hetzner,
+    "powerdns": _powerdns,
+}
