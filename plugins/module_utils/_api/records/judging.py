@@ -20,12 +20,6 @@ Stage = Literal["created", "published", "active", "unknown"]
 #: From what is heeded first, where servers do not agree, to what is heeded last.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _DAY = 86400
-_SAID = {
-    "silent": "gave no answer",
-    "lame": "does not answer for the name",
-    "garbled": "gave an answer that can't be read",
-    "bogus": "finds the DNSSEC signatures not valid",
-}
 
 
 class ServerVerdict(NamedTuple):
@@ -132,7 +126,7 @@ def stage(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
 def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
     if answer.kind != "answered":
         detail = f" ({answer.detail})" if answer.detail else ""
-        return _Seen(answer, Finding("unknown", f"{_SAID[answer.kind]}{detail}"))
+        return _Seen(answer, Finding("unknown", f"told nothing{detail}"))
     finding = compare(wanted, answer.values)
     if answer.alias is not None:
         finding = _aliased(wanted, answer.alias, finding)

@@ -67,8 +67,8 @@ def judged(
             ["v=spf1 a -all include:spf.example.net"],
             "conflict",
             (
-                "the SPF record at example.com has include:spf.example.net after all, where receivers "
-                "do not look"
+                "the SPF record at example.com has include:spf.example.net after all, where "
+                "receivers do not look"
             ),
             "At example.com, replace the SPF record by TXT v=spf1 a include:spf.example.net -all",
         ),
@@ -77,8 +77,8 @@ def judged(
             "conflict",
             "there are 2 SPF records at example.com, and receivers then heed none",
             (
-                "There are 2 SPF records, and receivers then heed none of them. Replace them by this "
-                "one: v=spf1 include:spf.example.net a ~all"
+                "There are 2 SPF records, and receivers then heed none of them. Replace them by "
+                "this one: v=spf1 include:spf.example.net a ~all"
             ),
         ),
         (
@@ -86,8 +86,8 @@ def judged(
             "conflict",
             "the SPF record at example.com can't be read by receivers",
             (
-                'The SPF term "inclde:spf.example.net" is no mechanism of SPF. Correct its name, or '
-                "remove it."
+                'The SPF term "inclde:spf.example.net" is no mechanism of SPF. Correct its name, '
+                "or remove it."
             ),
         ),
         (
@@ -96,8 +96,8 @@ def judged(
             "the SPF record at example.com says otherwise of the service",
             (
                 "The SPF record has -include:spf.example.net where the service asks for "
-                "include:spf.example.net. Replace -include:spf.example.net by include:spf.example.net "
-                "in it, or remove -include:spf.example.net."
+                "include:spf.example.net. Replace -include:spf.example.net by "
+                "include:spf.example.net in it, or remove -include:spf.example.net."
             ),
         ),
     ],
