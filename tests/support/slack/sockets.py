@@ -191,8 +191,15 @@ class Sockets:
 @contextmanager
 def serving(sockets: Sockets) -> Iterator[str]:
     """Take connections for the length of a block; give the address to connect to."""
+    # Without pings of its own: a thread for each connection would draw them from `random`, and
+    # hypothesis fails a test in whose draws somebody else does.
     with serve(
-        sockets.serve, "127.0.0.1", 0, process_request=sockets.admit, close_timeout=1
+        sockets.serve,
+        "127.0.0.1",
+        0,
+        process_request=sockets.admit,
+        ping_interval=None,
+        close_timeout=1,
     ) as server:
         # Waited for below; a program that is interrupted before that does not wait for it.
         thread = threading.Thread(target=server.serve_forever, name="slack-sockets", daemon=True)
