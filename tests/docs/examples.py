@@ -1,0 +1,123 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run the examples of a module's documentation, and compare what they return with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ansible_collections.postroom.email.tests.docs import documentation
+from ansible_collections.postroom.email.tests.support import playbooks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+
+PREFIX = "postroom.email."
+SECRETS = {
+    "vault_alice_password": "Quokka-examples-0/alice",
+    "vault_passwords": {
+        "bob@example.com": "Quokka-examples-1/bob",
+        "carol@example.com": "Quokka-examples-2/carol",
+    },
+}
+# The files that examples read, in the folder of the playbook.
+FILES = {
+    "mail/tenant.yml": {
+        "domains": ["example.com"],
+        "mailboxes": [{"name": "alice@example.com", "aliases": ["sales@example.com"]}],
+    }
+}
+# What Ansible adds to every result.
+ANSIBLES_OWN = {
+    *("ansible_facts", "ansible_loop_var", "changed", "deprecations", "diff", "exception"),
+    *("failed", "invocation", "item", "warnings"),
+}
+
+
+def _play_of(
+    module: str, results: Path, options: Mapping[str, Any], variables: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return a play that runs a module's examples and writes their results, by task, to a file."""
+    tasks = documentation.texts(module)["EXAMPLES"]
+    for number, task in enumerate(tasks):
+        task.setdefault("register", f"result_{number}")
+    own = [task for task in tasks if PREFIX + module in task]
+    for task in own:
+        task[PREFIX + module] = {**(task[PREFIX + module] or {}), **options}
+    mine = [task["register"] for task in own]
+    writing = {
+        "ansible.builtin.copy": {
+            "content": "{{ [" + ", ".join(mine) + "] | to_json }}",
+            "dest": str(results),
+            "mode": "0600",
+        }
+    }
+    return [
+        {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "vars": {**SECRETS, **variables},
+            "tasks": [*tasks, writing],
+        }
+    ]
+
+
+def run_examples(
+    module: str,
+    folder: Path,
+    service: RunningService,
+    *,
+    options: Mapping[str, Any] | None = None,
+    variables: Mapping[str, Any] | None = None,
+) -> playbooks.Run:
+    """Run a module's examples in a folder.
+
+    :param options: what each of its tasks is given in place of what the examples say
+    :param variables: what the examples take from elsewhere, beside `SECRETS`
+    """
+    playbook = folder / "examples.yml"
+    play = _play_of(module, folder / "results.json", options or {}, variables or {})
+    playbook.write_text(yaml.safe_dump(play), "utf-8")
+    for name, content in FILES.items():
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(yaml.safe_dump(content), "utf-8")
+    env = playbooks.environment(
+        folder, POSTROOM_API_URL=service.url, POSTROOM_API_TOKEN=service.token
+    )
+    return playbooks.run_playbook(playbook, env, "--diff")
+
+
+def assert_as_documented(module: str, run: playbooks.Run, folder: Path) -> None:
+    """Fail unless a module's examples ran well and gave what is documented, and no password."""
+    assert run.status == 0, run.output
+    assert "WARNING" not in run.output
+    assert "Quokka" not in run.output
+    results = _each(json.loads((folder / "results.json").read_text("utf-8")))
+    assert results
+    for result in results:
+        _compare(result, documentation.texts(module)["RETURN"], ignored=ANSIBLES_OWN)
+
+
+def _each(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results of tasks, those of a loop one by one."""
+    return [one for result in results for one in _items(result) or [result]]
+
+
+def _items(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in result.get("results", ()) if "ansible_loop_var" in one]
+
+
+def _compare(values: dict[str, Any], described: dict[str, Any], *, ignored: set[str]) -> None:
+    """Fail unless values are what is documented: no other, and all that are always returned."""
+    unknown = values.keys() - described.keys() - ignored
+    assert not unknown
+    for key, about in described.items():
+        assert key in values or about["returned"] not in ("always", "success", "success or failure")
+        found = values.get(key)
+        for part in found if isinstance(found, list) else [found]:
+            if isinstance(part, dict):
+                _compare(part, about["contains"], ignored=set())
