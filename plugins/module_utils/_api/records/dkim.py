@@ -10,12 +10,12 @@ that is wanted, the comparison says what became of it on its way into DNS.
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 _VERSION = "DKIM1"
+_LONGEST_SHOWN = 40
 _TAG = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*=([\t\r\n -:<-~]*)")
 _SPACE = re.compile(r"[ \t\r\n]+")
 _BROKEN_KEY = re.compile(r"(?:^|;)(?:v=dkim|k=(?:rsa|ed25519);)", re.IGNORECASE)
@@ -97,7 +97,7 @@ def compare(wanted: str, found: Sequence[str]) -> DkimVerdict:
     problem = _problem(wanted, keys[0])
     if problem:
         return DkimVerdict("conflict", *problem)
-    return DkimVerdict("match", "the key is there", advice=_advice(keys[0]))
+    return DkimVerdict("match", "the key is there", advice=_advice(wanted, keys[0]))
 
 
 def _several(wanted: str, keys: Sequence[str]) -> DkimVerdict:
@@ -107,9 +107,9 @@ def _several(wanted: str, keys: Sequence[str]) -> DkimVerdict:
     return DkimVerdict("conflict", detail, "Replace them by the one that the service asks for.")
 
 
-def _advice(text: str) -> tuple[str, ...]:
-    tags = parse_tags(text) or {}
-    if "y" not in _listed(tags, "t"):
+def _advice(wanted: str, text: str) -> tuple[str, ...]:
+    asked, tags = parse_tags(wanted) or {}, parse_tags(text) or {}
+    if "y" not in _listed(tags, "t") or "y" in _listed(asked, "t"):
         return ()
     return (
         "The DKIM key has t=y, which says that signatures are only being tested. Remove y from t.",
@@ -118,10 +118,11 @@ def _advice(text: str) -> tuple[str, ...]:
 
 def _problem(wanted: str, text: str) -> _Problem | None:
     """Return what keeps a record from being the wanted one, the likeliest cause first."""
-    asked = parse_tags(wanted)
+    if text == wanted:
+        return None
+    asked, tags = parse_tags(wanted), parse_tags(text)
     if asked is None:
-        return None if text == wanted else _Problem("another text is published", _REPLACE)
-    tags = parse_tags(text)
+        return _Problem("another text is published", _REPLACE)
     if tags is None:
         return _written_with_signs(text) or _malformed(text)
     problem = _not_a_key(asked, tags) or _other_key(_key(asked), _key(tags)) or _exclusion(tags)
@@ -143,8 +144,12 @@ def _malformed(text: str) -> _Problem:
     names = [part.partition("=")[0].strip() for part in text.split(";")]
     twice = sorted({name for name in names if name.isalnum() and names.count(name) > 1})
     if twice:
-        return _Problem(f"the published key has the tag {twice[0]} more than once", _REPLACE)
-    return _Problem("the published key is not a list of tags like v=DKIM1; k=rsa; p=...", _REPLACE)
+        return _Problem(
+            f"the published key has the tag {_short(twice[0])} more than once", _REPLACE
+        )
+    return _Problem(
+        "the published key is not a list of tags, as in v=DKIM1; k=rsa; p=KEY", _REPLACE
+    )
 
 
 def _not_a_key(asked: dict[str, str], tags: dict[str, str]) -> _Problem | None:
@@ -156,7 +161,7 @@ def _not_a_key(asked: dict[str, str], tags: dict[str, str]) -> _Problem | None:
     if not _key(tags) and _key(asked):
         return _Problem("the published key is revoked: its tag p is empty", _REPLACE)
     if _type(tags) != _type(asked):
-        kinds = f"{_type(tags)}, not {_type(asked)}"
+        kinds = f"{_short(_type(tags))}, not {_short(_type(asked))}"
         return _Problem(f"the published key is of the type {kinds}", _REPLACE)
     return None
 
@@ -164,10 +169,10 @@ def _not_a_key(asked: dict[str, str], tags: dict[str, str]) -> _Problem | None:
 def _exclusion(tags: dict[str, str]) -> _Problem | None:
     """Return why signatures of mail are not judged by a key, although it may be the right one."""
     if "h" in tags and "sha256" not in _listed(tags, "h"):
-        detail = f"the published key allows only the hashes h={tags['h']}"
+        detail = f"the published key allows only the hashes h={_short(tags['h'])}, not sha256"
         return _Problem(detail, "Add sha256 to the tag h, or remove the tag.")
     if "s" in tags and not {"*", "email"} & set(_listed(tags, "s")):
-        detail = f"the published key is only for the services s={tags['s']}"
+        detail = f"the published key is only for the services s={_short(tags['s'])}, not for mail"
         return _Problem(detail, "Add email to the tag s, or remove the tag.")
     return None
 
@@ -181,7 +186,7 @@ def _other_key(asked: str, found: str) -> _Problem | None:
             f"the published key was cut after {len(found)} of {len(asked)} characters",
             "Enter the whole text, in strings of at most 255 characters where it takes no longer.",
         )
-    common = len(os.path.commonprefix([asked, found]))
+    common = _common(asked, found)
     if common < _COMMON_BEGINNING:
         return _Problem("another key is published", _REPLACE)
     return _Problem(
@@ -191,12 +196,25 @@ def _other_key(asked: str, found: str) -> _Problem | None:
     )
 
 
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    differing = (place for place, (first, second) in pairs if first != second)
+    return next(differing, min(len(one), len(other)))
+
+
 def _key(tags: dict[str, str]) -> str:
     return _SPACE.sub("", tags.get("p", ""))
 
 
 def _type(tags: dict[str, str]) -> str:
     return tags.get("k", "rsa")
+
+
+def _short(value: str) -> str:
+    """Return what is published as it fits a sentence."""
+    value = _SPACE.sub(" ", value)
+    return value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}..."
 
 
 def _listed(tags: dict[str, str], name: str) -> list[str]:
