@@ -21,8 +21,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
-from .notation import checked_ttl
-from .sets import RecordSet, Value, as_rdata, read_rdata
+from .notation import checked_ttl, read_txt
+from .sets import RecordSet, Txt, Value, as_rdata, read_rdata
+
+#: Seconds, where nobody says.
+DEFAULT_TTL = 3600
 
 _NAMES = ("fqdn", "name", "record")
 _VALUES = ("values", "value", "content", "records", "resource_records")
@@ -56,7 +59,7 @@ class _Item(NamedTuple):
     texts: list[str]
 
 
-def read_found(data: Any, ttl: int, names: Collection[str] | None = None) -> Found:
+def read_found(data: Any, ttl: int = DEFAULT_TTL, names: Collection[str] | None = None) -> Found:
     """Return the record sets that plain data describes, one set for all items of a name and type.
 
     :param ttl: seconds, for sets that do not say theirs
@@ -165,3 +168,14 @@ def _text(value: Any, where: str) -> str:
     if isinstance(value, str):
         return value
     raise InvalidInput(f"{where}: a value is no text. Give each value as text.")
+
+
+def read_text(data: Any, what: str) -> str:
+    """Return the text of a TXT value: bare, or a zone file's strings in quotes.
+
+    :param what: what it is, for the sentence of the error
+    :raises InvalidInput: it is none
+    """
+    if not isinstance(data, str):
+        raise InvalidInput(f"{what}: this is no text. Give a text.")
+    return Txt(read_txt(data)).text

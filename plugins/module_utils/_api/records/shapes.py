@@ -18,7 +18,6 @@ from .plain import Found, listed, read_found
 from .sets import Mx, RecordSet, Txt, as_rdata
 
 Options = dict[str, Any]
-_DEFAULT_TTL = 3600
 
 
 class Write(NamedTuple):
@@ -36,8 +35,9 @@ class Write(NamedTuple):
     @property
     def absolute(self) -> list[str]:
         """The values; host names with the dot without which they are relative to the zone."""
-        values = zip(self.after.values, self.texts, strict=True)
-        return [as_rdata(value) if isinstance(value, Mx) else text for value, text in values]
+        if self.after.type != "MX":
+            return list(self.texts)
+        return [text if text.endswith(".") else f"{text}." for text in self.texts]
 
     @property
     def state(self) -> str:
@@ -92,13 +92,13 @@ def _writes(data: Any) -> Iterator[Write]:
 
 
 def _write(item: Mapping[str, Any]) -> Write:
-    found = read_found([item], _DEFAULT_TTL)
+    found = read_found([item])
     after = _only(found)
     earlier = item.get("before") or {"ttl": after.ttl, "values": []}
     if not isinstance(earlier, Mapping):
         raise InvalidInput(f"{after}: before is no mapping. Give ttl and values, or leave it out.")
     known = {"name": after.name, "type": after.type}
-    return Write(after, tuple(found.spelled(after)), _only(read_found([{**earlier, **known}], 0)))
+    return Write(after, tuple(found.spelled(after)), _only(read_found([{**earlier, **known}])))
 
 
 def _only(found: Found) -> RecordSet:

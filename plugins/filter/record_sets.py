@@ -1,0 +1,152 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: record_sets
+short_description: Work the service's DNS records into the record sets that are there
+version_added: 0.1.0
+description:
+  - DNS providers and their modules replace whole record sets, that is all records of one type at
+    one name. This filter returns the whole sets to write, with everybody else's records kept.
+  - With O(state=present), the service's mail servers are added, and other priorities of them
+    removed; the service's terms are merged into the SPF record; the service's DKIM key replaces
+    other keys of its selector. Mail servers of others are kept with a warning.
+  - With O(state=absent), exactly these are taken out.
+  - Fails where only the owner of the domain can decide, such as with a CNAME record at the name,
+    with a null MX record, or with several SPF records, and says what to do.
+  - Nothing is looked up. Retrieve what is there from the provider, or from the name servers with
+    M(postroom.email.email_dns_records).
+author:
+  - Postroom contributors (@postroom)
+positional: current, state
+options:
+  _input:
+    description: Records that the service asks for, as M(postroom.email.email_dns_records) returns them.
+    type: list
+    elements: dict
+    required: true
+  current:
+    description:
+      - What is there now, of these names at least. Other names do not matter, and neither do
+        types other than MX, TXT and CNAME, so that a whole zone will do.
+      - An item is a record or a record set, and empty ones are passed over. Its name in full is
+        C(name), C(record) or C(fqdn), in any case, with or without a dot at the end. Its C(type)
+        and its C(ttl) are beside it.
+      - Its values are C(values), C(value), C(content), C(records) or C(resource_records), as one
+        text, as a list of texts, or as a list of mappings with C(content) or C(value). This is
+        what M(postroom.email.email_dns_records), M(amazon.aws.route53),
+        M(amazon.aws.route53_info), M(community.dns.hetzner_dns_record_set_info) and the
+        interfaces of Cloudflare and PowerDNS return.
+      - A TXT value is strings in double quotes, as a zone file has them, or a bare text in which
+        nothing is escaped. An MX value has its priority before the host, or beside it as
+        C(priority).
+    type: list
+    elements: dict
+    default: []
+  state:
+    description: Whether the service's records are to be there.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: postroom.email.email_dns_records
+    description: Retrieves the records; publishes them by itself where the server takes dynamic updates.
+  - plugin: postroom.email.records_for
+    plugin_type: filter
+    description: Turns the record sets into options of the modules of DNS providers.
+"""
+
+EXAMPLES = r"""
+- name: Get the records, and what is there
+  postroom.email.email_dns_records:
+    domain: example.com
+    state: verified
+  register: dns
+
+- name: Show the record sets to write
+  ansible.builtin.debug:
+    msg: >-
+      {{ dns.records | postroom.email.record_sets(dns.current)
+      | rejectattr('action', 'eq', 'none') }}
+
+- name: Show what is left once the service's records are withdrawn
+  ansible.builtin.debug:
+    msg: "{{ dns.records | postroom.email.record_sets(dns.current, state='absent') }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - One mapping for each name and type of the records, in their order, unchanged ones included.
+    - Each has C(name), without a dot at the end, C(type), C(ttl) in seconds, and C(values), all
+      values as a zone file has them, with those that were there as they were written. Without
+      values the record set is to go.
+    - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) says why. C(before) is
+      null where there is no record set, and otherwise a mapping with C(ttl) and C(values).
+  type: list
+  elements: dict
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible.utils.display import Display
+
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
+    Publication,
+    plan_absence,
+    plan_presence,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
+    DEFAULT_TTL,
+    Found,
+    read_found,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import RecordSet
+from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+
+_PLANNERS = {"present": plan_presence, "absent": plan_absence}
+
+
+@as_filter
+def record_sets(records: Any, current: Any = (), state: Any = "present") -> list[dict[str, Any]]:
+    planner = _PLANNERS.get(str(state))
+    if planner is None:
+        raise InvalidInput(f"state: {state!r} is not known. Give present or absent.")
+    wanted = list(read_found(records, DEFAULT_TTL).sets.values())
+    # A set that does not say its time to live is taken to have the wanted one.
+    found = read_found(current, max((w.ttl for w in wanted), default=0), {w.name for w in wanted})
+    publication = planner(wanted, found.sets, found.aliases)
+    for warning in publication.warnings:
+        Display().warning(warning)
+    return [_row(record_set, found, publication) for record_set in wanted]
+
+
+def _row(wanted: RecordSet, found: Found, publication: Publication) -> dict[str, Any]:
+    key = wanted.name, wanted.type
+    before = found.sets.get(key)
+    row = {"action": "none", "reason": "", "before": _shown(before, found) if before else None}
+    after = before
+    for change in publication.changes:
+        if (change.subject.name, change.subject.type) == key:
+            after = change.after
+            row |= {"action": change.action, "reason": change.reason}
+    return {
+        "name": wanted.name,
+        "type": wanted.type,
+        **_shown(after or wanted._replace(values=()), found),
+        **row,
+    }
+
+
+def _shown(record_set: RecordSet, found: Found) -> dict[str, Any]:
+    return {"ttl": record_set.ttl, "values": found.spelled(record_set)}
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"record_sets": record_sets}

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: spf_merge
+short_description: Put the terms of one SPF record into another
+version_added: 0.1.0
+description:
+  - Returns the SPF record to publish where a domain has one already, for a second SPF record would
+    make both invalid.
+  - The mechanisms of the wanted record go in before V(all). Everything else stays as it was
+    written, and a record that has them already is returned as it is.
+  - Fails where only the owner of the domain can decide, such as with several SPF records, and says
+    what to publish then.
+author:
+  - Postroom contributors (@postroom)
+positional: wanted
+options:
+  _input:
+    description:
+      - The TXT records at the name, as a list or as one text. Those that are not SPF do not matter.
+      - Each is a bare text, or strings in double quotes as a zone file has them.
+    type: list
+    elements: str
+    required: true
+  wanted:
+    description: SPF record that the service asks for.
+    type: str
+    required: true
+seealso:
+  - module: postroom.email.email_dns_records
+    description: Retrieves the SPF record that the service asks for, and merges it by itself.
+  - plugin: postroom.email.record_sets
+    plugin_type: filter
+    description: Merges all records of a domain into what is there.
+"""
+
+EXAMPLES = r"""
+- name: Show the SPF record to publish
+  ansible.builtin.debug:
+    msg: "{{ current | postroom.email.spf_merge('v=spf1 include:_spf.example.net ~all') }}"
+    # "v=spf1 mx include:_spf.example.net -all"
+  vars:
+    current:
+      - site-verification=abc
+      - v=spf1 mx -all
+"""
+
+RETURN = r"""
+_value:
+  description: The SPF record to publish, as one text without quotes.
+  type: str
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
+from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
+    listed,
+    read_text,
+)
+from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+
+
+@as_filter
+def spf_merge(current: Any, wanted: Any) -> str:
+    texts = [read_text(text, "record") for text in listed(current, "records")]
+    return merging.merge(texts, read_text(wanted, "wanted"))
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"spf_merge": spf_merge}

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: txt_strings
+short_description: Cut a text into the strings of a TXT record
+version_added: 0.1.0
+description:
+  - DNS carries a TXT record as strings of at most 255 bytes. Longer texts, such as DKIM keys of
+    2048 bits, have to be cut, and many providers and tools leave that to the caller.
+  - No character is cut in two.
+author:
+  - Postroom contributors (@postroom)
+options:
+  _input:
+    description:
+      - The text, without quotes. If it begins with a double quote, it is taken to be strings in
+        double quotes, which are joined and cut anew.
+    type: str
+    required: true
+seealso:
+  - module: postroom.email.email_dns_records
+    description: Returns the strings of each TXT record as RV(postroom.email.email_dns_records#module:records[].strings).
+"""
+
+EXAMPLES = r"""
+- name: Write a zone file's line for a long text
+  ansible.builtin.debug:
+    msg: >-
+      note.example.com. 3600 IN TXT
+      "{{ text | postroom.email.txt_strings | join('" "') }}"
+  vars:
+    text: "{{ 'letters and spaces ' * 20 }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The strings in their order; together they are the text.
+  type: list
+  elements: str
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
+from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import read_text
+from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+
+
+@as_filter
+def txt_strings(text: Any) -> list[str]:
+    return notation.txt_strings(read_text(text, "text"))
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"txt_strings": txt_strings}

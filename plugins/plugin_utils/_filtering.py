@@ -1,0 +1,37 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What every filter does around its one call into the client core."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ansible.errors import AnsibleFilterError
+from jinja2 import Undefined
+
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import PostroomError
+
+Result = TypeVar("Result")
+
+
+def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a function as a filter: what it raises on purpose is told in its own words.
+
+    Up to ansible-core 2.18 a filter gets undefined variables, and reports them by using them.
+    """
+
+    @functools.wraps(function)
+    def filter_(*args: Any, **options: Any) -> Result:
+        for value in (*args, *options.values()):
+            if isinstance(value, Undefined):
+                str(value)
+        try:
+            return function(*args, **options)
+        except PostroomError as error:
+            raise AnsibleFilterError(str(error)) from None
+
+    return filter_
