@@ -70,7 +70,7 @@ def answer(*values: str, ttl: int = 3600, aa: bool = True) -> Habit:
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, aa=aa)
-        response.answer.append(_rrset(asked, asked.name, asked.kind, *values, ttl=ttl))
+        response.answer.append(_rrset(asked.name, asked.kind, *values, ttl=ttl))
         return [Piece(response.to_wire(max_size=LARGEST))]
 
     return habit
@@ -83,7 +83,7 @@ def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = 
         response = _response(asked, rcode, aa=aa)
         if soa:
             text = f"ns1.{soa}. hostmaster.{soa}. 1 3600 600 86400 60"
-            response.authority.append(_rrset(asked, soa, "SOA", text))
+            response.authority.append(_rrset(soa, "SOA", text))
         return [Piece(response.to_wire())]
 
     return habit
@@ -109,7 +109,7 @@ def referral(zone: str, *hosts: str) -> Habit:
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, aa=False)
-        response.authority.append(_rrset(asked, zone, "NS", *(f"{host}." for host in hosts)))
+        response.authority.append(_rrset(zone, "NS", *(f"{host}." for host in hosts)))
         return [Piece(response.to_wire())]
 
     return habit
@@ -120,9 +120,9 @@ def alias(target: str, *values: str, of: str | None = None) -> Habit:
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked)
-        response.answer.append(_rrset(asked, of or asked.name, "CNAME", f"{target}."))
+        response.answer.append(_rrset(of or asked.name, "CNAME", f"{target}."))
         if values:
-            response.answer.append(_rrset(asked, target, asked.kind, *values))
+            response.answer.append(_rrset(target, asked.kind, *values))
         return [Piece(response.to_wire())]
 
     return habit
@@ -133,7 +133,7 @@ def another_name(name: str, *values: str) -> Habit:
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked)
-        response.answer.append(_rrset(asked, name, asked.kind, *values))
+        response.answer.append(_rrset(name, asked.kind, *values))
         return [Piece(response.to_wire())]
 
     return habit
@@ -268,7 +268,7 @@ def _response(asked: Asked, rcode: str = "NOERROR", *, aa: bool = True) -> dns.m
     return response
 
 
-def _rrset(asked: Asked, name: str, kind: str, *values: str, ttl: int = 3600) -> dns.rrset.RRset:
+def _rrset(name: str, kind: str, *values: str, ttl: int = 3600) -> dns.rrset.RRset:
     return dns.rrset.from_text(f"{name}.", ttl, "IN", kind, *values)
 
 
