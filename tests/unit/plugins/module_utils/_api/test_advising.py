@@ -61,8 +61,10 @@ def test_no_dmarc_record_is_told(texts: tuple[str, ...]) -> None:
     """With the name to publish it at, and a beginning that harms nobody."""
     found = {("_dmarc.example.com", "TXT"): texts} | ADDRESSES | NAMES
     assert advise(records(), asking(found)) == [
-        "There is no DMARC record at _dmarc.example.com, so receivers do not know what to do with "
-        "mail that is not yours. Begin with TXT v=DMARC1; p=none"
+        (
+            "There is no DMARC record at _dmarc.example.com, so receivers do not know what to do "
+            "with mail that is not yours. Begin with TXT v=DMARC1; p=none"
+        )
     ]
 
 
@@ -70,8 +72,10 @@ def test_an_address_without_a_name_is_told() -> None:
     """Each by itself, and each once."""
     found = POLICY | ADDRESSES | {(V4, "PTR"): ("mail.example.net",)}
     assert advise(records(), asking(found)) == [
-        "2001:db8::7, an address of the mail server mail.example.net, has no PTR record, so some "
-        "receivers refuse its mail. Ask those who run it for one."
+        (
+            "2001:db8::7, an address of the mail server mail.example.net, has no PTR record, so "
+            "some receivers refuse its mail. Ask those who run it for one."
+        )
     ]
 
 
