@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
@@ -23,6 +24,9 @@ from ansible_collections.postroom.email.tests.support.scripted import (
 # ansible-test runs each test in a fork of its own: what is imported here is imported once.
 sender_to("http://127.0.0.1:9").close()
 parse_domain("b\u00fccher.example")
+
+# The same as in pyproject.toml, which ansible-test does not read.
+settings.load_profile("ci")
 
 Serve = Callable[[Handler], ScriptedServer]
 Connect = Callable[..., Client]
