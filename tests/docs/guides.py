@@ -1,0 +1,86 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Follow a guide of docs/ as its reader does.
+
+A guide is one session: its files are saved where it says so, its commands run in order, in one
+folder and on one tenant. A block of `text` shows what the commands before it print, as lines of
+their output in order; `...` stands for lines that are left out. Commands whose output is shown to
+fail have to fail, all others have to succeed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.support import playbooks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+
+ADDRESS = "https://mail.example.net"
+TOKEN = "the-token-of-your-tenant"
+#: Where the README has its readers work.
+HOME = "~/mail"
+NOWHERE: Mapping[str, str] = MappingProxyType({})
+FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
+
+
+def with_output(blocks: list[readme.Block]) -> Iterator[tuple[readme.Block, str]]:
+    """Yield each block that does something, with the output that is shown after it."""
+    for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
+        if block.language != "text":
+            yield block, after.text if after.language == "text" else ""
+
+
+def missing(shown: str, output: str) -> str | None:
+    """Return the first line that is shown and that the output lacks, or has too early."""
+    lines = iter(line.rstrip() for line in output.splitlines())
+    wanted = [line.rstrip() for line in shown.splitlines()]
+    return next((w for w in wanted if w not in ("", "...") and w not in lines), None)
+
+
+class Desk:
+    """An administrator's folder, with the README's `account.yml` in it.
+
+    :param places: addresses and secrets that guides take for example, and the real ones
+    """
+
+    def __init__(
+        self, folder: Path, service: RunningService, places: Mapping[str, str] = NOWHERE
+    ) -> None:
+        self._folder = folder
+        self._places = {ADDRESS: service.url, TOKEN: service.token, **places}
+        settings = folder / "ansible"
+        settings.mkdir()
+        self._env = playbooks.environment(settings)
+        account = next(b for b in readme.blocks("yaml") if b.file_name == "account.yml")
+        self.save("account.yml", account.text)
+
+    def save(self, name: str, text: str) -> None:
+        """Write a file, with what there really is in place of what the guide takes for example."""
+        for example, real in self._places.items():
+            text = text.replace(example, real)
+        (self._folder / name).write_text(text, "utf-8")
+
+    def type(self, commands: list[str]) -> playbooks.Run:
+        """Run commands, the vault's password aside, and return what was seen."""
+        script = "\n".join(commands).replace(" --ask-vault-pass", "")
+        run = playbooks.run(["bash", "-ec", script], self._env, self._folder)
+        return playbooks.Run(run.status, run.output.replace(str(self._folder), HOME))
+
+    def follow(self, guide: Path) -> None:
+        """Do what a guide says, and see what it shows, and no password."""
+        for block, shown in with_output(readme.all_blocks(guide)):
+            if block.language == "yaml":
+                assert block.file_name, block.text
+                self.save(block.file_name, block.text)
+                continue
+            assert block.language == "console"
+            run = self.type(block.commands)
+            assert bool(run.status) == bool(FAILURE.search(shown)), run.output
+            lost = missing(shown, run.output)
+            assert lost is None, f"{lost}\n\nis not in\n\n{run.output}"
+            assert "a-long-password" not in run.output
