@@ -46,6 +46,7 @@ _PAYLOAD = 1232
 _SENDINGS = (0.0, 0.25, 0.5)
 #: The answers of servers that do not know EDNS, or not this version of it.
 _NO_EDNS = ("FORMERR", "NOTIMP", "BADVERS")
+_NOWHERE = "this machine has no route to that address"
 _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
@@ -141,6 +142,15 @@ def value_of(record: Rdata) -> Value:
         mx = cast("MX", record)
         return Mx(mx.preference, plain(mx.exchange))
     return Txt(cast("TXT", record).strings)
+
+
+def has_route(server: Server) -> bool:
+    """Tell whether this machine knows a way to an address. Nothing is sent."""
+    try:
+        _connect(server, socket.SOCK_DGRAM, time.monotonic() + 1).close()
+    except NoReply as failure:
+        return failure.detail != _NOWHERE
+    return True
 
 
 def plain(name: Name) -> str:
@@ -340,5 +350,7 @@ def _reason(error: OSError) -> str:
     if error.errno == errno.ECONNREFUSED:
         return "nothing listens there"
     if error.errno in _NO_ROUTE:
-        return "this machine has no route to that address"
+        return _NOWHERE
+    if isinstance(error, socket.gaierror):
+        return "its address is not known"
     return error.strerror or type(error).__name__
