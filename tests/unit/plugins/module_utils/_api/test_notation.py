@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
 
 import pytest
@@ -125,3 +126,64 @@ def test_a_time_to_live_out_of_range_is_refused(ttl: int) -> None:
     """The sentence names the option and the range."""
     with pytest.raises(InvalidInput, match=f"ttl: {ttl} is out of range"):
         notation.checked_ttl(ttl)
+
+
+@given(st.lists(st.binary(max_size=255), min_size=1, max_size=4))
+def test_what_is_quoted_reads_back_byte_for_byte(strings: list[bytes]) -> None:
+    """Whatever the bytes are, and wherever the strings are cut."""
+    assert notation.read_txt(notation.quoted_bytes(strings)) == tuple(strings)
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=700))
+def test_a_bare_text_is_taken_as_it_stands(text: str) -> None:
+    """Backslashes and spaces within mean nothing; it is cut where DNS wants it."""
+    bare = text.strip().lstrip('"').strip()
+    strings = notation.read_txt(bare)
+    assert b"".join(strings).decode() == bare
+    assert max(map(len, strings)) <= 255
+
+
+@pytest.mark.parametrize(
+    ("text", "strings"),
+    [
+        ('"one" "two"', (b"one", b"two")),
+        ('"one""two"', (b"one", b"two")),
+        ('"one"\n\t"two" ', (b"one", b"two")),
+        (r'"a \"b\" \\ \; \065"', (b'a "b" \\ ; A',)),
+        (r'"\195\188"', (b"\xc3\xbc",)),
+        (r'"\303\274"', (b"\xc3\xbc",)),
+        ('"\u00fc"', (b"\xc3\xbc",)),
+        ('""', (b"",)),
+        ("", (b"",)),
+        ("word", (b"word",)),
+        (" two words ", (b"two words",)),
+        (r"a\065", (rb"a\065",)),
+    ],
+)
+def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ...]) -> None:
+    """Of zone files, of Route 53, which counts in eights, and of providers without quotes."""
+    assert notation.read_txt(text) == strings
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"', '"open', '"a" b', '"a" "', '"a\\"', r'"\999"', f'"{"x" * 256}"', "\ud800", '"\ud800"'],
+)
+def test_what_is_no_value_is_refused(text: str) -> None:
+    """In a sentence that says how to write it."""
+    with pytest.raises(InvalidInput, match=r"not the value of a TXT record\. Write strings"):
+        notation.read_txt(text)
+
+
+@given(st.text(max_size=600))
+def test_no_text_raises_anything_else(text: str) -> None:
+    """Quotes, escapes and characters beyond Unicode's are read or refused."""
+    with contextlib.suppress(InvalidInput):
+        assert max(map(len, notation.read_txt(text))) <= 255
+
+
+def test_a_refusal_shows_the_beginning_only() -> None:
+    """A long value does not fill the screen."""
+    with pytest.raises(InvalidInput) as caught:
+        notation.read_txt(f'"{"x" * 4000}')
+    assert len(str(caught.value)) < 250

@@ -1,0 +1,80 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Record sets in few words: what the service asks for at example.com, and what else is there."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
+    Mx,
+    RecordSet,
+    Value,
+    txt,
+)
+
+DOMAIN = "example.com"
+SELECTOR = "service._domainkey.example.com"
+TTL = 3600
+SPF = "v=spf1 include:spf.example.net ~all"
+OURS = Mx(10, "mail.example.net")
+
+CurrentSets = dict[tuple[str, str], RecordSet]
+
+
+def key(bits: int = 2048, seed: str = "service") -> str:
+    """Return the text of a key record, as long as one of so many bits is; seeds differ early."""
+    size = bits // 8 + 38
+    blocks = (hashlib.sha256(f"{seed} {number}".encode()).digest() for number in range(20))
+    return f"v=DKIM1; k=rsa; p={base64.b64encode(b''.join(blocks)[:size]).decode()}"
+
+
+KEY = key()
+
+
+def mx(*values: Mx, ttl: int = TTL) -> RecordSet:
+    """Return the mail servers of the domain."""
+    return RecordSet(DOMAIN, "MX", ttl, values)
+
+
+def texts(*values: Value | str, name: str = DOMAIN, ttl: int = TTL) -> RecordSet:
+    """Return the texts at a name."""
+    return RecordSet(name, "TXT", ttl, tuple(txt(v) if isinstance(v, str) else v for v in values))
+
+
+def keys(*values: Value | str, ttl: int = TTL) -> RecordSet:
+    """Return the texts at the service's selector."""
+    return texts(*values, name=SELECTOR, ttl=ttl)
+
+
+def wanted(bits: int = 2048) -> tuple[RecordSet, ...]:
+    """Return what the service asks for."""
+    return mx(OURS), texts(SPF), keys(key(bits))
+
+
+def current(*record_sets: RecordSet) -> CurrentSets:
+    """Return record sets by name and type."""
+    return {(found.name, found.type): found for found in record_sets}
+
+
+def neutral(bits: int = 2048) -> list[dict[str, Any]]:
+    """Return what the service asks for, as the module returns it."""
+    return [
+        {
+            "type": "MX", "host": "@", "fqdn": DOMAIN, "ttl": TTL,
+            "value": OURS.exchange, "priority": OURS.priority,
+        },
+        {"type": "TXT", "host": "@", "fqdn": DOMAIN, "ttl": TTL, "value": SPF},
+        {
+            "type": "TXT", "host": "service._domainkey", "fqdn": SELECTOR, "ttl": TTL,
+            "value": key(bits),
+        },
+    ]  # fmt: skip
+
+
+def as_plain(record_sets: Iterable[RecordSet]) -> list[dict[str, Any]]:
+    """Return record sets as plain data."""
+    return [record_set.as_dict() for record_set in record_sets]
