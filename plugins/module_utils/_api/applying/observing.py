@@ -1,0 +1,189 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Looking at records: all authoritative servers of all names at once, and then resolvers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from ..errors import NameServerError
+from ..nameservers import finding
+from ..nameservers.asking import ask
+from ..nameservers.resolving import Resolvers
+from ..records.criteria import Wanted
+from ..records.judging import Verdict, judge
+from ..records.lookups import Cost
+from ..records.observed import Answer, Observation, Server
+
+Item = TypeVar("Item")
+T = TypeVar("T")
+#: A name in full, and a type.
+Key = tuple[str, str]
+
+_MOST_AT_ONCE = 32
+
+
+class Asked(NamedTuple):
+    """Whom to ask, as options give it.
+
+    :param nameservers: host names or addresses, with or without ports, of authoritative servers;
+        where there are none, each name's own are found through the resolvers
+    :param resolvers: addresses, with or without ports; where there are none, the system's are
+        asked, and nobody if name servers are given, which may not be those that the world knows
+    :param timeout: seconds for one question to one server
+    """
+
+    nameservers: Sequence[str] = ()
+    resolvers: Sequence[str] = ()
+    timeout: float = 5.0
+
+
+class Sight(NamedTuple):
+    """What was seen of several record sets.
+
+    :param problems: by name, why its authoritative servers are not known
+    """
+
+    observations: Mapping[Key, Observation]
+    problems: Mapping[str, str]
+
+    def of(self, wanted: Wanted) -> Observation:
+        """Return what was seen of one record's name and type."""
+        return self.observations[key_of(wanted)]
+
+    @property
+    def has_resolved(self) -> bool:
+        """Whether any resolver told anything."""
+        answers = [each for seen in self.observations.values() for each in seen.resolved]
+        return any(each.kind in {"answered", "bogus"} for each in answers)
+
+    def judged(self, wanted: Wanted, cost: Cost | None = None) -> Verdict:
+        """Return the verdict on one record.
+
+        :param cost: see `judge`
+        """
+        verdict = judge(wanted, self.of(wanted), cost)
+        problem = self.problems.get(wanted.name)
+        return verdict._replace(detail=problem) if problem else verdict
+
+    def with_wildcards(self, wildcards: Mapping[Key, Answer]) -> Sight:
+        """Return the same with what wildcards answer beside it."""
+        return self._replace(
+            observations={
+                key: seen._replace(wildcard=wildcards.get(key))
+                for key, seen in self.observations.items()
+            }
+        )
+
+
+class Observer:
+    """Asks. What servers do is in the answers, and raises nothing.
+
+    :raises InvalidInput: a server that was given is none
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._given = [finding.parse_server(text, "nameservers") for text in asked.nameservers]
+        self._timeout = asked.timeout
+        resolvers = [finding.parse_address(text, "resolvers") for text in asked.resolvers]
+        finders = resolvers or _of_system()
+        #: How the world sees the records.
+        self.resolvers = Resolvers(finders if resolvers or not self._given else (), self._timeout)
+        self._finders = Resolvers(finders, self._timeout)
+
+    def look(self, wanted: Sequence[Wanted]) -> Sight:
+        """Ask the authoritative servers for the records."""
+        zones = together({each.name for each in wanted}, self._zone)
+        by_key = {key_of(each): each for each in wanted}
+        asked = [(each, server) for each in by_key.values() for server in zones[each.name].servers]
+        answers = together(asked, lambda pair: self._ask(*pair))
+        seen: dict[Key, list[Answer]] = {key: [] for key in by_key}
+        for each, server in asked:
+            seen[key_of(each)].append(answers[each, server])
+        problems = {name: zone.problem for name, zone in zones.items() if zone.problem}
+        sight = Sight({key: Observation(*key, tuple(seen[key])) for key in seen}, problems)
+        probes = together(wanted, lambda each: self._probe(sight, each, zones[each.name]))
+        return sight.with_wildcards(
+            {key_of(each): probe for each, probe in probes.items() if probe}
+        )
+
+    def resolve(self, sight: Sight) -> Sight:
+        """Ask the resolvers for the same, too."""
+        resolved = together(sight.observations, lambda key: self.resolvers.resolve(*key))
+        observations = {
+            key: seen._replace(resolved=resolved[key]) for key, seen in sight.observations.items()
+        }
+        return sight._replace(observations=observations)
+
+    def _zone(self, name: str) -> _Zone:
+        try:
+            if self._given:
+                return _Zone(finding.addresses(self._given, self._finders))
+            zone = finding.servers_of(name, self._finders)
+        except NameServerError as error:
+            return _Zone((), problem=str(error))
+        return _Zone(zone.servers, zone.name)
+
+    def _ask(self, wanted: Wanted, server: Server) -> Answer:
+        answer = ask(server, wanted.name, wanted.record.type, timeout=self._timeout)
+        # A domain can't be an alias. A key can, of a name that may be kept anywhere.
+        if answer.alias is None or answer.values or wanted.record.host == "@":
+            return answer
+        behind = self.resolvers.resolve(answer.alias, wanted.record.type)
+        told = [each for each in behind if each.kind == "answered"]
+        if told:
+            return answer._replace(values=told[0].values, ttl=told[0].ttl)
+        detail = f"it leads to {answer.alias}, and no resolver tells what is there"
+        return answer._replace(kind="lame", detail=detail)
+
+    def _probe(self, sight: Sight, wanted: Wanted, zone: _Zone) -> Answer | None:
+        """Ask for a name beside one that does not hold what is wanted: a wildcard answers both."""
+        if wanted.name == zone.apex or sight.judged(wanted).status in {"match", "unknown"}:
+            return None
+        told = [each for each in sight.of(wanted).answers if each.kind == "answered"]
+        suspect = next((each for each in told if each.values or each.alias), None)
+        _label, _dot, parent = wanted.name.partition(".")
+        probe = wanted._replace(name=f"{secrets.token_hex(8)}.{parent}")
+        return self._ask(probe, suspect.server) if suspect else None
+
+
+class _Zone(NamedTuple):
+    """Where a name is kept.
+
+    :param apex: empty where it is not known
+    :param problem: why there are no servers
+    """
+
+    servers: tuple[Server, ...]
+    apex: str = ""
+    problem: str = ""
+
+
+def _of_system() -> tuple[Server, ...]:
+    try:
+        return finding.system_resolvers()
+    except NameServerError:
+        return ()
+
+
+def key_of(wanted: Wanted) -> Key:
+    """Return the name and the type of the set that a record belongs to."""
+    return wanted.name, wanted.record.type
+
+
+def together(items: Collection[Item], action: Callable[[Item], T]) -> dict[Item, T]:
+    """Do something with all items at once, and return what came of each.
+
+    An interrupt is not kept waiting for what is under way, which ends by itself.
+    """
+    pool = ThreadPoolExecutor(_MOST_AT_ONCE)
+    try:
+        running = {item: pool.submit(action, item) for item in items}
+        return {item: future.result() for item, future in running.items()}
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,238 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Verifying that a domain's records are published, and waiting until they are. Nothing is written.
+
+What name servers do, or do not do, raises nothing here: it is in the verdicts.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..models import DnsRecordSet
+from ..records.advising import advise
+from ..records.criteria import Wanted, in_a_row, wanted_records
+from ..records.judging import Stage, Verdict, is_resolved, stage
+from ..records.lookups import Ask, Cost, count
+from ..records.observed import Observation
+from ..records.sets import RecordSet, Txt
+from ..records.spf import is_spf
+from .observing import Asked, Key, Observer, Sight
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
+_MOST_DOUBLINGS = 5
+#: Seconds after which the same is told again.
+_SILENCE = 60.0
+_STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
+_NO_RESOLVER = (
+    "No resolver told anything, so nothing is known of DNSSEC, of DMARC, of the mail server's PTR "
+    "records, or of what the SPF record costs receivers. Give resolvers that can be reached."
+)
+
+
+class Verification(NamedTuple):
+    """What is known of a domain's records.
+
+    :param verdicts: one for each record, in the service's order
+    :param advice: what is no error of a record, a sentence or two each
+    :param current: the record set of each name and type, with the values of all servers that
+        told; without values where there is none, and None where nobody told
+    :param aliases: where a CNAME record leads to, by name
+    """
+
+    domain: str
+    verdicts: tuple[Verdict, ...]
+    stage: Stage
+    advice: tuple[str, ...]
+    current: Mapping[Key, RecordSet | None]
+    aliases: Mapping[str, str]
+
+    @property
+    def verified(self) -> bool:
+        """Whether every record is there, at every authoritative server that told."""
+        return all(verdict.status == "match" for verdict in self.verdicts)
+
+    @property
+    def lacking(self) -> tuple[Verdict, ...]:
+        """The verdicts on what is not there, or not known to be."""
+        return tuple(verdict for verdict in self.verdicts if verdict.status != "match")
+
+    @property
+    def shortfall(self) -> str:
+        """What is not there, why, and what to do, one line a record; empty if all are there."""
+        return "\n".join(
+            f"{verdict.name} {verdict.record.type} ({verdict.status}): {verdict.detail} "
+            f"{verdict.remedy}"
+            for verdict in self.lacking
+        )
+
+
+class Waiting(NamedTuple):
+    """How to wait.
+
+    :param seconds: for all of it; a look that has begun is finished
+    :param tell: gets a line of text now and then
+    :param clock: tells the seconds
+    :param sleep: waits for seconds
+    :param rng: gives a share of one
+    """
+
+    seconds: float
+    tell: Callable[[str], object]
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], object] = time.sleep
+    rng: Callable[[], float] = random.random
+
+
+def verify(record_set: DnsRecordSet, asked: Asked) -> Verification:
+    """Look at the records of a domain once.
+
+    :raises InvalidInput: a server that was given is none
+    """
+    return _Verifier(record_set, asked).whole()
+
+
+def wait(record_set: DnsRecordSet, asked: Asked, waiting: Waiting) -> Verification:
+    """Look until every record is there or the time is up. Return what was seen last.
+
+    What is there is not asked for again until all of it seems to be; then everything is, once more.
+
+    :raises InvalidInput: a server that was given is none
+    """
+    return _Wait(_Verifier(record_set, asked), waiting).until_verified()
+
+
+class _Verifier:
+    """Looks at one domain's records, at all of them or at some."""
+
+    def __init__(self, record_set: DnsRecordSet, asked: Asked) -> None:
+        self._record_set = record_set
+        self._observer = Observer(asked)
+        self.wanted = wanted_records(record_set)
+
+    @property
+    def domain(self) -> str:
+        """The domain's name, as A-labels."""
+        return self._record_set.domain.key
+
+    def whole(self) -> Verification:
+        """Ask everybody for everything."""
+        sight = self._observer.resolve(self._observer.look(self.wanted))
+        ask = self._observer.resolvers.lookup if sight.has_resolved else None
+        verdicts = [sight.judged(each, _cost(each, sight, ask)) for each in self.wanted]
+        resolved = all(is_resolved(each, sight.of(each)) for each in self.wanted)
+        advice = [text for verdict in verdicts for text in verdict.advice]
+        advice += advise(self._record_set, ask) if ask else [_NO_RESOLVER]
+        return Verification(
+            self.domain,
+            tuple(verdicts),
+            stage(verdicts, resolved=resolved),
+            tuple(dict.fromkeys(advice)),
+            {key: _current(seen) for key, seen in sight.observations.items()},
+            _aliases(sight.observations.values()),
+        )
+
+    def again(self, known: Mapping[Wanted, Verdict]) -> dict[Wanted, Verdict]:
+        """Ask the authoritative servers for what is lacking, and return all that is known then."""
+        lacking = [each for each, verdict in known.items() if verdict.status != "match"]
+        sight = self._observer.look(lacking)
+        return {**known, **{each: sight.judged(each) for each in lacking}}
+
+
+class _Wait:
+    """Looks again and again, less and less often."""
+
+    def __init__(self, verifier: _Verifier, waiting: Waiting) -> None:
+        self._verifier = verifier
+        self._waiting = waiting
+        self._end = waiting.clock() + waiting.seconds
+        self._pauses = 0
+        self._told = ""
+        self._told_at = float("-inf")
+
+    def until_verified(self) -> Verification:
+        """Return the first verification without anything lacking, or the last in time."""
+        seen = self._verifier.whole()
+        while not seen.verified and self._pause(seen.verdicts):
+            self._until_there(seen.verdicts)
+            seen = self._verifier.whole()
+        return seen
+
+    def _until_there(self, verdicts: Sequence[Verdict]) -> None:
+        """Ask for what is lacking until nothing seems to be, or the time is up."""
+        known = dict(zip(self._verifier.wanted, verdicts, strict=True))
+        while True:
+            known = self._verifier.again(known)
+            is_there = all(verdict.status == "match" for verdict in known.values())
+            if is_there or not self._pause(tuple(known.values())):
+                return
+
+    def _pause(self, verdicts: Sequence[Verdict]) -> bool:
+        """Wait before the next look, longer each time. Tell whether there is time for one."""
+        left = self._end - self._waiting.clock()
+        if left <= 0:
+            return False
+        self._tell(_progress(verdicts), left)
+        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**self._pauses)
+        self._pauses = min(self._pauses + 1, _MOST_DOUBLINGS)
+        # Many domains are waited for at a time, and should not be asked for at the same moment.
+        self._waiting.sleep(min(left, longest * (1 + self._waiting.rng()) / 2))
+        return True
+
+    def _tell(self, progress: str, left: float) -> None:
+        now = self._waiting.clock()
+        if progress == self._told and now - self._told_at < _SILENCE:
+            return
+        self._told, self._told_at = progress, now
+        self._waiting.tell(f"{self._verifier.domain}: {progress}; asking again for {left:.0f} s.")
+
+
+def _progress(verdicts: Sequence[Verdict]) -> str:
+    """Return what is there and what is not, in a clause."""
+    lacking = [_lack(verdict) for verdict in verdicts if verdict.status != "match"]
+    there = len(verdicts) - len(lacking)
+    return f"{there} of {len(verdicts)} records are there, {in_a_row(lacking)}"
+
+
+def _lack(verdict: Verdict) -> str:
+    places = [each.server for each in verdict.servers if each.status == verdict.status]
+    where = f" at {in_a_row(places)}" if places else ""
+    return f"{verdict.record.type} of {verdict.name} is {_STATUS[verdict.status]}{where}"
+
+
+def _cost(wanted: Wanted, sight: Sight, ask: Ask | None) -> Cost | None:
+    """Count what an SPF record costs that is as it should be."""
+    if ask is None or not wanted.is_spf or sight.judged(wanted).status != "match":
+        return None
+    text = next(filter(is_spf, _texts(sight.of(wanted))))
+    return count(text, wanted.name, ask)
+
+
+def _texts(seen: Observation) -> Iterator[str]:
+    for answer in seen.answers:
+        if answer.kind == "answered":
+            yield from (value.text for value in answer.values if isinstance(value, Txt))
+
+
+def _current(seen: Observation) -> RecordSet | None:
+    """Return the set that the servers hold, with all values of all of them: none must be lost."""
+    told = [answer for answer in seen.answers if answer.kind == "answered"]
+    own = [answer for answer in told if answer.alias is None]
+    values = dict.fromkeys(value for answer in own for value in answer.values)
+    ttl = min((answer.ttl for answer in own if answer.ttl is not None), default=0)
+    return RecordSet(seen.name, seen.type, ttl, tuple(values)) if told else None
+
+
+def _aliases(observations: Iterable[Observation]) -> dict[str, str]:
+    return {
+        seen.name: answer.alias
+        for seen in observations
+        for answer in seen.answers
+        if answer.alias is not None
+    }
