@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import timedelta
@@ -25,6 +26,7 @@ from postroom_bot.store import locks
 from postroom_bot.store.database import Connection
 from postroom_bot.store.tables import metadata
 from postroom_bot.work.deps import Refusal
+from postroom_bot.work.hold import Hold, claim
 from postroom_bot.work.passwords import NeedsApproval, Passwords, Revealed, new_password
 
 ERIN = "erin@example.com"
@@ -185,6 +187,40 @@ def test_guests_outsiders_and_the_disabled_get_none(office: Office, flag: str) -
         _reveal(office, "alice")
     with pytest.raises(Refusal, match="own workspace"):
         office.passwords.offer(alice, "T0000ELSE")
+
+
+class _LettingGo(threading.Event):
+    """Lets go of a request when somebody begins to wait for it."""
+
+    def __init__(self, hold: Hold) -> None:
+        super().__init__()
+        self._hold = hold
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Do so."""
+        self._hold.release(None)
+        return False
+
+
+def test_whoever_is_told_at_once_may_press_at_once(office: Office) -> None:
+    """The worker that has told the owner may still hold the request, to tell the others."""
+    request = _approved(office)
+    held = claim(office.deps, only=request.id)
+    assert held is not None
+    office.deps = office.with_(stopping=_LettingGo(held))
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+
+
+def test_a_request_that_somebody_keeps_is_not_waited_for_for_ever(office: Office) -> None:
+    """What was approved can be tried again in a moment."""
+    request = _approved(office)
+    held = claim(office.deps, only=request.id)
+    assert held is not None
+    office.deps.stopping.set()
+    with pytest.raises(Refusal, match="Something else"):
+        _reveal(office, "erin", ERIN, request)
+    held.release(None)
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
 
 
 def test_a_busy_mailbox_is_not_waited_for(office: Office) -> None:
