@@ -15,7 +15,7 @@ import contextlib
 import errno
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import redact
@@ -108,7 +108,7 @@ def ask(
 
 def answer_of(server: Server, found: Found) -> Answer:
     """Return what a server said, as plain values of MX and TXT records."""
-    values = tuple(value_of(record) for record in found.records)
+    values = values_of(found.records)
     return Answer(server, found.kind, found.detail, values, found.ttl, found.alias)
 
 
@@ -136,6 +136,11 @@ def find(
         return Found(failure.kind, failure.detail)
 
 
+def values_of(records: Iterable[Rdata]) -> tuple[Value, ...]:
+    """Return MX or TXT records as plain values, in an order that does not change."""
+    return tuple(sorted(map(value_of, records)))
+
+
 def value_of(record: Rdata) -> Value:
     """Return an MX or TXT record as plain values."""
     if record.rdtype == dns.rdatatype.MX:
@@ -158,6 +163,13 @@ def plain(name: Name) -> str:
     return name.to_text().lower().removesuffix(".")
 
 
+def upwards(name: str) -> Iterator[str]:
+    """Yield a name and all names above it, but the root."""
+    while name:
+        yield name
+        name = name.partition(".")[2]
+
+
 # What an answer is worth
 
 
@@ -166,7 +178,7 @@ def _judged(query: Message, response: Message, *, recursive: bool) -> Found:
     if rcode not in ("NOERROR", "NXDOMAIN"):
         return Found("lame", _with_reason(response, rcode), rcode)
     if not recursive and not response.flags & dns.flags.AA:
-        return Found("lame", _no_authority(response), rcode)
+        return Found("lame", no_authority(response), rcode)
     name, rrset = _followed(query, response)
     alias = None if name == query.question[0].name else plain(name)
     if rrset:
@@ -194,28 +206,29 @@ def _nothing(query: Message, response: Message, rcode: str, *, recursive: bool) 
     """Tell an answer that there are no such records from one that only looks so (RFC 2308, 2)."""
     if response.answer:
         return Found("garbled", "it answered with other records than those asked for", rcode)
-    zones = _owners(response, "SOA")
+    zones = owners(response.authority, "SOA")
     if any(query.question[0].name.is_subdomain(zone) for zone in zones):
         return Found("answered", rcode=rcode)
     if not recursive:
         return Found("garbled", "its answer is empty and does not name the zone", rcode)
-    if _owners(response, "NS") or not response.flags & (dns.flags.RA | dns.flags.AA):
+    if owners(response.authority, "NS") or not response.flags & (dns.flags.RA | dns.flags.AA):
         return Found("lame", "it does not look names up for others", rcode)
     # Not every forwarder hands the zone's SOA record on.
     return Found("answered", rcode=rcode)
 
 
-def _no_authority(response: Message) -> str:
-    zones = _owners(response, "NS")
+def no_authority(response: Message) -> str:
+    """Return a clause on a server that answers, but not as an authority."""
+    zones = owners(response.authority, "NS")
     if zones and not response.answer:
         return f"it refers to the servers of {plain(zones[0]) or 'the root'}"
     return "its answer is not an authority's"
 
 
-def _owners(response: Message, kind: str) -> list[Name]:
-    """Return the names in the authority section that have records of a type."""
+def owners(section: Iterable[RRset], kind: str) -> list[Name]:
+    """Return the names in one section of an answer that have records of a type."""
     wanted = dns.rdatatype.from_text(kind)
-    return [rrset.name for rrset in response.authority if rrset.rdtype == wanted]
+    return [rrset.name for rrset in section if rrset.rdtype == wanted]
 
 
 def _with_reason(response: Message, rcode: str) -> str:

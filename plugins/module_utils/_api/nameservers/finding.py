@@ -10,13 +10,13 @@ import contextlib
 import ipaddress
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import InvalidInput, NameServerError
 from ..records.observed import Server
-from .asking import has_route, plain
+from .asking import has_route, plain, upwards
 from .resolving import Resolvers, text_of
 
 with contextlib.suppress(ImportError):
@@ -148,7 +148,7 @@ def _addresses(given: Given, resolvers: Resolvers) -> list[Server]:
 def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
     """Return the name of the zone that holds a name, and its primary server."""
     exists = True
-    for candidate in _upwards(name):
+    for candidate in upwards(name):
         found = resolvers.find(candidate, "SOA")
         if found.kind != "answered":
             raise NameServerError(
@@ -164,13 +164,6 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
         f"{name} is in no zone that the resolvers know. Register the domain and have it delegated, "
         "or give its servers in the option nameservers."
     )
-
-
-def _upwards(name: str) -> Iterator[str]:
-    """Yield a name and all names above it, but the root."""
-    while name:
-        yield name
-        name = name.partition(".")[2]
 
 
 def _split(text: str) -> Given | None:
