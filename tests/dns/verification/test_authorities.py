@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import Asked
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import verify
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
     quoted,
     txt_strings,
@@ -16,6 +19,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.sets i
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
     DKIM,
     published,
+    records,
     seen,
     statuses,
     zone,
@@ -109,7 +113,7 @@ def test_a_domain_without_records_is_created(bind: BindServer) -> None:
         ("marks.example", 2, "conflict", "the published text itself holds quotes"),
         ("unquoted.example", 2, "conflict", "has no key, which is its tag p"),
         ("escaped.example", 2, "conflict", "the published text itself holds backslashes"),
-        ("swapped.example", 2, "conflict", "at service._domainkey.swapped.example the"),
+        ("swapped.example", 2, "conflict", "the published key is not a list of tags"),
     ],
 )
 def test_what_is_wrong_is_said_of_the_record_it_is_wrong_with(
@@ -185,10 +189,8 @@ def test_servers_that_do_not_agree_are_shown(
     assert mx.remedy == (
         f"Wait until the zone at {behind} is the one at {bind}, or mend the transfer between them."
     )
-    assert set(verification.current["right.example", "MX"].values) == {
-        Mx(10, "mail.example.net"),
-        Mx(5, "old.example.org"),
-    }
+    both = (Mx(10, "mail.example.net"), Mx(5, "old.example.org"))
+    assert verification.current["right.example", "MX"] == ("right.example", "MX", 300, both)
 
 
 def test_a_server_that_is_no_authority_is_lame(bind: BindServer) -> None:
@@ -198,3 +200,16 @@ def test_a_server_that_is_no_authority_is_lame(bind: BindServer) -> None:
     assert verification.stage == "unknown"
     assert verification.verdicts[0].detail == f"{bind} told nothing (REFUSED)."
     assert verification.current["elsewhere.example", "MX"] is None
+
+
+@pytest.mark.parametrize(
+    ("option", "asked"),
+    [
+        ("nameservers", Asked(nameservers=["192.0.2.1", "not a server"])),
+        ("resolvers", Asked(resolvers=["192.0.2.1", "not a server"])),
+    ],
+)
+def test_what_is_no_server_is_named_with_its_option(option: str, asked: Asked) -> None:
+    """Before anybody is asked."""
+    with pytest.raises(InvalidInput, match=f"{option}: 'not a server' is not"):
+        verify(records("right.example"), asked)

@@ -31,11 +31,12 @@ MANY = " ".join(f"include:s{number}.example.net" for number in range(10))
 NETWORKS = "\n".join(
     [
         "mail 300 IN A 192.0.2.7",
+        "here 300 IN A 127.0.0.1",
         'spf 300 IN TXT "v=spf1 ip4:192.0.2.0/24 -all"',
         *(f's{number} 300 IN TXT "v=spf1 ip4:192.0.2.{number} -all"' for number in range(10)),
     ]
 )
-ZONES = {
+ZONES: dict[str, Zone | str] = {
     "signed.example": Zone(f"{published('signed.example')}\n{DMARC}", signed=True),
     "bogus.example": Zone(published("bogus.example"), signed=True),
     "plain.example": published("plain.example"),
@@ -162,6 +163,16 @@ def test_resolvers_that_tell_nothing_cost_one_line(scene: Scene, habit: habits.H
     assert verification.stage == "published"
     assert len(verification.advice) == 1
     assert verification.advice[0].startswith("No resolver told anything, so nothing is known of")
+
+
+def test_name_servers_are_given_by_name_or_address(scene: Scene) -> None:
+    """Names are looked up; one that has no address is there in the answer."""
+    port = scene.authority.port
+    given = (f"here.example.net:{port}", "nowhere.example.net")
+    verification = seen("signed.example", *given, resolvers=(scene.resolver,))
+    assert statuses(verification) == ["match"] * 3
+    assert verification.verdicts[0].detail == f"here.example.net (127.0.0.1:{port}) has it."
+    assert "nowhere.example.net told nothing (" in verification.advice[0]
 
 
 def test_who_is_an_authority_is_found_through_resolvers(
