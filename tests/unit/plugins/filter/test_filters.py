@@ -1,0 +1,210 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The filters: what they return, and what they say of what they cannot take."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from ansible.errors import AnsibleFilterError
+from ansible.utils.display import Display
+from jinja2 import StrictUndefined
+from jinja2.exceptions import UndefinedError
+
+from ansible_collections.postroom.email.plugins.filter import (
+    record_sets,
+    records_for,
+    spf_merge,
+    txt_strings,
+    zone_text,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.shapes import PROVIDERS
+from ansible_collections.postroom.email.tests.support.recordsets import (
+    DOMAIN,
+    KEY,
+    SELECTOR,
+    SPF,
+    key,
+    neutral,
+)
+
+MODULES = (record_sets, records_for, spf_merge, txt_strings, zone_text)
+MERGED = "v=spf1 mx include:spf.example.net ~all"
+CURRENT: list[dict[str, Any]] = [
+    {"name": "Example.com.", "type": "MX", "ttl": "60", "values": ["20 MX.other.example."]},
+    {"record": DOMAIN, "type": "TXT", "ttl": 60, "value": ["a note", '"v=spf1 mx " "~all"']},
+    {},
+]
+
+
+def filters() -> dict[str, Callable[..., Any]]:
+    """Return all filters, by name."""
+    return {
+        name: function
+        for module in MODULES
+        for name, function in module.FilterModule().filters().items()
+    }
+
+
+FILTERS = filters()
+
+
+@pytest.fixture(autouse=True)
+def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect what is warned of."""
+    warnings: list[str] = []
+    monkeypatch.setattr(Display, "warning", lambda self, text, *args, **more: warnings.append(text))
+    return warnings
+
+
+def work_in(current: Any = (), state: str = "present") -> list[dict[str, Any]]:
+    """Return the record sets to write."""
+    rows: list[dict[str, Any]] = FILTERS["record_sets"](neutral(), current, state)
+    return rows
+
+
+def test_record_sets_are_created_whole() -> None:
+    """In the order of the records, ready to be written."""
+    rows = work_in()
+    assert [(row["name"], row["type"], row["action"]) for row in rows] == [
+        (DOMAIN, "MX", "create"),
+        (DOMAIN, "TXT", "create"),
+        (SELECTOR, "TXT", "create"),
+    ]
+    assert rows[0] == {
+        "name": DOMAIN, "type": "MX", "ttl": 3600, "values": ["10 mail.example.net."],
+        "action": "create", "reason": "it lacks the mail server mail.example.net (priority 10)",
+        "before": None,
+    }  # fmt: skip
+
+
+def test_what_is_there_stays_as_it_was_written() -> None:
+    """The service's records come beside it, and the SPF record is merged."""
+    servers, notes, _key = work_in(CURRENT)
+    assert servers["values"] == ["20 MX.other.example.", "10 mail.example.net."]
+    assert servers["ttl"] == 60
+    assert servers["before"] == {"ttl": 60, "values": ["20 MX.other.example."]}
+    assert notes["values"] == ['"a note"', f'"{MERGED}"']
+    assert notes["action"] == "update"
+
+
+def test_a_second_run_has_nothing_to_do() -> None:
+    """And a third one withdraws, so that what was there before is left."""
+    there = work_in(CURRENT)
+    again = work_in(there)
+    assert [row["action"] for row in again] == ["none"] * 3
+    assert [row["values"] for row in again] == [row["values"] for row in there]
+    assert FILTERS["records_for"](again, "nsupdate") == []
+    servers, notes, selector = work_in(there, "absent")
+    assert (servers["action"], servers["values"]) == ("update", ["20 MX.other.example."])
+    assert (notes["action"], notes["values"]) == ("update", ['"a note"', '"v=spf1 mx ~all"'])
+    assert (selector["action"], selector["values"]) == ("delete", [])
+
+
+def test_input_is_left_alone() -> None:
+    """What is passed may be somebody's variable."""
+    records, current = neutral(), copy.deepcopy(CURRENT)
+    rows = FILTERS["record_sets"](records, current)
+    assert (records, current) == (neutral(), CURRENT)
+    before = copy.deepcopy(rows)
+    for provider in PROVIDERS:
+        FILTERS["records_for"](rows, provider, DOMAIN)
+    assert rows == before
+
+
+def test_mail_servers_of_others_are_warned_of(warned: list[str]) -> None:
+    """As a task's warning."""
+    work_in(CURRENT)
+    (warning,) = warned
+    assert warning.startswith("example.com MX: mx.other.example (priority 20) is kept")
+
+
+def test_providers_get_their_options() -> None:
+    """Keys arrive as strings in quotes that together are the key."""
+    rows = FILTERS["record_sets"](neutral(4096))
+    (options,) = FILTERS["records_for"](rows[2:], "route53", zone=DOMAIN)
+    (value,) = options["value"]
+    assert "".join(value.strip('"').split('" "')) == key(4096)
+
+
+def test_spf_records_are_merged() -> None:
+    """Out of a list or of one text, bare or in quotes."""
+    merge = FILTERS["spf_merge"]
+    assert merge(["a note", '"v=spf1 mx " "~all"'], SPF) == MERGED
+    assert merge("v=spf1 mx ~all", f'"{SPF}"') == MERGED
+    assert merge([], SPF) == SPF
+
+
+def test_texts_are_cut_into_strings() -> None:
+    """Of at most 255 bytes; quotes are read first."""
+    strings = FILTERS["txt_strings"](KEY)
+    assert "".join(strings) == KEY
+    assert [len(string) for string in strings] == [255, len(KEY) - 255]
+    assert FILTERS["txt_strings"]('"one" "two"') == ["onetwo"]
+
+
+def test_zone_text_takes_records_and_record_sets() -> None:
+    """They come to the same lines."""
+    text = FILTERS["zone_text"]
+    lines = text(neutral()).splitlines()
+    assert lines[0].split() == ["example.com.", "3600", "IN", "MX", "10", "mail.example.net."]
+    assert text(work_in()).splitlines() == lines
+    assert text([{"name": "a.b", "type": "TXT", "values": ["x"]}], ttl=5) == 'a.b. 5 IN TXT "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "sentence"),
+    [
+        ("spf_merge", (None, SPF), "records: this is no list. Give a list."),
+        ("spf_merge", ([7], SPF), "record: this is no text. Give a text."),
+        ("spf_merge", ([], None), "wanted: this is no text. Give a text."),
+        ("spf_merge", (["v=spf1 a", "v=spf1 mx"], SPF), "There are 2 SPF records"),
+        ("txt_strings", (["x"],), "text: this is no text. Give a text."),
+        ("zone_text", (7,), "record sets: this is no list. Give a list."),
+        ("zone_text", ([], "1h"), "option ttl: ttl is '1h'. Give a number of seconds."),
+        ("record_sets", (None,), "record sets: this is no list. Give a list."),
+        ("record_sets", ([], [], "gone"), "state: 'gone' is not known. Give present or absent."),
+        ("record_sets", (neutral(), [{"name": DOMAIN, "type": "CNAME", "value": "a.b."}]),
+         "example.com: the name is an alias (CNAME) of a.b"),
+        ("record_sets", (neutral(), [{"name": DOMAIN, "type": "MX", "value": "0 ."}]),
+         "example.com MX: a null MX record (0 .) says that the domain takes no mail."),
+        ("records_for", ([], "bind"), "provider: 'bind' is not known. Give one of cloudflare"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_told_in_a_sentence(
+    name: str, args: tuple[Any, ...], sentence: str
+) -> None:
+    """As an error of the filter, without a trace of our own errors."""
+    with pytest.raises(AnsibleFilterError) as caught:
+        FILTERS[name](*args)
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_an_undefined_variable_is_named(name: str) -> None:
+    """Up to ansible-core 2.18 filters get it."""
+    with pytest.raises(UndefinedError, match="'nope' is undefined"):
+        FILTERS[name](StrictUndefined(name="nope"), "nsupdate")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_filters_are_documented(module: ModuleType) -> None:
+    """Under their names, with the options that they have."""
+    documented = yaml.safe_load(module.DOCUMENTATION)
+    (name,) = module.FilterModule().filters()
+    assert documented["name"] == name
+    function = FILTERS[name].__wrapped__  # type: ignore[attr-defined]
+    count = function.__code__.co_argcount
+    options = [option for option in documented["options"] if option != "_input"]
+    assert options == list(function.__code__.co_varnames[1:count])
+
+
+def test_all_providers_are_documented() -> None:
+    """They are the choices."""
+    provider = yaml.safe_load(records_for.DOCUMENTATION)["options"]["provider"]
+    assert provider["choices"] == list(PROVIDERS)
