@@ -4,13 +4,28 @@
 
 from __future__ import annotations
 
-from ansible_collections.postroom.email.plugins.module_utils._module import Ensure
+from ansible.utils.display import Display
+
+# What the states that speak to name servers take long to import, before Ansible forks its workers.
+from ansible_collections.postroom.email.plugins.module_utils import _dns_states  # noqa: F401
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._module import (
+    Ensure,
+    Outcome,
+    Params,
+)
 from ansible_collections.postroom.email.plugins.modules import email_dns_records
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
+from ansible_collections.postroom.email.plugins.plugin_utils._watched import sleep_watched
 
 
 class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
 
     def ensure(self) -> Ensure:
-        return email_dns_records.retrieve_records
+        def ensure_watched(client: Client, params: Params, *, check_mode: bool) -> Outcome:
+            return email_dns_records.ensure_records(
+                client, params, check_mode=check_mode, tell=Display().display, sleep=sleep_watched
+            )
+
+        return ensure_watched

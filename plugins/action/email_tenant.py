@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-
 from ansible.utils.display import Display
 
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
@@ -18,6 +15,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 from ansible_collections.postroom.email.plugins.modules import email_tenant
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
+from ansible_collections.postroom.email.plugins.plugin_utils._watched import end_unwatched
 
 
 class ActionModule(InProcessAction):
@@ -29,16 +27,11 @@ class ActionModule(InProcessAction):
         def show(text: str, newline: bool) -> None:  # noqa: FBT001 - a screen knows no keywords
             display.display(text, newline=newline, screen_only=not newline)
 
-        parent = multiprocessing.parent_process()
-
         def ensure_with_progress(client: Client, params: Params, *, check_mode: bool) -> Outcome:
             progress = Progress(show)
 
             def report(done: int, total: int) -> None:
-                if parent is not None and not parent.is_alive():
-                    # Ansible was killed or lost its terminal: nobody watches any more, and nobody
-                    # could be told what else was done.
-                    os._exit(1)
+                end_unwatched()
                 progress(done, total)
 
             try:

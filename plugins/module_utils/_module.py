@@ -207,15 +207,25 @@ def _shown_options(module: Any) -> Iterator[tuple[str, Any]]:
 def _connected(
     module: Any, ensure: Ensure, connecting: Callable[[Params], Sender]
 ) -> dict[str, Any]:
-    """Return the result of a task whose connection may not come about."""
+    """Return the result of a task whose connection, or one of its libraries, may be missing."""
     try:
         sender = connecting(module.params)
     except PostroomError as error:
         return failure_of(error)
     except ImportError:
-        message = missing_required_lib("httpx")
-        return {"failed": True, "msg": message, "exception": traceback.format_exc()}
-    return execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
+        return _without("httpx")
+    try:
+        return execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
+    except ImportError as error:
+        if error.name != "dnspython":
+            raise
+        return _without(error.name)
+
+
+def _without(library: str) -> dict[str, Any]:
+    """Return the result of a task that just found a library missing."""
+    message = missing_required_lib(library)
+    return {"failed": True, "msg": message, "exception": traceback.format_exc()}
 
 
 def addresses(params: Params, option: str) -> frozenset[Name] | None:

@@ -7,32 +7,104 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_dns_records
-short_description: Retrieve the DNS records to publish for a domain
+short_description: Retrieve, verify, publish and withdraw the DNS records of a domain
 version_added: 0.1.0
 description:
   - Retrieves the MX, SPF and DKIM records that the service wants published for a domain, as data,
     as text for a BIND zone file and as octoDNS YAML.
-  - Publish them as returned. Where the root of the domain has an SPF record already, merge the
-    C(include) mechanism into it; a second SPF record makes both invalid.
+  - Verifies them at every authoritative name server of the domain, and says for each record whether
+    it is there, what stands in its way, and what to do about it.
+  - Publishes and withdraws them by dynamic updates (RFC 2136) that are signed (TSIG, RFC 8945). An
+    update carries what was seen before, and the name server changes nothing if that is no longer so;
+    then the module looks again. What else stands at these names is kept.
+  - Domains whose DNS is kept elsewhere can be published with the role P(postroom.email.dns#role),
+    or with the records as this module returns them.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
   - postroom.email.api
-  - postroom.email.api.read_only
+  - postroom.email.api.attributes
+attributes:
+  check_mode:
+    details:
+      - In check mode no update is sent and nothing is waited for. That the name server would refuse
+        to change a name, though it knows the key, can't be seen.
+      - A domain that is not registered, which an earlier task may be about to do, is reported as a
+        warning where a real run fails.
 options:
   domain:
     description: Domain that is registered with the service.
     type: str
     required: true
   state:
-    description: With V(retrieved), the records are returned and nothing else is done.
+    description:
+      - With V(retrieved), the records are returned and nothing else is done. It asks no name server.
+      - With V(verified), the records are looked for, and nothing is changed. Without O(wait) it does
+        not fail for what it finds.
+      - With V(present), the records are published. The C(include) mechanism is worked into an SPF
+        record that is there, and other MX records stay, with a warning. A key that someone
+        published for the service's DKIM selector is replaced.
+      - With V(absent), exactly these records are withdrawn, and the C(include) mechanism is taken
+        out of the SPF record. Of a domain that the service does not know, nothing is known that
+        could be withdrawn; that is a warning. So withdraw first, and then delete the domain.
     type: str
-    choices: [retrieved]
+    choices: [retrieved, verified, present, absent]
     default: retrieved
   ttl:
-    description: Time to live to put on the records, in seconds.
+    description:
+      - Time to live to put on the records, in seconds.
+      - A record set that holds records of others keeps the one that it has.
     type: int
     default: 3600
+  nameservers:
+    description:
+      - The authoritative name servers to verify at, each a name or an address, such as
+        V(ns1.example.net), V(192.0.2.1), V(192.0.2.1:5353) or V([2001:db8::1]:53).
+      - If not set, they are found by the NS records of the domain's zone.
+    type: list
+    elements: str
+  resolvers:
+    description:
+      - Recursive resolvers, each an address, such as V(192.0.2.1), V(192.0.2.1:5353) or
+        V([2001:db8::1]:53). They find name servers, follow the SPF record, look for what is only
+        advised, validate DNSSEC, and tell whether a published domain is seen everywhere. If none
+        answers, a line of RV(advice) says so.
+      - If not set, those of the system find the name servers. They do the rest, too, unless
+        O(nameservers) is set, which need not be those that the world knows.
+    type: list
+    elements: str
+  update_server:
+    description:
+      - Name server that takes the updates, written as O(nameservers) are.
+      - If not set, the primary that the SOA record of the domain's zone names.
+    type: str
+  tsig_name:
+    description: Name of the key that signs updates. V(present) and V(absent) of O(state) need it.
+    type: str
+  tsig_secret:
+    description: The key itself, in base64. V(present) and V(absent) of O(state) need it.
+    type: str
+  tsig_algorithm:
+    description: Algorithm of the key.
+    type: str
+    choices: [hmac-sha256, hmac-sha384, hmac-sha512]
+    default: hmac-sha256
+  wait:
+    description:
+      - With V(verified) and V(present) of O(state), wait until every record is seen at every
+        authoritative name server that answers. When the time is up, the task fails and names the
+        records that are not there, and why.
+      - While it waits, what is still missing is shown now and then, where the task runs inside of
+        Ansible's own process.
+    type: bool
+    default: false
+  wait_timeout:
+    description: Seconds to wait at most.
+    type: int
+    default: 600
+notes:
+  - O(timeout) is the time for the service and for publishing. Verifying takes a few seconds more if
+    a name server does not answer; waiting takes up to O(wait_timeout).
 seealso:
   - module: postroom.email.email_domain
     description: Register the domain first.
@@ -42,11 +114,38 @@ EXAMPLES = r"""
 - name: Get the records
   postroom.email.email_dns_records:
     domain: example.com
-  register: dns
+  register: mail_records
 
 - name: Show them as lines for a zone file
   ansible.builtin.debug:
-    msg: "{{ dns.zone.splitlines() }}"
+    msg: "{{ mail_records.zone.splitlines() }}"
+
+- name: What is wrong with what is published?
+  postroom.email.email_dns_records:
+    domain: example.com
+    state: verified
+  register: mail_dns
+
+- name: Show the remedies
+  ansible.builtin.debug:
+    msg: "{{ mail_dns.records | rejectattr('status', 'eq', 'match') | map(attribute='remedy') }}"
+
+- name: Publish, and wait until all name servers have it
+  postroom.email.email_dns_records:
+    domain: example.com
+    state: present
+    update_server: ns1.example.com
+    tsig_name: mail
+    tsig_secret: "{{ vault_tsig_secret }}"
+    wait: true
+
+- name: Withdraw the records before the domain is deleted
+  postroom.email.email_dns_records:
+    domain: example.com
+    state: absent
+    update_server: ns1.example.com
+    tsig_name: mail
+    tsig_secret: "{{ vault_tsig_secret }}"
 """
 
 RETURN = r"""
@@ -102,6 +201,107 @@ records:
       type: str
       returned: for TXT records
       sample: '"v=spf1 include:example.net ~all"'
+    status:
+      description:
+        - Whether it is published. V(match) if every server that answered has it; V(missing) if one
+          says for certain that it is not there; V(conflict) if something stands in its way or in its
+          place; V(unknown) if no server gave an answer that can be believed.
+      type: str
+      returned: when it was verified
+      sample: missing
+    found:
+      description: What was found in its place, as text for a zone file.
+      type: list
+      elements: str
+      returned: when it was verified
+      sample: []
+    detail:
+      description: What was found, and where.
+      type: str
+      returned: when it was verified
+      sample: there is no MX record
+    remedy:
+      description: What to do. Empty if there is nothing to do.
+      type: str
+      returned: when it was verified
+      sample: "At example.com, add the record MX 10 mail.example.net."
+    servers:
+      description: The same of each authoritative name server.
+      type: list
+      elements: dict
+      returned: when it was verified
+      contains:
+        server:
+          description: Name and address of the server.
+          type: str
+          returned: always
+          sample: ns1.example.com (192.0.2.53)
+        status:
+          description: As RV(records[].status), of this server.
+          type: str
+          returned: always
+          sample: missing
+        found:
+          description: What this server has.
+          type: list
+          elements: str
+          returned: always
+          sample: []
+        detail:
+          description: What is to be said of it.
+          type: str
+          returned: always
+          sample: there is no MX record
+verified:
+  description: Whether every record is V(match).
+  returned: when it was verified
+  type: bool
+  sample: true
+stage:
+  description:
+    - How far the domain has come. V(created) if a record is missing or in conflict; V(published) if
+      all are at the authoritative name servers; V(active) if the resolvers see them, too;
+      V(unknown) if nothing wrong was seen, but something could not be asked.
+  returned: when it was verified
+  type: str
+  sample: active
+advice:
+  description: What is no error, but may become one.
+  returned: when it was verified
+  type: list
+  elements: str
+  sample:
+    - "There is no DMARC record. Publish one at _dmarc.example.com, such as v=DMARC1; p=none."
+current:
+  description:
+    - All records at the names and of the types that the service asks for, those of others among them.
+      After publishing and withdrawing as they are at the name server that takes the updates, or
+      would be; else as the authoritative name servers have them.
+  returned: when O(state) is not V(retrieved)
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name in full, as A-labels, without a dot at the end.
+      type: str
+      returned: always
+      sample: example.com
+    type:
+      description: Type of the records. One of V(MX), V(TXT), and V(CNAME) for a name that is an alias.
+      type: str
+      returned: always
+      sample: TXT
+    ttl:
+      description: Time to live in seconds; null for an alias.
+      type: int
+      returned: always
+      sample: 3600
+    values:
+      description: The values as text for a zone file.
+      type: list
+      elements: str
+      returned: always
+      sample: ['"v=spf1 mx include:example.net ~all"']
 zone:
   description: The records as lines of a BIND zone file, with absolute names.
   returned: success
@@ -112,6 +312,34 @@ octodns:
   returned: success
   type: str
   sample: "'': [{ttl: 3600, type: MX, values: [{exchange: mail.example.net., preference: 10}]}]"
+changes:
+  description:
+    - What was changed, or would be in check mode, in order.
+    - After a failure, what had been changed before it and stands.
+  returned: when O(state) is V(present) or V(absent), and on failure
+  type: list
+  elements: dict
+  contains:
+    action:
+      description: What was done. One of V(create), V(update) and V(delete).
+      type: str
+      returned: always
+      sample: update
+    kind:
+      description: Kind of the object, which is V(record set).
+      type: str
+      returned: always
+      sample: record set
+    name:
+      description: Name and type of the record set.
+      type: str
+      returned: always
+      sample: example.com TXT
+    reason:
+      description: Why it was done.
+      type: str
+      returned: always
+      sample: it lacks include:example.net
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -144,6 +372,8 @@ failure:
       sample: The token is not known.
 """
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NotFound, Refused
@@ -160,40 +390,87 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "domain": {"type": "str", "required": True},
-    "state": {"type": "str", "choices": ["retrieved"], "default": "retrieved"},
+    "state": {
+        "type": "str",
+        "choices": ["retrieved", "verified", "present", "absent"],
+        "default": "retrieved",
+    },
     "ttl": {"type": "int", "default": 3600},
+    "nameservers": {"type": "list", "elements": "str"},
+    "resolvers": {"type": "list", "elements": "str"},
+    "update_server": {"type": "str"},
+    "tsig_name": {"type": "str"},
+    "tsig_secret": {"type": "str", "no_log": True},
+    "tsig_algorithm": {
+        "type": "str",
+        "choices": ["hmac-sha256", "hmac-sha384", "hmac-sha512"],
+        "default": "hmac-sha256",
+    },
+    "wait": {"type": "bool", "default": False},
+    "wait_timeout": {"type": "int", "default": 600},
 }
 
 
-def retrieve_records(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Return the records in every notation."""
+def ensure_records(
+    client: Client,
+    params: Params,
+    *,
+    check_mode: bool,
+    tell: Callable[[str], object] = lambda _text: None,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Outcome:
+    """Retrieve, verify, publish or withdraw the records.
+
+    :param tell: gets a line of text now and then while something is waited for
+    :param sleep: waits for seconds
+    """
+    started = client.now()
     domain = parse_domain(params["domain"], "domain")
     ttl = notation.checked_ttl(params["ttl"])
-    record_set, warnings = _look(client, domain, check_mode=check_mode)
+    task = None
+    if params["state"] != "retrieved":
+        # Not before, for it imports dnspython.
+        from ansible_collections.postroom.email.plugins.module_utils._dns_states import (  # noqa: PLC0415
+            Task,
+        )
+
+        task = Task(params)
+    record_set, warnings = _look(client, domain, params["state"], check_mode=check_mode)
     values = {
         "domain": str(domain),
         "records": notation.neutral(record_set, ttl),
         "zone": notation.zone_text(record_set, ttl),
         "octodns": notation.octodns(record_set, ttl),
     }
-    return Outcome(values=values, warnings=warnings)
+    if task is None:
+        return Outcome(values=values, warnings=warnings)
+    seconds = client.timeout - (client.now() - started)
+    outcome = task.ensure(
+        record_set, values, seconds=seconds, check_mode=check_mode, tell=tell, sleep=sleep
+    )
+    return outcome._replace(warnings=[*warnings, *outcome.warnings])
 
 
-def _look(client: Client, domain: Name, *, check_mode: bool) -> tuple[DnsRecordSet, list[str]]:
-    """Return the records; in check mode none, with a warning, of a domain that is not there."""
+def _look(
+    client: Client, domain: Name, state: str, *, check_mode: bool
+) -> tuple[DnsRecordSet, list[str]]:
+    """Return the records; where it is no failure that there are none, none and a warning."""
     try:
         return client.dns_records(domain), []
     except NotFound:
         client.check_api()
-        missing = Problem(f"{domain} is not registered in this tenant. Register it first.")
-        if not check_mode:
-            raise Refused(missing.text) from None
-        return DnsRecordSet(domain, ()), [missing.warning]
+    missing = Problem(f"{domain} is not registered in this tenant. Register it first.")
+    told = missing.warning
+    if state == "absent":
+        told = f"{domain} is not registered in this tenant, so what to withdraw is not known."
+    elif not check_mode:
+        raise Refused(missing.text)
+    return DnsRecordSet(domain, ()), [told]
 
 
 def main() -> None:
     """Run the module."""
-    run_module(retrieve_records, ARGUMENT_SPEC)
+    run_module(ensure_records, ARGUMENT_SPEC)
 
 
 if __name__ == "__main__":

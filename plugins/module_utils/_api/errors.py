@@ -9,6 +9,7 @@ PostroomError
   Refused                 the declared state does not fit the tenant; nothing was written
   Incomplete              some changes of several failed; carries what became of each
   Interrupted             the task was ended from outside
+  NotPublished            the time for waiting was up before all records were seen
   ServiceError            a request failed; carries a Failure
     Unreachable           no connection was made, so nothing was sent
       UntrustedCertificate
@@ -90,6 +91,10 @@ class Incomplete(PostroomError):
 
 class Interrupted(PostroomError):
     """The task was ended from outside while this was waiting."""
+
+
+class NotPublished(PostroomError):
+    """The time for waiting was up before every record was seen."""
 
 
 class ServiceError(PostroomError):

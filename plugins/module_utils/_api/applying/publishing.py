@@ -1,0 +1,201 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Publishing: look at the name server, plan, and write what was planned with one update a zone.
+
+An update holds what was seen, and the server compares before it swaps. Where somebody was faster it
+changes nothing, and all of it begins anew. So an update whose answer is lost may be sent again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .. import errors
+from ..nameservers.updating import UpdateServer
+from ..planning.publication import (
+    Publication,
+    SetChange,
+    as_diff,
+    plan_absence,
+    plan_presence,
+)
+from ..records.sets import RecordSet
+
+_FIRST_BACKOFF = 0.05
+_LONGEST_BACKOFF = 2.0
+_MOST_ATTEMPTS = 40
+
+Key = tuple[str, str]
+
+
+class Attempts:
+    """How often something is tried again, and for how long.
+
+    :param seconds: from now
+    :param clock: tells the seconds
+    :param sleep: waits for seconds
+    :param rng: gives a share of one
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        self._clock = clock
+        self._end = clock() + seconds
+        self._sleep = sleep
+        self._rng = rng
+        self._made = 0
+
+    def go_on(self) -> bool:
+        """Wait a while, longer each time, and tell whether there is another attempt."""
+        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**self._made)
+        # Publishers that undo each other's plans must fall out of step.
+        pause = backoff * (0.5 + self._rng())
+        self._made += 1
+        if self._made >= _MOST_ATTEMPTS or self._clock() + pause >= self._end:
+            return False
+        self._sleep(pause)
+        return True
+
+
+class Published(NamedTuple):
+    """What came of it.
+
+    :param publication: what was changed, or would be, and warnings
+    :param sets: what the name server holds at the names that were asked for, or would hold
+    :param aliases: where CNAME records at these names lead to
+    """
+
+    publication: Publication
+    sets: tuple[RecordSet, ...]
+    aliases: Mapping[str, str]
+
+    @property
+    def diff(self) -> list[dict[str, Any]]:
+        """Before and after, one pair a change, as Ansible shows differences."""
+        return as_diff(self.publication)
+
+
+def publish(
+    wanted: Sequence[RecordSet],
+    server: UpdateServer,
+    *,
+    absent: bool = False,
+    dry_run: bool,
+    attempts: Attempts,
+) -> Published:
+    """Make a name server hold what is wanted, or nothing of it.
+
+    :param absent: withdraw it instead
+    :param dry_run: only look and plan; no update is sent
+    :raises Refused: something stands in the way; nothing was written
+    :raises NameServerError: it could not be done; ``done`` tells which changes stand
+    """
+    run = _Run(wanted, server, absent=absent)
+    if dry_run:
+        return run.look()
+    try:
+        return run.carry_out(attempts)
+    except errors.PostroomError as error:
+        run.tell(error)
+        raise
+
+
+class _Run:
+    def __init__(self, wanted: Sequence[RecordSet], server: UpdateServer, *, absent: bool) -> None:
+        self._wanted = wanted
+        self._server = server
+        self._make_plan = plan_absence if absent else plan_presence
+        #: Of every name, before anything is written: a name that is kept elsewhere ends it here.
+        self._zones = {name: server.zone_of(name) for name in {one.name: None for one in wanted}}
+        self._done: dict[Key, SetChange] = {}
+        #: What was sent, and no answer came.
+        self._unsure: dict[Key, SetChange] = {}
+
+    def look(self) -> Published:
+        """Look at all sets and plan. Return what would be done, and what there would be then."""
+        found: dict[Key, RecordSet] = {}
+        aliases: dict[str, str] = {}
+        for one in self._wanted:
+            current = self._server.read(one.name, one.type)
+            if current.set is not None:
+                found[one.name, one.type] = current.set
+            if current.alias is not None:
+                aliases[one.name] = current.alias
+        publication = self._make_plan(self._wanted, found, aliases)
+        return Published(publication, tuple(_after(found, publication.changes)), aliases)
+
+    def carry_out(self, attempts: Attempts) -> Published:
+        """Look, plan and write until nothing is left to do."""
+        while True:
+            try:
+                planned = self.look()
+                self._settle(planned.publication.changes)
+                for zone, changes in self._by_zone(planned.publication.changes):
+                    self._write(zone, changes)
+            except errors.NameServerError as error:  # noqa: PERF203 - that is what the loop is for
+                if not (self._may_pass(error) and attempts.go_on()):
+                    raise
+            else:
+                changes = tuple(self._done.values())
+                return planned._replace(publication=planned.publication._replace(changes=changes))
+
+    def _may_pass(self, error: errors.NameServerError) -> bool:
+        """Tell whether to look again: at what changed, or at what became of an update."""
+        if isinstance(error, (errors.KeyRefused, errors.UpdateRefused)):
+            return False
+        return isinstance(error, errors.ZoneChanged) or bool(self._unsure)
+
+    def _by_zone(self, changes: Sequence[SetChange]) -> Iterator[tuple[str, tuple[SetChange, ...]]]:
+        grouped: dict[str, list[SetChange]] = {}
+        for change in changes:
+            grouped.setdefault(self._zones[change.subject.name], []).append(change)
+        for zone, ones in grouped.items():
+            yield zone, tuple(ones)
+
+    def _write(self, zone: str, changes: tuple[SetChange, ...]) -> None:
+        try:
+            self._server.update(zone, changes)
+        except errors.NoAnswer:
+            self._unsure.update((_key(change), change) for change in changes)
+            raise
+        self._note(changes)
+
+    def _settle(self, planned: Sequence[SetChange]) -> None:
+        """Find out what became of updates that were not answered: what is done is not planned."""
+        left = {_key(change) for change in planned}
+        self._note([change for key, change in self._unsure.items() if key not in left])
+
+    def _note(self, changes: Sequence[SetChange]) -> None:
+        for change in changes:
+            self._unsure.pop(_key(change), None)
+            self._done[_key(change)] = change
+
+    def tell(self, error: errors.PostroomError) -> None:
+        """Have an error tell what was done before it."""
+        error.done = [change.as_dict() for change in self._done.values()]
+        if self._unsure:
+            error.unsure = True
+            names = ", ".join(str(change.subject) for change in self._unsure.values())
+            error.add(f"Whether {names} was written is not known. Run again.")
+
+
+def _key(change: SetChange) -> Key:
+    return change.subject.name, change.subject.type
+
+
+def _after(found: Mapping[Key, RecordSet], changes: Sequence[SetChange]) -> Iterator[RecordSet]:
+    """Yield the sets that are there when the changes are made."""
+    after: dict[Key, RecordSet | None] = {**found}
+    after.update((_key(change), change.after) for change in changes)
+    yield from (one for one in after.values() if one is not None)

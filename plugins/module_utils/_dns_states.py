@@ -1,0 +1,228 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What ``email_dns_records`` does at name servers: from its options to what it returns.
+
+Importing this imports dnspython, which retrieving records does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ._api.applying.observing import Asked
+from ._api.applying.publishing import Attempts, Published, publish
+from ._api.applying.verifying import Verification, Waiting, verify, wait
+from ._api.errors import InvalidInput, NameServerError, NotPublished
+from ._api.models import DnsRecordSet
+from ._api.nameservers import finding
+from ._api.nameservers.library import require
+from ._api.nameservers.resolving import Resolvers
+from ._api.nameservers.updating import Key, UpdateServer
+from ._api.records.judging import Verdict
+from ._api.records.observed import Server
+from ._api.records.sets import RecordSet, wanted_sets
+from ._module import Outcome, Params
+
+#: Seconds for one question, or for one update.
+_SECONDS_FOR_ONE = 5.0
+_LONGEST_WAIT = 7 * 86400
+
+Values = dict[str, Any]
+
+
+class Target(NamedTuple):
+    """Where updates go.
+
+    :param named: the server that the options name, if they do
+    :param resolvers: who finds it; the system's where there are none
+    """
+
+    named: finding.Given | None
+    key: Key
+    resolvers: tuple[Server, ...]
+
+
+class Task:
+    """The options of a task, checked. Nobody is asked yet.
+
+    :raises InvalidInput: one of them can't be used
+    :raises ImportError: dnspython is not installed
+    """
+
+    def __init__(self, params: Params) -> None:
+        require()
+        self._state: str = params["state"]
+        self._ttl: int = params["ttl"]
+        self._asked = _read_asked(params)
+        self._wait_seconds = _read_wait(params)
+        self._target = None if self._state == "verified" else _read_target(params)
+
+    def ensure(
+        self,
+        record_set: DnsRecordSet,
+        values: Values,
+        *,
+        seconds: float,
+        check_mode: bool,
+        tell: Callable[[str], object],
+        sleep: Callable[[float], object],
+    ) -> Outcome:
+        """Verify, publish or withdraw the records, as the options say.
+
+        :param values: what is returned in any case
+        :param seconds: for publishing and withdrawing
+        :param tell: gets a line of text now and then while something is waited for
+        :param sleep: waits for seconds
+        :raises NotPublished: they were not seen in time
+        """
+        if not record_set.records:
+            return Outcome(values={**values, **self._nothing()})
+        outcome = Outcome(values=values)
+        if self._target is not None:
+            published = self._publish(record_set, self._target, seconds, dry_run=check_mode)
+            outcome = _outcome_of(published, values)
+        # In check mode there is nothing to come that could be waited for.
+        waiting = None
+        if self._wait_seconds is not None and not check_mode:
+            waiting = Waiting(self._wait_seconds, tell, sleep=sleep)
+        if self._state == "verified" or (self._state == "present" and waiting is not None):
+            return self._verify(record_set, outcome, waiting)
+        return outcome
+
+    def _nothing(self) -> Values:
+        """Return what there is to say of a domain that has no records."""
+        if self._target is not None:
+            return {"changes": [], "current": []}
+        return {"verified": False, "stage": "unknown", "advice": [], "current": []}
+
+    def _publish(
+        self, record_set: DnsRecordSet, target: Target, seconds: float, *, dry_run: bool
+    ) -> Published:
+        attempts = Attempts(seconds)
+        # Half of it, so that there is time to see what became of an update without an answer.
+        server = _update_server(target, record_set.domain.key, min(_SECONDS_FOR_ONE, seconds / 2))
+        return publish(
+            wanted_sets(record_set, self._ttl),
+            server,
+            absent=self._state == "absent",
+            dry_run=dry_run,
+            attempts=attempts,
+        )
+
+    def _verify(
+        self, record_set: DnsRecordSet, outcome: Outcome, waiting: Waiting | None
+    ) -> Outcome:
+        if waiting is None:
+            found = verify(record_set, self._asked)
+        else:
+            found = wait(record_set, self._asked, waiting)
+        # The server that was written to knows best what is there now.
+        values = {**_values_of(found), **outcome.values}
+        values["records"] = _judged(outcome.values["records"], found.verdicts)
+        if waiting is None or found.verified:
+            return outcome._replace(values=values)
+        error = NotPublished(
+            f"After {waiting.seconds:g} s {len(found.lacking)} of {len(found.verdicts)} records of "
+            f"{record_set.domain} are not there:\n{found.shortfall}"
+        )
+        error.done = values.pop("changes", ())
+        error.details = values
+        raise error
+
+
+def _read_asked(params: Params) -> Asked:
+    asked = Asked(params["nameservers"] or (), params["resolvers"] or (), _SECONDS_FOR_ONE)
+    for text in asked.nameservers:
+        finding.parse_server(text, "nameservers")
+    for text in asked.resolvers:
+        finding.parse_address(text, "resolvers")
+    return asked
+
+
+def _read_wait(params: Params) -> int | None:
+    """Return the seconds to wait, or None where nothing is waited for."""
+    seconds: int = params["wait_timeout"]
+    if not 0 <= seconds <= _LONGEST_WAIT:
+        raise InvalidInput(
+            f"wait_timeout: {seconds} can't be used. Give seconds from 0 to {_LONGEST_WAIT}."
+        )
+    return seconds if params["wait"] else None
+
+
+def _read_target(params: Params) -> Target:
+    for option in ("tsig_name", "tsig_secret"):
+        if not params[option]:
+            raise InvalidInput(
+                f"{option}: it is not set, and updates have to be signed. "
+                "Set tsig_name and tsig_secret to the key that the name server knows."
+            )
+    named = params["update_server"]
+    return Target(
+        finding.parse_server(named, "update_server") if named else None,
+        Key(params["tsig_name"], params["tsig_secret"], params["tsig_algorithm"]),
+        tuple(finding.parse_address(text, "resolvers") for text in params["resolvers"] or ()),
+    )
+
+
+def _update_server(target: Target, domain: str, seconds: float) -> UpdateServer:
+    """Return the server that was named, or else the primary of the domain's zone."""
+    given = target.named
+    if given is not None and given.is_address:
+        return UpdateServer(Server("", *given), target.key, seconds)
+    resolvers = Resolvers(target.resolvers or finding.system_resolvers(), _SECONDS_FOR_ONE)
+    if given is None:
+        try:
+            given = finding.Given(finding.servers_of(domain, resolvers).primary)
+        except NameServerError as error:
+            error.add("The one that takes updates can be given in the option update_server.")
+            raise
+    return UpdateServer(finding.addresses([given], resolvers)[0], target.key, seconds)
+
+
+def _outcome_of(published: Published, values: Values) -> Outcome:
+    publication = published.publication
+    values = {
+        **values,
+        "changes": [change.as_dict() for change in publication.changes],
+        "current": _current(published.sets, published.aliases),
+    }
+    return Outcome(bool(publication.changes), values, published.diff, publication.warnings)
+
+
+def _values_of(found: Verification) -> Values:
+    sets = (one for one in found.current.values() if one is not None)
+    return {
+        "verified": found.verified,
+        "stage": found.stage,
+        "advice": list(found.advice),
+        "current": _current(sets, found.aliases),
+    }
+
+
+def _judged(records: list[Values], verdicts: Iterable[Verdict]) -> list[Values]:
+    """Return the records with what is known of each."""
+    return [
+        {
+            **record,
+            "status": verdict.status,
+            "found": list(verdict.found),
+            "detail": verdict.detail,
+            "remedy": verdict.remedy,
+            "servers": [{**one._asdict(), "found": list(one.found)} for one in verdict.servers],
+        }
+        for record, verdict in zip(records, verdicts, strict=True)
+    ]
+
+
+def _current(sets: Iterable[RecordSet], aliases: Mapping[str, str]) -> list[Values]:
+    """Return record sets, and the aliases among their names, as plain data."""
+    return [
+        *(one.as_dict() for one in sets if one.values),
+        *(
+            {"name": name, "type": "CNAME", "ttl": None, "values": [f"{target}."]}
+            for name, target in aliases.items()
+        ),
+    ]
