@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
     quoted,
@@ -22,7 +25,7 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
 )
 from ansible_collections.postroom.email.tests.support import habits
 from ansible_collections.postroom.email.tests.support.bind import BindServer, running
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
+from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
 HOME = "example.com"
 #: Seconds for a question that is not going to be answered.
@@ -65,27 +68,67 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BindServer]:
         yield server
 
 
+class Spoiler:
+    """A server whose answers are spoilt.
+
+    :param changes: places and what is changed there, or what follows the number of the question
+    """
+
+    def __init__(self) -> None:
+        self.server: BadServer | None = None
+        self.changes: list[tuple[int, int]] | bytes = []
+
+    def spoilt(self, habit: habits.Habit) -> habits.Habit:
+        """Do as ``habit``, with the changes."""
+        return lambda asked: [
+            piece._replace(data=self._changed(piece.data)) for piece in habit(asked)
+        ]
+
+    def _changed(self, wire: bytes) -> bytes:
+        if isinstance(self.changes, bytes):
+            return wire[:2] + self.changes
+        changed = bytearray(wire)
+        for place, mask in self.changes:
+            changed[2 + place % (len(wire) - 2)] ^= mask
+        return bytes(changed)
+
+
+@pytest.fixture(scope="module")
+def spoiler() -> Iterator[Spoiler]:
+    """Run such a server, which would have all records."""
+    spoiler = Spoiler()
+    with misbehaving({key: spoiler.spoilt(habit) for key, habit in RIGHT.items()}) as server:
+        spoiler.server = server
+        yield spoiler
+
+
 @pytest.mark.parametrize("habit", BAD.values(), ids=BAD.keys())
-def test_nothing_that_is_no_answer_makes_a_record_missing(
-    good: BindServer, habit: habits.Habit
-) -> None:
-    """Alone it leaves everything unknown; beside a good server it is advice, and no more."""
+def test_nothing_that_is_no_answer_makes_a_record_missing(habit: habits.Habit) -> None:
+    """All that is known is that nothing is."""
     with misbehaving({("*", "*"): habit}) as bad:
-        alone = seen(HOME, bad, seconds=SHORT)
-        beside = seen(HOME, good, bad, seconds=SHORT)
-    assert statuses(alone) == ["unknown"] * 3
-    assert alone.stage == "unknown"
-    assert set(alone.current.values()) == {None}
-    assert all(f"{bad} told nothing (" in each.detail for each in alone.verdicts)
-    assert statuses(beside) == ["match"] * 3
-    assert beside.stage == "published"
-    assert f"{bad} told nothing (" in beside.advice[0]
+        verification = seen(HOME, bad, seconds=SHORT)
+    assert statuses(verification) == ["unknown"] * 3
+    assert verification.stage == "unknown"
+    assert set(verification.current.values()) == {None}
+    assert all(f"{bad} told nothing (" in each.detail for each in verification.verdicts)
+
+
+def test_all_bad_servers_together_do_not_spoil_a_good_one(good: BindServer) -> None:
+    """What they do is advice, one line for each record."""
+    with contextlib.ExitStack() as stack:
+        bad = [stack.enter_context(misbehaving({("*", "*"): habit})) for habit in BAD.values()]
+        verification = seen(HOME, *bad, good)
+    assert statuses(verification) == ["match"] * 3
+    assert verification.stage == "published"
+    told = [line for line in verification.advice if "told nothing (" in line]
+    assert len(told) == 3
+    assert all(f"{server} told nothing (" in line for server in bad for line in told)
 
 
 def test_a_bad_server_hides_nothing_that_is_wrong(good: BindServer) -> None:
     """What another says for certain counts."""
     with misbehaving({("*", "*"): habits.silent}) as bad:
-        verification = seen("bare.example", good, bad, seconds=SHORT)
+        verification = seen("bare.example", good, bad, seconds=2.0)
     assert statuses(verification) == ["missing"] * 3
 
 
@@ -121,3 +164,25 @@ def test_a_server_that_cannot_be_reached_is_unknown() -> None:
         gone = str(server)
     verification = seen(HOME, gone, seconds=SHORT)
     assert statuses(verification) == ["unknown"] * 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(2, 400), st.integers(1, 255)), min_size=1, max_size=6))
+def test_answers_with_any_bytes_changed_come_to_a_verdict(
+    spoiler: Spoiler, changes: list[tuple[int, int]]
+) -> None:
+    """Nothing that can be sent raises anything, and what can't be read is not missing."""
+    spoiler.changes = changes
+    verification = seen(HOME, spoiler.server, seconds=0.1)
+    assert len(verification.verdicts) == 3
+    assert verification.stage in {"created", "unknown", "published"}
+    assert all(line.isprintable() for line in verification.advice)
+    assert verification.shortfall.replace("\n", "").isprintable()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.binary(max_size=200))
+def test_random_bytes_are_never_missing_records(spoiler: Spoiler, data: bytes) -> None:
+    """Even under the number of the question."""
+    spoiler.changes = data
+    assert statuses(seen(HOME, spoiler.server, seconds=0.1)) == ["unknown"] * 3

@@ -216,26 +216,19 @@ def _held(
 ) -> Finding:
     """Return what is to be said of a record that every server has that told."""
     told = [each for each in seen if each.finding.status == "match"]
-    advice = dict.fromkeys(text for each in told for text in each.finding.advice)
+    advice = list(dict.fromkeys(text for each in told for text in each.finding.advice))
     record = f"the {wanted.noun} record at {wanted.name}"
-    silent = [
-        f"{each.server} {each.finding.detail}, so whether it has {record} is not known."
-        for each in seen
-        if each not in told
-    ]
-    failed = cost.failed if cost is not None else ()
-    uncounted = [
-        (
+    others = [f"{each.server} {each.finding.detail}" for each in seen if each not in told]
+    if others:
+        advice.append(f"{in_a_row(others)}, so whether {record} is there, too, is not known.")
+    if cost is not None and cost.failed:
+        advice.append(
             f"The DNS look-ups of {record} could not be counted to the end: nothing is known of "
-            f"{in_a_row(failed)}."
+            f"{in_a_row(cost.failed)}."
         )
-    ]
-    return Finding(
-        "match",
-        f"{_servers(told)} {'has' if len(told) == 1 else 'have'} it.",
-        "",
-        (*advice, *silent, *(uncounted if failed else []), *_stale(wanted, observation)),
-    )
+    advice += _stale(wanted, observation)
+    detail = f"{_servers(told)} {'has' if len(told) == 1 else 'have'} it."
+    return Finding("match", detail, "", tuple(advice))
 
 
 def _stale(wanted: Wanted, observation: Observation) -> list[str]:

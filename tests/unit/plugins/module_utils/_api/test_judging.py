@@ -193,8 +193,8 @@ def test_what_is_no_answer_says_nothing_of_the_record(answer: observed.Answer, w
     assert (beside.status, beside.detail) == ("match", "ns2.example.net (192.0.2.2) has it.")
     assert beside.advice == (
         (
-            f"ns1.example.net (192.0.2.1) {words}, so whether it has the MX record at example.com "
-            "is not known."
+            f"ns1.example.net (192.0.2.1) {words}, so whether the MX record at example.com is "
+            "there, too, is not known."
         ),
     )
     assert judged(answer, says(server=NS2)).status == "missing"
