@@ -36,7 +36,7 @@ _HOSTS = (
 )
 _RECORDS = ("include:i1.example", "include:i2.example", "include:I2.example.", "exists:h1.example")
 _MINE = ("include:ours.example", "+include:OURS.example.", "Include:ours.Example")
-_MACROS = (
+MACROS = (
     "%{d}",
     "%{i}",
     "%{ir}.%{v}",
@@ -115,7 +115,7 @@ def _word(chance: Random) -> str:
 
 
 def _domain(chance: Random) -> str:
-    macros = "".join(chance.choice(_MACROS) for _count in range(chance.choice([0, 0, 1, 2])))
+    macros = "".join(chance.choice(MACROS) for _count in range(chance.choice([0, 0, 1, 2])))
     return chance.choice([macros, f"{macros}." if macros else "", ""]) + chance.choice(_NAMES)
 
 
