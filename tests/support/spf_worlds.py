@@ -37,18 +37,9 @@ _HOSTS = (
 _RECORDS = ("include:i1.example", "include:i2.example", "include:I2.example.", "exists:h1.example")
 _MINE = ("include:ours.example", "+include:OURS.example.", "Include:ours.Example")
 MACROS = (
-    "%{d}",
-    "%{i}",
-    "%{ir}.%{v}",
-    "%{l1r-}",
-    "%{S}",
-    "%{o2}",
-    "%{h}",
-    "%%",
-    "%_",
-    "%-",
-    "%{d9r.-}",
-)
+    "%{d}", "%{i}", "%{ir}.%{v}", "%{l1r-}", "%{S}", "%{o2}", "%{h}", "%%", "%_", "%-", "%{d9r.-}",
+    "%{o1+,/_=}",
+)  # fmt: skip
 _NAMES = (
     "example.com",
     "A.b-c.Example.",
