@@ -22,7 +22,7 @@ _FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
 _LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 # The variables of the playbooks have a table of their own.
 _OPTION_ROW = re.compile(r"^\| `(?!(?:vault_)?mail_)(\w+)` \|", re.MULTILINE)
-_MODULE_ROW = re.compile(r"^\| \[`(\w+)`\]", re.MULTILINE)
+_PLUGIN_ROW = re.compile(r"^\| \[`(\w+)`\]\(plugins/(\w+)/", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ def links(file: Path = README) -> list[str]:
     return [target for target in targets if "://" not in target]
 
 
-def listed_modules() -> list[str]:
-    """Return the modules of the table."""
-    return _MODULE_ROW.findall(README.read_text("utf-8"))
+def listed(folder: str) -> list[str]:
+    """Return the plugins of one folder that have a row in a table."""
+    rows = _PLUGIN_ROW.findall(README.read_text("utf-8"))
+    return [name for name, place in rows if place == folder]
 
 
 def listed_options() -> list[str]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from ansible_collections.postroom.email.plugins.module_utils._module import API_
 from ansible_collections.postroom.email.tests.docs import documentation, readme
 from ansible_collections.postroom.email.tests.support import repository
 
+ROLES = sorted((readme.CHECKOUT / "roles").iterdir())
+ROLE_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 MODULES = "ansible_collections.postroom.email.plugins.modules"
 SHARED: dict[str, Any] = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
 
@@ -67,12 +70,30 @@ def test_a_shared_return_value_is_documented_once(value: str, modules: list[str]
         assert yaml.safe_dump(other, sort_keys=False) == yaml.safe_dump(first, sort_keys=False)
 
 
-def test_the_readme_lists_every_module() -> None:
-    """The table of modules is the folder of modules, in order."""
-    assert readme.listed_modules() == repository.modules()
+@pytest.mark.parametrize("folder", ["modules", "filter"])
+def test_the_readme_lists_every_plugin(folder: str) -> None:
+    """The table of modules is the folder of modules, in order, and that of filters theirs."""
+    files = repository.sources(f"plugins/{folder}/")
+    assert readme.listed(folder) == [file.stem for file in files]
 
 
-@pytest.mark.parametrize("file", [readme.README, *readme.GUIDES], ids=lambda file: file.name)
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_a_role_documents_its_variables(role: Path) -> None:
+    """Its README lists the variables that it takes, in order, and their defaults are the real ones."""
+    options = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text("utf-8"))
+    options = options["argument_specs"]["main"]["options"]
+    rows = ROLE_ROW.findall((role / "README.md").read_text("utf-8"))
+    assert rows == list(options)
+    defaults = yaml.safe_load((role / "defaults" / "main.yml").read_text("utf-8"))
+    stated = {name: rules["default"] for name, rules in options.items() if "default" in rules}
+    assert defaults.keys() <= options.keys()
+    assert {name: defaults[name] for name in stated} == stated
+
+
+FILES = [readme.README, *readme.GUIDES, *(role / "README.md" for role in ROLES)]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(readme.CHECKOUT)))
 def test_every_link_leads_somewhere(file: Path) -> None:
     """Each file that the README and the guides link to exists."""
     assert [link for link in readme.links(file) if not (file.parent / link).exists()] == []
