@@ -79,7 +79,7 @@ def test_the_readme_lists_every_plugin(folder: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 def test_a_role_documents_its_variables(role: Path) -> None:
-    """Its README lists the variables that it takes, in order, and their defaults are the real ones."""
+    """Its README lists the variables that it takes, in order; defaults are what is told."""
     options = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text("utf-8"))
     options = options["argument_specs"]["main"]["options"]
     rows = ROLE_ROW.findall((role / "README.md").read_text("utf-8"))
