@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.observ
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, Txt
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.habits import (
+    Asked,
     Habit,
+    Piece,
     alias,
     another_name,
     answer,
@@ -281,6 +284,29 @@ def test_a_name_that_cannot_be(name: str) -> None:
     found = ask(Server("", "127.0.0.1", 9), name, "TXT", timeout=QUICK)
 
     assert (found.kind, found.values) == ("answered", ())
+
+
+def damaged(rng: random.Random, *habits: Habit) -> Habit:
+    """Do as one of them, with some bytes changed, and now and then the end missing."""
+
+    def habit(asked: Asked) -> list[Piece]:
+        wire = bytearray(rng.choice(habits)(asked)[0].data)
+        for _time in range(rng.randint(1, 6)):
+            wire[rng.randrange(2, len(wire))] = rng.randrange(256)
+        return [Piece(bytes(wire[: rng.choice([None, rng.randrange(len(wire))])]))]
+
+    return habit
+
+
+def test_no_answer_raises() -> None:
+    """Whatever bytes come, there is an answer of some kind, and none that makes up the other."""
+    rng = random.Random(5)  # noqa: S311 - the same in each run
+    habit = damaged(rng, truncated(RIGHT), RIGHT, alias("a.example", "10 mail.example.net."))
+    with misbehaving({("*", "*"): habit}) as server:
+        at = Server("", server.address, server.port)
+        for _time in range(100):
+            found = ask(at, "example.com", "MX", timeout=0.03)
+            assert found.kind == "answered" or (found.detail and not found.values)
 
 
 def test_a_real_server(tmp_path: Path) -> None:

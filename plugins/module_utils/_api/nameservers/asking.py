@@ -47,7 +47,14 @@ _SENDINGS = (0.0, 0.25, 0.5)
 #: The answers of servers that do not know EDNS, or not this version of it.
 _NO_EDNS = ("FORMERR", "NOTIMP", "BADVERS")
 _NOWHERE = "this machine has no route to that address"
-_NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+#: The last one is for an address of the local network that does not say which.
+_NO_ROUTE = (
+    errno.ENETUNREACH,
+    errno.EHOSTUNREACH,
+    errno.EADDRNOTAVAIL,
+    errno.EAFNOSUPPORT,
+    errno.EINVAL,
+)
 
 
 class NoReply(Exception):

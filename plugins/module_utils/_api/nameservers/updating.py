@@ -247,8 +247,8 @@ class UpdateServer:
         if rcode == "REFUSED":
             return UpdateRefused(
                 f"The name server {self.server} does not let the TSIG key {self._key.name} change "
-                f"{subjects}. Allow it there, use another key, or give the zone's primary server in the "
-                "option update_server."
+                f"{subjects}. Allow it there, use another key, or give the zone's primary server "
+                "in the option update_server."
             )
         if rcode == "NOTIMP":
             return UpdateRefused(
