@@ -60,6 +60,7 @@ ZONES = {
             "service._domainkey.astray 300 IN CNAME nothing",
         ]
     ),
+    "wildalias.example": "* 300 IN CNAME parking.example.org.",
     "wild.example": (
         '* 300 IN MX 1 parking.example.org.\n* 300 IN TXT "v=spf1 -all"\nwww IN A 127.0.0.1'
     ),
@@ -158,7 +159,10 @@ def test_a_key_behind_an_alias_counts(bind: BindServer) -> None:
     astray = seen("astray.alias.example", bind)
     assert statuses(astray) == ["match", "match", "unknown"]
     assert astray.stage == "unknown"
-    assert "leads to nothing.alias.example, and no resolver tells" in astray.verdicts[2].detail
+    assert astray.verdicts[2].detail == (
+        f"{bind} told nothing (service._domainkey.astray.alias.example is an alias (CNAME) of "
+        "nothing.alias.example, and no resolver tells what is there)."
+    )
 
 
 def test_a_wildcard_is_told_apart(bind: BindServer) -> None:
@@ -169,6 +173,14 @@ def test_a_wildcard_is_told_apart(bind: BindServer) -> None:
     www = seen("www.wild.example", bind)
     assert "there is no MX record at www.wild.example" in www.verdicts[0].detail
     assert "wildcard" not in www.verdicts[0].detail
+
+
+def test_a_wildcard_alias_is_in_nobodys_way(bind: BindServer) -> None:
+    """What is published at a name takes its place."""
+    verification = seen("new.wildalias.example", bind)
+    assert statuses(verification) == ["missing"] * 3
+    assert "a wildcard record answers" in verification.verdicts[0].detail
+    assert verification.aliases == {}
 
 
 def test_servers_that_do_not_agree_are_shown(

@@ -138,18 +138,19 @@ class Observer:
         told = [each for each in behind if each.kind == "answered"]
         if told:
             return answer._replace(values=told[0].values, ttl=told[0].ttl)
-        detail = f"it leads to {answer.alias}, and no resolver tells what is there"
-        return answer._replace(kind="lame", detail=detail)
+        return answer._replace(detail="no resolver tells what is there")
 
     def _probe(self, sight: Sight, wanted: Wanted, zone: _Zone) -> Answer | None:
         """Ask for a name beside one that does not hold what is wanted: a wildcard answers both."""
-        if wanted.name == zone.apex or sight.judged(wanted).status in {"match", "unknown"}:
+        if wanted.name == zone.apex or sight.judged(wanted).status == "match":
             return None
         told = [each for each in sight.of(wanted).answers if each.kind == "answered"]
         suspect = next((each for each in told if each.values or each.alias), None)
         _label, _dot, parent = wanted.name.partition(".")
-        probe = wanted._replace(name=f"{secrets.token_hex(8)}.{parent}")
-        return self._ask(probe, suspect.server) if suspect else None
+        if suspect is None:
+            return None
+        probe = f"{secrets.token_hex(8)}.{parent}"
+        return ask(suspect.server, probe, wanted.record.type, timeout=self._timeout)
 
 
 class _Zone(NamedTuple):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..models import DnsRecordSet
 from ..records.advising import advise
 from ..records.criteria import Wanted, in_a_row, wanted_records
-from ..records.judging import Stage, Verdict, is_resolved, stage
+from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
 from ..records.lookups import Ask, Cost, count
 from ..records.observed import Observation
 from ..records.sets import RecordSet, Txt
@@ -234,5 +234,6 @@ def _aliases(observations: Iterable[Observation]) -> dict[str, str]:
         seen.name: answer.alias
         for seen in observations
         for answer in seen.answers
-        if answer.alias is not None
+        # A wildcard's alias gives way to whatever is published at the name.
+        if answer.alias is not None and not is_wildcards(answer, seen.wildcard)
     }

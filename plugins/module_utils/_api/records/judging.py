@@ -108,6 +108,15 @@ def is_resolved(wanted: Wanted, observation: Observation) -> bool:
     return bool(told) and all(each.finding.status == "match" for each in told)
 
 
+def is_wildcards(answer: Answer, wildcard: Answer | None) -> bool:
+    """Say whether a wildcard gives what is found. Servers give values in any order."""
+    if wildcard is None or wildcard.kind != "answered":
+        return False
+    if answer.alias is not None:
+        return answer.alias == wildcard.alias
+    return bool(answer.values) and set(answer.values) == set(wildcard.values)
+
+
 def stage(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
     """Say how far a domain has come.
 
@@ -129,8 +138,8 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
         return _Seen(answer, Finding("unknown", f"told nothing{detail}"))
     finding = compare(wanted, answer.values)
     if answer.alias is not None:
-        finding = _aliased(wanted, answer.alias, finding)
-    if finding.status != "match" and _is_same(answer, wildcard):
+        finding = _aliased(wanted, answer.alias, finding, answer.detail)
+    if finding.status != "match" and is_wildcards(answer, wildcard):
         finding = Finding(
             "missing",
             f"nothing is published at {wanted.name} itself: a wildcard record answers",
@@ -139,8 +148,11 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
     return _Seen(answer, finding)
 
 
-def _aliased(wanted: Wanted, alias: str, finding: Finding) -> Finding:
-    """Return what an alias means. A domain can't be one; a key may be published elsewhere."""
+def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> Finding:
+    """Return what an alias means. A domain can't be one; a key may be published elsewhere.
+
+    :param unfollowed: why it is not known what is there; empty where it is known
+    """
     found_as = f"{wanted.name} is an alias (CNAME) of {alias}"
     if wanted.record.host == "@":
         return Finding(
@@ -149,6 +161,8 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding) -> Finding:
             f"At {wanted.name}, replace the CNAME record by A and AAAA records, and add "
             f"{wanted.shown}",
         )
+    if unfollowed:
+        return Finding("unknown", f"told nothing ({found_as}, and {unfollowed})")
     if finding.status == "match":
         return finding
     return Finding(
@@ -156,13 +170,6 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding) -> Finding:
         f"{found_as}, where {finding.detail}",
         f"At {wanted.name}, replace the CNAME record by {wanted.shown}",
     )
-
-
-def _is_same(answer: Answer, wildcard: Answer | None) -> bool:
-    """Say whether a wildcard gives what is found. Servers give values in any order."""
-    if wildcard is None or wildcard.kind != "answered" or not (answer.values or answer.alias):
-        return False
-    return (set(answer.values), answer.alias) == (set(wildcard.values), wildcard.alias)
 
 
 def _untold(wanted: Wanted, seen: Sequence[_Seen]) -> Finding:

@@ -37,7 +37,8 @@ Kind = Literal["answered", "silent", "lame", "garbled", "bogus"]
 class Answer(NamedTuple):
     """What one server said of one name and type.
 
-    :param detail: for people, where it is not ``answered``, such as ``REFUSED``
+    :param detail: for people, where it is not ``answered``, such as ``REFUSED``, or where it is not
+        known what is behind the alias
     :param values: the records; empty where there are none
     :param ttl: seconds; None where there are no records
     :param alias: the name that a CNAME record leads to, or None. ``values`` are then those that

@@ -274,6 +274,19 @@ def test_a_key_may_be_published_behind_an_alias() -> None:
     assert verdict.remedy == f"At {SIGNER}, replace the CNAME record by TXT {WANTED_KEY}"
 
 
+def test_a_key_behind_an_alias_may_not_be_known() -> None:
+    """Then nothing is known of it; a domain that is an alias is wrong all the same."""
+    astray = says(alias="key.example.net")._replace(detail="no resolver tells what is there")
+    verdict = judged(DKIM, astray)
+    assert verdict.status == "unknown"
+    assert verdict.detail == (
+        f"ns1.example.net (192.0.2.1) told nothing ({SIGNER} is an alias (CNAME) of "
+        "key.example.net, and no resolver tells what is there)."
+    )
+    assert judged(DKIM, astray, says(alias="key.example.net")).status == "missing"
+    assert judged(SPF, astray).status == "conflict"
+
+
 @pytest.mark.parametrize(
     ("answer", "wildcard"),
     [
