@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from ansible.utils.display import Display
 
-# What the states that speak to name servers take long to import, before Ansible forks its workers.
+# Here, so that Ansible imports dnspython once, before it forks its workers.
 from ansible_collections.postroom.email.plugins.module_utils import _dns_states  # noqa: F401
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._dns_records import Watch
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Ensure,
     Outcome,
@@ -23,9 +24,11 @@ class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
 
     def ensure(self) -> Ensure:
+        watch = Watch(Display().display, sleep_watched)
+
         def ensure_watched(client: Client, params: Params, *, check_mode: bool) -> Outcome:
             return email_dns_records.ensure_records(
-                client, params, check_mode=check_mode, tell=Display().display, sleep=sleep_watched
+                client, params, check_mode=check_mode, watch=watch
             )
 
         return ensure_watched

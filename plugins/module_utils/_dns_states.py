@@ -9,7 +9,7 @@ Importing this imports dnspython, which retrieving records does without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ._api.applying.observing import Asked
@@ -24,6 +24,7 @@ from ._api.nameservers.updating import Key, UpdateServer
 from ._api.records.judging import Verdict
 from ._api.records.observed import Server
 from ._api.records.sets import RecordSet, wanted_sets
+from ._dns_records import Retrieved, Watch
 from ._module import Outcome, Params
 
 #: Seconds for one question, or for one update.
@@ -61,33 +62,24 @@ class Task:
         self._target = None if self._state == "verified" else _read_target(params)
 
     def ensure(
-        self,
-        record_set: DnsRecordSet,
-        values: Values,
-        *,
-        seconds: float,
-        check_mode: bool,
-        tell: Callable[[str], object],
-        sleep: Callable[[float], object],
+        self, retrieved: Retrieved, *, seconds: float, check_mode: bool, watch: Watch
     ) -> Outcome:
         """Verify, publish or withdraw the records, as the options say.
 
-        :param values: what is returned in any case
         :param seconds: for publishing and withdrawing
-        :param tell: gets a line of text now and then while something is waited for
-        :param sleep: waits for seconds
         :raises NotPublished: they were not seen in time
         """
+        record_set, values, warnings = retrieved
         if not record_set.records:
-            return Outcome(values={**values, **self._nothing()})
-        outcome = Outcome(values=values)
+            return Outcome(values={**values, **self._nothing()}, warnings=warnings)
+        outcome = Outcome(values=values, warnings=warnings)
         if self._target is not None:
             published = self._publish(record_set, self._target, seconds, dry_run=check_mode)
-            outcome = _outcome_of(published, values)
+            outcome = _with(published, outcome)
         # In check mode there is nothing to come that could be waited for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
-            waiting = Waiting(self._wait_seconds, tell, sleep=sleep)
+            waiting = Waiting(self._wait_seconds, watch.tell, sleep=watch.sleep)
         if self._state == "verified" or (self._state == "present" and waiting is not None):
             return self._verify(record_set, outcome, waiting)
         return outcome
@@ -182,14 +174,15 @@ def _update_server(target: Target, domain: str, seconds: float) -> UpdateServer:
     return UpdateServer(finding.addresses([given], resolvers)[0], target.key, seconds)
 
 
-def _outcome_of(published: Published, values: Values) -> Outcome:
-    publication = published.publication
+def _with(published: Published, outcome: Outcome) -> Outcome:
+    """Return what a task returns, with what was published or withdrawn."""
+    changes, warnings = published.publication
     values = {
-        **values,
-        "changes": [change.as_dict() for change in publication.changes],
+        **outcome.values,
+        "changes": [change.as_dict() for change in changes],
         "current": _current(published.sets, published.aliases),
     }
-    return Outcome(bool(publication.changes), values, published.diff, publication.warnings)
+    return Outcome(bool(changes), values, published.diff, (*outcome.warnings, *warnings))
 
 
 def _values_of(found: Verification) -> Values:

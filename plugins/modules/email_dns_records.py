@@ -372,16 +372,14 @@ failure:
       sample: The token is not known.
 """
 
-import time
-from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import NotFound, Refused
-from ansible_collections.postroom.email.plugins.module_utils._api.models import DnsRecordSet
-from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Problem
-from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._dns_records import (
+    UNWATCHED,
+    Watch,
+    retrieve,
+)
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
@@ -412,60 +410,23 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_records(
-    client: Client,
-    params: Params,
-    *,
-    check_mode: bool,
-    tell: Callable[[str], object] = lambda _text: None,
-    sleep: Callable[[float], object] = time.sleep,
+    client: Client, params: Params, *, check_mode: bool, watch: Watch = UNWATCHED
 ) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param tell: gets a line of text now and then while something is waited for
-    :param sleep: waits for seconds
+    :param watch: what there is while something is waited for
     """
-    started = client.now()
-    domain = parse_domain(params["domain"], "domain")
-    ttl = notation.checked_ttl(params["ttl"])
-    task = None
-    if params["state"] != "retrieved":
-        # Not before, for it imports dnspython.
-        from ansible_collections.postroom.email.plugins.module_utils._dns_states import (  # noqa: PLC0415
-            Task,
-        )
+    end = client.now() + client.timeout
+    if params["state"] == "retrieved":
+        found = retrieve(client, params, check_mode=check_mode)
+        return Outcome(values=found.values, warnings=found.warnings)
+    # Only here, for it imports dnspython.
+    from ansible_collections.postroom.email.plugins.module_utils._dns_states import Task  # noqa: PLC0415
 
-        task = Task(params)
-    record_set, warnings = _look(client, domain, params["state"], check_mode=check_mode)
-    values = {
-        "domain": str(domain),
-        "records": notation.neutral(record_set, ttl),
-        "zone": notation.zone_text(record_set, ttl),
-        "octodns": notation.octodns(record_set, ttl),
-    }
-    if task is None:
-        return Outcome(values=values, warnings=warnings)
-    seconds = client.timeout - (client.now() - started)
-    outcome = task.ensure(
-        record_set, values, seconds=seconds, check_mode=check_mode, tell=tell, sleep=sleep
-    )
-    return outcome._replace(warnings=[*warnings, *outcome.warnings])
-
-
-def _look(
-    client: Client, domain: Name, state: str, *, check_mode: bool
-) -> tuple[DnsRecordSet, list[str]]:
-    """Return the records; where it is no failure that there are none, none and a warning."""
-    try:
-        return client.dns_records(domain), []
-    except NotFound:
-        client.check_api()
-    missing = Problem(f"{domain} is not registered in this tenant. Register it first.")
-    told = missing.warning
-    if state == "absent":
-        told = f"{domain} is not registered in this tenant, so what to withdraw is not known."
-    elif not check_mode:
-        raise Refused(missing.text)
-    return DnsRecordSet(domain, ()), [told]
+    # Its options are checked before the service is asked.
+    task = Task(params)
+    found = retrieve(client, params, check_mode=check_mode)
+    return task.ensure(found, seconds=end - client.now(), check_mode=check_mode, watch=watch)
 
 
 def main() -> None:

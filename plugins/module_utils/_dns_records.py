@@ -1,0 +1,83 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What every state of ``email_dns_records`` begins with: the records, as the service wants them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ._api.errors import NotFound, Refused
+from ._api.models import DnsRecordSet
+from ._api.names import Name, parse_domain
+from ._api.planning.changes import Problem
+from ._api.records import notation
+from ._api.wire.client import Client
+from ._module import Params
+
+
+def _untold(_text: str) -> None:
+    """Tell nobody."""
+
+
+class Watch(NamedTuple):
+    """What there is while a task waits.
+
+    :param tell: gets a line of text now and then
+    :param sleep: waits for seconds
+    """
+
+    tell: Callable[[str], object] = _untold
+    sleep: Callable[[float], object] = time.sleep
+
+
+UNWATCHED = Watch()
+
+
+class Retrieved(NamedTuple):
+    """The records of a domain.
+
+    :param record_set: without records where it is no failure that there are none
+    :param values: them in every notation, as return values
+    """
+
+    record_set: DnsRecordSet
+    values: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
+    """Ask the service for a domain's records.
+
+    :raises InvalidInput: the domain is none, or the time to live is out of range
+    :raises Refused: the domain is not registered, and not about to be, nor to be withdrawn
+    """
+    domain = parse_domain(params["domain"], "domain")
+    ttl = notation.checked_ttl(params["ttl"])
+    warnings: tuple[str, ...] = ()
+    try:
+        record_set = client.dns_records(domain)
+    except NotFound:
+        client.check_api()
+        warnings = (_unregistered(domain, params["state"], check_mode=check_mode),)
+        record_set = DnsRecordSet(domain, ())
+    values = {
+        "domain": str(domain),
+        "records": notation.neutral(record_set, ttl),
+        "zone": notation.zone_text(record_set, ttl),
+        "octodns": notation.octodns(record_set, ttl),
+    }
+    return Retrieved(record_set, values, warnings)
+
+
+def _unregistered(domain: Name, state: str, *, check_mode: bool) -> str:
+    """Return a warning, or refuse."""
+    missing = Problem(f"{domain} is not registered in this tenant. Register it first.")
+    if state == "absent":
+        return f"{domain} is not registered in this tenant, so what to withdraw is not known."
+    if check_mode:
+        return missing.warning
+    raise Refused(missing.text) from None
