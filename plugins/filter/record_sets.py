@@ -41,7 +41,7 @@ options:
         M(amazon.aws.route53_info), M(community.dns.hetzner_dns_record_set_info) and the
         interfaces of Cloudflare and PowerDNS return.
       - A TXT value is strings in double quotes, as a zone file has them, or a bare text in which
-        nothing is escaped. An MX value has its priority before the host, or beside it as
+        nothing is escaped. If it begins with a double quote, it is the former. An MX value has its priority before the host, or beside it as
         C(priority).
     type: list
     elements: dict

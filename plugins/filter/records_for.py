@@ -28,8 +28,7 @@ options:
       - V(nsupdate) is for M(community.general.nsupdate) and V(route53) for M(amazon.aws.route53).
       - V(cloudflare) is for M(community.general.cloudflare_dns), which takes one record a call. What
         is to be removed and added comes in the order in which mail suffers least from it.
-      - V(hetzner) is for M(community.dns.hetzner_dns_record_set). Retrieve what is there with
-        C(txt_transformation=quoted).
+      - V(hetzner) is for M(community.dns.hetzner_dns_record_set).
       - V(powerdns) is for PowerDNS's HTTP API. The list is what C(rrsets) is to be in the body of
         C(PATCH /api/v1/servers/localhost/zones/example.com.), sent with M(ansible.builtin.uri).
     type: str

@@ -16,8 +16,8 @@ from ..models import DnsRecord, DnsRecordSet
 
 _LONGEST_STRING = 255
 _LONGEST_SHOWN = 60
-# One of a zone file's strings in quotes, and what stands for a byte within it.
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
+# One of a zone file's strings, in quotes or a single word, and what stands for a byte within it.
+_STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
 _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 
 
@@ -104,9 +104,10 @@ def quoted_bytes(strings: Iterable[bytes]) -> str:
 
 
 def read_txt(text: str) -> tuple[bytes, ...]:
-    """Return the strings of a TXT value: a zone file's in quotes, or a bare text as it stands.
+    """Return the strings of a TXT value: a zone file's, or a bare text as it stands.
 
-    A bare text is what providers show who hide the strings: nothing in it is an escape.
+    :param text: a bare text, which is what providers show who hide the strings, has no escapes. If
+        the first string is in quotes it is a zone file's; others may be single words
 
     :raises InvalidInput: the quotes do not fit, or a string is longer than 255 bytes
     """
@@ -127,9 +128,9 @@ def _strings(text: str) -> Iterator[bytes]:
     """Yield the strings that a value is cut into; ValueError is for what is none."""
     if not text.startswith('"'):
         yield from (string.encode("utf-8", "surrogateescape") for string in txt_strings(text))
-    elif not _QUOTED.sub("", text):
-        for match in _QUOTED.finditer(text):
-            yield _unescaped(match[1].encode("utf-8", "surrogateescape"))
+    elif not _STRING.sub("", text):
+        for quoted_string, word in _STRING.findall(text):
+            yield _unescaped((quoted_string or word).encode("utf-8", "surrogateescape"))
 
 
 def _unescaped(string: bytes) -> bytes:

@@ -149,6 +149,7 @@ def test_a_bare_text_is_taken_as_it_stands(text: str) -> None:
         ('"one" "two"', (b"one", b"two")),
         ('"one""two"', (b"one", b"two")),
         ('"one"\n\t"two" ', (b"one", b"two")),
+        ('"one more" two\\032', (b"one more", b"two ")),
         (r'"a \"b\" \\ \; \065"', (b'a "b" \\ ; A',)),
         (r'"\195\188"', (b"\xc3\xbc",)),
         (r'"\303\274"', (b"\xc3\xbc",)),
@@ -167,7 +168,7 @@ def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ..
 
 @pytest.mark.parametrize(
     "text",
-    ['"', '"open', '"a" b', '"a" "', '"a\\"', r'"\999"', f'"{"x" * 256}"', "\ud800", '"\ud800"'],
+    ['"', '"open', '"a" b"', '"a" "', '"a\\"', r'"\999"', f'"{"x" * 256}"', "\ud800", '"\ud800"'],
 )
 def test_what_is_no_value_is_refused(text: str) -> None:
     """In a sentence that says how to write it."""
