@@ -62,7 +62,7 @@ def joined(text: str) -> str:
 def documented(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the options of the modules, as they document them."""
     names = [name for name, _more in MODULES.values()]
-    command = [Path(sys.executable).with_name("ansible-doc"), "--json", *names]
+    command = [str(Path(sys.executable).with_name("ansible-doc")), "--json", *names]
     where = environment(tmp_path_factory.mktemp("ansible"))
     run = subprocess.run(command, env=where, stdout=subprocess.PIPE, timeout=60, check=True)
     return {name: doc["doc"]["options"] for name, doc in json.loads(run.stdout).items()}
