@@ -65,11 +65,12 @@ class Stream(Protocol):
 Habit = Callable[[Asked], list[Piece]]
 
 
-def answer(*values: str, ttl: int = 3600, aa: bool = True) -> Habit:
+def answer(*values: str, ttl: int = 3600, aa: bool = True, ra: bool = False) -> Habit:
     """Answer with these records, each as zone-file text, of the type that is asked for."""
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, aa=aa)
+        response.flags |= dns.flags.RA if ra else 0
         response.answer.append(_rrset(asked.name, asked.kind, *values, ttl=ttl))
         return [Piece(response.to_wire(max_size=LARGEST))]
 

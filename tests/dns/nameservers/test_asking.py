@@ -115,6 +115,11 @@ NO_ANSWER = {
         "lame",
         "its answer is not an authority's",
     ),
+    "a resolver": (
+        answer("10 mail.example.net.", aa=False, ra=True),
+        "lame",
+        "a resolver answered, and not an authority",
+    ),
     "not an authority, and nothing there": (
         nothing_there(soa="example.com", aa=False),
         "lame",

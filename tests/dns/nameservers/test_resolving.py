@@ -45,7 +45,10 @@ FOUND = Lookup("found", ("mail.example.net",))
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer]:
     """Run an authority for a signed zone, and one for addresses."""
-    zones = {SIGNED: bind.Zone(TEXT, signed=True), REVERSE: f"1 PTR mail.{SIGNED}."}
+    zones: dict[str, bind.Zone | str] = {
+        SIGNED: bind.Zone(TEXT, signed=True),
+        REVERSE: f"1 PTR mail.{SIGNED}.",
+    }
     with bind.running(tmp_path_factory.mktemp("authority"), zones) as server:
         yield server
 

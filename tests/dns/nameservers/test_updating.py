@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer
         bind.new_key("limited"),
         bind.new_key("mail512", "hmac-sha512"),
     ]
-    zones = {ZONE: bind.Zone(TEXT, policy=POLICY), f"deep.{ZONE}": ""}
+    zones: dict[str, bind.Zone | str] = {ZONE: bind.Zone(TEXT, policy=POLICY), f"deep.{ZONE}": ""}
     with bind.running(tmp_path_factory.mktemp("bind"), zones, keys=keys) as running:
         yield running
 

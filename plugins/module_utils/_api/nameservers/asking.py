@@ -229,6 +229,9 @@ def no_authority(response: Message) -> str:
     zones = owners(response.authority, "NS")
     if zones and not response.answer:
         return f"it refers to the servers of {plain(zones[0]) or 'the root'}"
+    if response.flags & dns.flags.RA:
+        # Some networks have a resolver answer whatever is asked at port 53.
+        return "a resolver answered, and not an authority"
     return "its answer is not an authority's"
 
 
