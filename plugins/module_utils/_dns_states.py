@@ -79,7 +79,8 @@ class Task:
         # In check mode there is nothing to come that could be waited for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
-            waiting = Waiting(self._wait_seconds, watch.tell, sleep=watch.sleep)
+            beside = self._state == "present"
+            waiting = Waiting(self._wait_seconds, watch.tell, sleep=watch.sleep, beside=beside)
         if self._state == "verified" or (self._state == "present" and waiting is not None):
             return self._verify(record_set, outcome, waiting)
         return outcome
@@ -114,7 +115,7 @@ class Task:
         # The server that was written to knows best what is there now.
         values = {**_values_of(found), **outcome.values}
         values["records"] = _judged(outcome.values["records"], found.verdicts)
-        if waiting is None or found.verified:
+        if waiting is None or all(map(waiting.is_over, found.verdicts)):
             return outcome._replace(values=values)
         error = NotPublished(
             f"After {waiting.seconds:g} s {len(found.lacking)} of {len(found.verdicts)} records of "

@@ -27,7 +27,7 @@ from ansible_collections.postroom.email.tests.support import habits
 from ansible_collections.postroom.email.tests.support.bind import BindServer, running
 from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
-HOMES = [f"wait{number}.example" for number in range(5)]
+HOMES = [f"wait{number}.example" for number in range(6)]
 
 
 @dataclass
@@ -51,11 +51,17 @@ class Play:
             self.acts.pop(0)()
 
     def wait(
-        self, home: str, server: object, seconds: float = 600, each: float = SECONDS
+        self,
+        home: str,
+        server: object,
+        seconds: float = 600,
+        each: float = SECONDS,
+        *,
+        beside: bool = False,
     ) -> Verification:
         """Wait for a domain's records at a server."""
         waiting = Waiting(
-            seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng
+            seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
         )
         return wait(records(home), Asked([str(server)], (), each), waiting)
 
@@ -210,3 +216,16 @@ def test_an_interrupt_does_not_wait_for_answers() -> None:
         assert under_way
         for each in under_way:
             each.join()
+
+
+def test_what_no_waiting_takes_away_is_not_waited_for(bind: BindServer) -> None:
+    """Records that are there end the wait, where that is enough, though others are in their way."""
+    home = HOMES[5]
+    rival = f"{home}. 60 MX 5 rival.example.net."
+    play = Play([lambda: bind.change(home, add=[*lines(home), rival])])
+    seen = play.wait(home, bind, beside=True)
+    assert statuses(seen) == ["conflict", "match", "match"]
+    assert len(play.pauses) == 1
+    hopeful = Play()
+    assert statuses(hopeful.wait(home, bind)) == ["conflict", "match", "match"]
+    assert sum(hopeful.pauses) == 600

@@ -81,6 +81,8 @@ class Waiting(NamedTuple):
     :param clock: tells the seconds
     :param sleep: waits for seconds
     :param rng: gives a share of one
+    :param beside: it is enough that the records are there, even if others in their way are, too,
+        which no waiting takes away
     """
 
     seconds: float
@@ -88,6 +90,11 @@ class Waiting(NamedTuple):
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
     rng: Callable[[], float] = random.random
+    beside: bool = False
+
+    def is_over(self, verdict: Verdict) -> bool:
+        """Say whether this record is what was waited for."""
+        return verdict.held if self.beside else verdict.status == "match"
 
 
 def verify(record_set: DnsRecordSet, asked: Asked) -> Verification:
@@ -159,7 +166,7 @@ class _Wait:
     def until_verified(self) -> Verification:
         """Return the first verification without anything lacking, or the last in time."""
         seen = self._verifier.whole()
-        while not seen.verified and self._pause(seen.verdicts):
+        while not all(map(self._waiting.is_over, seen.verdicts)) and self._pause(seen.verdicts):
             self._until_there(seen.verdicts)
             seen = self._verifier.whole()
         return seen
@@ -169,8 +176,8 @@ class _Wait:
         known = dict(zip(self._verifier.wanted, verdicts, strict=True))
         while True:
             known = self._verifier.again(known)
-            is_there = all(verdict.status == "match" for verdict in known.values())
-            if is_there or not self._pause(tuple(known.values())):
+            is_over = all(map(self._waiting.is_over, known.values()))
+            if is_over or not self._pause(tuple(known.values())):
                 return
 
     def _pause(self, verdicts: Sequence[Verdict]) -> bool:

@@ -23,12 +23,14 @@ class Finding(NamedTuple):
 
     :param detail: a clause for people, without a full stop
     :param remedy: one sentence that says what to put or remove; empty where nothing is to do
+    :param held: whether the record is there, whatever else there may be
     """
 
     status: Status
     detail: str
     remedy: str = ""
     advice: tuple[str, ...] = ()
+    held: bool = False
 
 
 class Wanted(NamedTuple):
@@ -118,8 +120,10 @@ def _in_the_way(wanted: Wanted, found: Sequence[Mx], rivals: Sequence[Mx], detai
     """Return that others take the mail, and that they have to go."""
     out = in_a_row([_entry(value) for value in rivals])
     noun = "record" if len(rivals) == 1 else "records"
-    also = "" if value_of(wanted.record) in found else f", and add {wanted.shown}"
-    return Finding("conflict", detail, f"At {wanted.name}, remove the {noun} {out}{also}")
+    held = value_of(wanted.record) in found
+    also = "" if held else f", and add {wanted.shown}"
+    remedy = f"At {wanted.name}, remove the {noun} {out}{also}"
+    return Finding("conflict", detail, remedy, held=held)
 
 
 def _moved(wanted: Wanted, ours: Mx, moved: Sequence[Mx], *, is_there: bool) -> Finding:
@@ -215,7 +219,7 @@ def _compare_text(wanted: Wanted, found: Sequence[str]) -> Finding:
 
 
 def _there(advice: tuple[str, ...] = ()) -> Finding:
-    return Finding("match", "the record is there", "", advice)
+    return Finding("match", "the record is there", "", advice, held=True)
 
 
 def _missing(wanted: Wanted) -> Finding:

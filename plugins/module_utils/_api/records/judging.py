@@ -44,6 +44,7 @@ class Verdict(NamedTuple):
     :param detail: what was found where
     :param remedy: what to put or remove, in one sentence; empty for a match
     :param advice: what else there is to say, one sentence or two each
+    :param held: whether every server that told has the record, whatever else there may be
     """
 
     record: DnsRecord
@@ -54,6 +55,7 @@ class Verdict(NamedTuple):
     remedy: str
     servers: tuple[ServerVerdict, ...]
     advice: tuple[str, ...] = ()
+    held: bool = False
 
 
 class _Seen(NamedTuple):
@@ -98,6 +100,7 @@ def judge(wanted: Wanted, observation: Observation, cost: Cost | None = None) ->
         finding.remedy,
         tuple(each.verdict for each in seen),
         finding.advice,
+        held=bool(told) and all(each.finding.held for each in told),
     )
 
 

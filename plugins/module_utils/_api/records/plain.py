@@ -68,16 +68,10 @@ def read_found(data: Any, ttl: int = DEFAULT_TTL, names: Collection[str] | None 
     """
     found = Found({}, {}, {})
     for item in _items(data, names):
-        if item.type == "CNAME":
+        if item.type != "CNAME":
+            _add(found, item, ttl)
+        elif item.texts:
             found.aliases[item.name] = ", ".join(text.rstrip(".") for text in item.texts)
-            continue
-        for text in item.texts:
-            value = _value(item, text)
-            # A bare text would be read otherwise by whoever expects quotes.
-            is_bare = item.type == "TXT" and not text.lstrip().startswith('"')
-            spelled = as_rdata(value) if is_bare else text.strip()
-            found.spelling.setdefault((item.name, item.type, value), spelled)
-        _add(found, item, ttl)
     return found
 
 
@@ -96,10 +90,17 @@ def listed(data: Any, what: str) -> list[Any]:
 
 def _add(found: Found, item: _Item, ttl: int) -> None:
     key = item.name, item.type
-    known = found.sets.get(key)
-    values = (*(known.values if known else ()), *(_value(item, text) for text in item.texts))
-    said = item.ttl if item.ttl is not None else ttl
-    found.sets[key] = RecordSet(*key, known.ttl if known else said, tuple(dict.fromkeys(values)))
+    values = [_value(item, text) for text in item.texts]
+    for value, text in zip(values, item.texts, strict=True):
+        found.spelling.setdefault((*key, value), _spelled(value, text.strip()))
+    known = found.sets.get(key) or RecordSet(*key, ttl if item.ttl is None else item.ttl, ())
+    found.sets[key] = known._replace(values=tuple(dict.fromkeys((*known.values, *values))))
+
+
+def _spelled(value: Value, text: str) -> str:
+    """Return how a value is written back: as it came, but for what not everybody reads alike."""
+    in_quotes = text.startswith('"') and text.endswith('"')
+    return text if in_quotes or not isinstance(value, Txt) else as_rdata(value)
 
 
 def _value(item: _Item, text: str) -> Value:

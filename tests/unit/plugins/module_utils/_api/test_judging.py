@@ -74,6 +74,7 @@ def test_a_record_that_every_server_has_is_a_match() -> None:
                 "the record is there",
             ),
         ),
+        held=True,
     )
 
 
