@@ -110,9 +110,9 @@ def test_record_sets_survive_being_plain() -> None:
 
 
 def test_an_alias_is_no_record_set() -> None:
-    """Where it leads to is kept."""
+    """Where it leads to is kept; one that leads nowhere is none."""
     data = {"name": "a.example.com.", "type": "cname", "ttl": 5, "records": ["b.example.net."]}
-    found = read_found([data])
+    found = read_found([data, {"name": "c.example.com", "type": "CNAME", "values": []}])
     assert (found.sets, found.aliases) == ({}, {"a.example.com": "b.example.net"})
 
 
@@ -120,13 +120,13 @@ def test_values_are_given_back_as_they_were_written() -> None:
     """A provider may have its own escapes, and names that are relative to the zone."""
     there = [
         {"name": DOMAIN, "type": "MX", "values": [" 10 mail ", "20 MX.Other.example."]},
-        {"name": DOMAIN, "type": "TXT", "values": [r'"\303\274"', "bare text"]},
+        {"name": DOMAIN, "type": "TXT", "values": [r'"\303\274"', "bare text", '"a" word']},
     ]
     found = read_found(there)
     servers, notes = found.sets.values()
     more = servers._replace(values=(*servers.values, OURS))
     assert found.spelled(more) == ["10 mail", "20 MX.Other.example.", "10 mail.example.net."]
-    assert found.spelled(notes) == [r'"\303\274"', '"bare text"']
+    assert found.spelled(notes) == [r'"\303\274"', '"bare text"', '"a" "word"']
 
 
 def test_a_time_to_live_may_be_missing() -> None:
