@@ -1,0 +1,74 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of publishing share: a tenant, and a name server with a gate before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.dns.publishing.stage import (
+    HOME,
+    KEY,
+    Stage,
+    stage_with,
+)
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Site
+
+__all__ = ["direct", "service"]
+
+
+@dataclass
+class Desk:
+    """A tenant with a domain, and the name server that has its zone."""
+
+    site: Site
+    stage: Stage
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options of a task that publishes."""
+        return {
+            "domain": HOME,
+            "update_server": str(self.stage.front),
+            "nameservers": [str(self.stage.bind)],
+            "tsig_name": KEY.name,
+            "tsig_secret": KEY.secret,
+            "ttl": 600,
+        }
+
+    def run(self, state: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """Run the module and return its result."""
+        options = {**self.options, "state": state, **options}
+        return self.site.run("email_dns_records", check=check, **options)
+
+
+@pytest.fixture(scope="session")
+def recorder(service: RunningService) -> Iterator[Recorder]:
+    """Run a recorder in front of the service."""
+    with recording(service.url) as recorder:
+        yield recorder
+
+
+@pytest.fixture
+def site(service: RunningService, recorder: Recorder) -> Iterator[Site]:
+    """Return a tenant that holds a domain and nothing else."""
+    site = Site(service.url, service.token, recorder)
+    site.clear()
+    site.create(HOME)
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def desk(site: Site, tmp_path: Path) -> Iterator[Desk]:
+    """Return the tenant with a name server of its own."""
+    with stage_with(tmp_path, {HOME: ""}) as stage:
+        yield Desk(site, stage)

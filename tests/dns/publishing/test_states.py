@@ -1,0 +1,207 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The states of the module against a real service and a real name server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.dns.publishing.conftest import Desk
+from ansible_collections.postroom.email.tests.dns.publishing.stage import HOME, SELECTOR
+from ansible_collections.postroom.email.tests.support.bind import Zone, new_key, running
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.site import Site
+
+SPF = "v=spf1 include:spf.postroom.test ~all"
+NAMES = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
+
+
+def nothing(_desk: Desk) -> None:
+    """Leave the zone empty."""
+
+
+def others(desk: Desk) -> None:
+    """Let records be there that are not as they should be, and some of others."""
+    desk.stage.bind.change(
+        HOME,
+        add=[
+            f"{HOME}. 60 MX 20 mail.postroom.test.",
+            f'{HOME}. 60 TXT "v=spf1 mx -all"',
+            f'{HOME}. 60 TXT "somebody" "else\\"s"',
+            f'{SELECTOR}.{HOME}. 60 TXT "v=DKIM1; k=rsa; p=AAAA"',
+        ],
+    )
+
+
+def published(desk: Desk) -> None:
+    """Publish the records."""
+    assert desk.run("present")["changed"]
+
+
+STEPS: dict[str, tuple[Callable[[Desk], None], str, str]] = {
+    "create": (nothing, "present", "create"),
+    "modify": (others, "present", "update"),
+    "delete": (published, "absent", "delete"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_twelve_steps(step: str, desk: Desk) -> None:
+    """Check mode foretells, twice, and sends no update; the real run does it, once."""
+    prepare, state, action = STEPS[step]
+    prepare(desk)
+    sent = desk.stage.gate.updates
+    before = desk.stage.held()
+    foretold = [desk.run(state, check=True) for _time in range(2)]
+    assert desk.stage.gate.updates == sent
+    assert desk.stage.held() == before
+    done = desk.run(state)
+    assert foretold == [done, done]
+    assert [(change["action"], change["name"]) for change in done["changes"]] == [
+        (action, name) for name in NAMES
+    ]
+    assert len(done["diff"]) == 3
+    assert desk.stage.gate.updates == sent + 1
+    after = desk.stage.held()
+    assert after != before
+    for check in (False, True):
+        again = desk.run(state, check=check)
+        assert (again["changed"], again["changes"], again["diff"]) == (False, [], [])
+        assert again["current"] == done["current"]
+    assert desk.stage.gate.updates == sent + 1
+    assert desk.stage.held() == after
+
+
+def test_what_is_current_is_what_the_name_server_has(desk: Desk) -> None:
+    """After publishing and when verifying, text for a zone file, the records of others, too."""
+    others(desk)
+    done = desk.run("present")
+    found = desk.run("verified")
+    by_name = {(one["name"], one["type"]): sorted(one["values"]) for one in done["current"]}
+    assert by_name == {
+        (one["name"], one["type"]): sorted(one["values"]) for one in found["current"]
+    }
+    held = desk.stage.held()
+    assert by_name[HOME, "TXT"] == list(held["TXT"])
+    assert '"somebody" "else\\"s"' in held["TXT"]
+    assert by_name[f"{SELECTOR}.{HOME}", "TXT"] == list(held["DKIM"])
+
+
+def test_verified_tells_and_never_fails(desk: Desk) -> None:
+    """Nothing there, something in the way, all there; the service is asked once each time."""
+    assert statuses(desk.run("verified")) == ["missing"] * 3
+    others(desk)
+    found = desk.run("verified")
+    assert statuses(found) == ["conflict", "missing", "conflict"]
+    assert (found["verified"], found["stage"]) == (False, "created")
+    assert all(record["remedy"] for record in found["records"])
+    desk.run("present")
+    done = desk.run("verified")
+    assert statuses(done) == ["match"] * 3
+    assert (done["verified"], done["stage"], done["changed"]) == (True, "published", False)
+    assert done["records"][0]["servers"][0]["server"] == str(desk.stage.bind)
+    check = desk.run("verified", check=True, wait=True)
+    assert check["records"] == done["records"]
+
+
+def statuses(result: dict[str, Any]) -> list[str]:
+    """Return the status of each record."""
+    assert not result["failed"], result
+    return [record["status"] for record in result["records"]]
+
+
+def test_waiting_sees_a_late_publication(desk: Desk) -> None:
+    """Somebody else publishes while the task waits."""
+    late = threading.Timer(1.0, desk.run, ["present"])
+    late.start()
+    try:
+        found = desk.run("verified", wait=True, wait_timeout=30)
+    finally:
+        late.join()
+    assert statuses(found) == ["match"] * 3
+
+
+def test_waiting_for_a_secondary_that_lags(desk: Desk, tmp_path: Path) -> None:
+    """What is published is waited for at all name servers."""
+    (tmp_path / "second").mkdir()
+    follows = {HOME: Zone(primary=desk.stage.bind)}
+    with running(tmp_path / "second", follows) as second:
+        both = [str(desk.stage.bind), str(second)]
+        done = desk.run("present", nameservers=both, wait=True, wait_timeout=30)
+        assert statuses(done) == ["match"] * 3
+        assert (done["stage"], len(done["changes"])) == ("published", 3)
+        assert len(done["records"][0]["servers"]) == 2
+        assert second.lookup(HOME, "MX")
+
+
+def test_waiting_in_vain(desk: Desk) -> None:
+    """It fails with each record that is not there, and all that is known of them."""
+    result = desk.run("verified", wait=True, wait_timeout=1)
+    assert (result["failed"], result["changed"]) == (True, False)
+    assert result["failure"] == {"kind": "NotPublished"}
+    first, *lines = result["msg"].splitlines()
+    assert first == f"After 1 s 3 of 3 records of {HOME} are not there:"
+    assert [line.partition(" (missing): ")[0] for line in lines] == NAMES
+    assert [record["status"] for record in result["records"]] == ["missing"] * 3
+    assert (result["stage"], result["verified"]) == ("created", False)
+
+
+def test_what_was_published_is_told_where_waiting_fails(desk: Desk, tmp_path: Path) -> None:
+    """The change stands, though another name server never has it."""
+    (tmp_path / "other").mkdir()
+    with running(tmp_path / "other", {HOME: ""}) as other:
+        result = desk.run("present", nameservers=[str(other)], wait=True, wait_timeout=0)
+    assert (result["failed"], result["changed"]) == (True, True)
+    assert [change["name"] for change in result["changes"]] == NAMES
+    assert result["failure"] == {"kind": "NotPublished"}
+
+
+def test_a_domain_that_is_not_registered(desk: Desk) -> None:
+    """It can't be published; to withdraw it is no change, and there is a warning."""
+    options: dict[str, Any] = {"domain": "none.example"}
+    for state in ("verified", "present"):
+        assert "Register it first" in desk.run(state, **options)["msg"]
+        assert "Register it first" in str(desk.run(state, check=True, **options)["warnings"])
+    gone = desk.run("absent", **options)
+    assert (gone["changed"], gone["changes"], gone["failed"]) == (False, [], False)
+    assert "what to withdraw is not known" in str(gone["warnings"])
+    assert desk.stage.gate.updates == 0
+
+
+def test_what_goes_wrong_at_the_name_server(desk: Desk) -> None:
+    """One sentence each, the kind of the failure, no change, and the secret in none of it."""
+    stranger = new_key("mail")
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("KeyRefused", {"tsig_secret": stranger.secret}),
+        ("KeyRefused", {"tsig_name": "nobody"}),
+        ("KeyRefused", {"tsig_algorithm": "hmac-sha384"}),
+        ("NameServerError", {"update_server": f"127.0.0.1:{free_port()}"}),
+    ]
+    for kind, options in cases:
+        result = desk.run("present", **options)
+        assert (result["failed"], result["changed"]) == (True, False)
+        assert result["failure"] == {"kind": kind}
+        assert stranger.secret not in str(result)
+    assert desk.stage.gate.updates == 0
+
+
+def test_other_people_are_warned_of(desk: Desk) -> None:
+    """A mail server beside the service's stays, and the task says so."""
+    desk.stage.bind.change(HOME, add=[f"{HOME}. 60 MX 5 mx.other.example."])
+    done = desk.run("present")
+    assert "mx.other.example" in str(done["warnings"])
+    assert f"{HOME}. 600" in str(done["diff"])
+
+
+def test_reads_only_what_it_needs(desk: Desk, site: Site) -> None:
+    """One request to the service for each task, none of which writes."""
+    site.recorder.take()
+    for state in ("retrieved", "verified", "present", "absent"):
+        desk.run(state)
+        (exchange,) = site.recorder.take()
+        assert (exchange.method, exchange.path) == ("GET", f"/api/dns/{HOME}")
