@@ -184,8 +184,12 @@ def _unmerged(wanted: Wanted, policy: spf.Spf, remedy: str) -> Finding:
         detail = f"the SPF record at {wanted.name} is without {in_a_row(lacking)}"
         return Finding("missing", detail, remedy)
     names = in_a_row([str(term) for term in mechanisms])
-    detail = f"the SPF record at {wanted.name} has {names} after all, where receivers do not look"
-    return Finding("conflict", detail, remedy)
+    read = {term.key for term in policy.before_all}
+    if all(term.key in read for term in mechanisms):
+        flaw = "more than once, and receivers look it up each time"
+    else:
+        flaw = "after all, where receivers do not look"
+    return Finding("conflict", f"the SPF record at {wanted.name} has {names} {flaw}", remedy)
 
 
 def _advice_of(wanted: Wanted, policy: spf.Spf) -> tuple[str, ...]:

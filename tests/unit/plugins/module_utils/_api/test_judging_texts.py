@@ -73,6 +73,15 @@ def judged(
             "At example.com, replace the SPF record by TXT v=spf1 a include:spf.example.net -all",
         ),
         (
+            ["v=spf1 include:spf.example.net a include:spf.example.net -all"],
+            "conflict",
+            (
+                "the SPF record at example.com has include:spf.example.net more than once, and "
+                "receivers look it up each time"
+            ),
+            "At example.com, replace the SPF record by TXT v=spf1 include:spf.example.net a -all",
+        ),
+        (
             [INCLUDE, "v=spf1 a -all"],
             "conflict",
             "there are 2 SPF records at example.com, and receivers then heed none",
