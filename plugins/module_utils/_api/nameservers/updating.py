@@ -188,7 +188,7 @@ class UpdateServer:
             response = over_tcp(self.server, message, time.monotonic() + self._timeout)
         except NoReply as failure:
             raise self._no_reply(failure) from None
-        except (dns.tsig.PeerError, dns.tsig.BadTime) as error:
+        except dns.tsig.PeerError as error:
             raise self._key_refused(error) from None
         except dns.exception.DNSException:
             raise self._not_believed() from None
@@ -201,7 +201,8 @@ class UpdateServer:
     def _no_reply(self, failure: NoReply) -> NameServerError:
         if failure.sent:
             return NoAnswer(
-                f"The name server {self.server} gave no answer over TCP ({failure.detail})."
+                f"The name server {self.server} gave no answer over TCP ({failure.detail}). "
+                "Check that it is up."
             )
         return NameServerError(
             f"The name server {self.server} could not be reached over TCP ({failure.detail}). "
@@ -211,13 +212,13 @@ class UpdateServer:
     def _not_believed(self) -> NoAnswer:
         return NoAnswer(
             f"The name server {self.server} answered without a valid signature of the TSIG key "
-            f"{self._key.name}, so its answer is not believed. Check the option update_server, and "
-            "that the server has this key."
+            f"{self._key.name}, so its answer is not believed. It may have no such key, or another "
+            "secret: check the options update_server, tsig_name and tsig_secret."
         )
 
-    def _key_refused(self, error: dns.exception.DNSException) -> KeyRefused:
+    def _key_refused(self, error: dns.tsig.PeerError) -> KeyRefused:
         name = self._key.name
-        if isinstance(error, (dns.tsig.PeerBadTime, dns.tsig.BadTime)):
+        if isinstance(error, dns.tsig.PeerBadTime):
             return KeyRefused(
                 f"The clocks of this machine and of the name server {self.server} differ too much "
                 f"for the TSIG key {name}. Set them right."
