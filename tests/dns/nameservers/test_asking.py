@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.asking import ask
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.asking import (
+    answer_of,
+    ask,
+    find,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import (
     Answer,
     Server,
@@ -56,7 +60,8 @@ def asked(
     """Ask a server of that habit for the MX records of example.com."""
     with misbehaving({("example.com", "MX"): habit}, tcp=tcp) as server:
         at = Server("ns1.example.com", server.address, server.port)
-        return ask(at, "example.com", "MX", timeout=timeout, recursive=recursive)
+        found = find(at, "example.com", "MX", timeout=timeout, recursive=recursive)
+        return answer_of(at, found)
 
 
 RIGHT_IN_THE_END = {
@@ -274,7 +279,7 @@ def test_flags_of_a_question() -> None:
     with misbehaving({("*", "*"): RIGHT}) as server:
         at = Server("", server.address, server.port)
         ask(at, "example.com", "MX", timeout=2)
-        ask(at, "example.com", "MX", timeout=2, recursive=True, checking_disabled=True)
+        find(at, "example.com", "MX", timeout=2, recursive=True, checking_disabled=True)
 
     plain, recursive = (question.query for question in server.asked)
     assert (int(plain.flags), plain.payload) == (0, 1232)

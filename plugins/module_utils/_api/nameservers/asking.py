@@ -87,30 +87,12 @@ class Found(NamedTuple):
     alias: str | None = None
 
 
-def ask(
-    server: Server,
-    name: str,
-    kind: str,
-    *,
-    timeout: float,
-    recursive: bool = False,
-    checking_disabled: bool = False,
-) -> Answer:
-    """Ask for the MX or TXT records of a name.
+def ask(server: Server, name: str, kind: str, *, timeout: float) -> Answer:
+    """Ask an authority for the MX or TXT records of a name.
 
     :param timeout: seconds for all of it: repetitions, TCP, and once more without EDNS
-    :param recursive: the server is a resolver; else it has to be an authority for the name
-    :param checking_disabled: a resolver is to answer even where DNSSEC signatures do not hold
     """
-    found = find(
-        server,
-        name,
-        kind,
-        timeout=timeout,
-        recursive=recursive,
-        checking_disabled=checking_disabled,
-    )
-    return answer_of(server, found)
+    return answer_of(server, find(server, name, kind, timeout=timeout))
 
 
 def answer_of(server: Server, found: Found) -> Answer:
@@ -128,7 +110,12 @@ def find(
     recursive: bool = False,
     checking_disabled: bool = False,
 ) -> Found:
-    """Ask for the records of a name, of any type. The parameters are those of `ask`."""
+    """Ask for the records of a name, of any type.
+
+    :param timeout: seconds for all of it
+    :param recursive: the server is a resolver; else it has to be an authority for the name
+    :param checking_disabled: a resolver is to answer even where DNSSEC signatures do not hold
+    """
     try:
         query = dns.message.make_query(name, kind, use_edns=0, payload=_PAYLOAD)
     except (dns.exception.DNSException, UnicodeError):
