@@ -6,12 +6,7 @@
 
 from __future__ import annotations
 
-try:
-    import dns  # noqa: F401 - only whether it can be imported
-
-    HAS_DNSPYTHON = True
-except ImportError:
-    HAS_DNSPYTHON = False
+from importlib.util import find_spec
 
 
 def require() -> None:
@@ -19,5 +14,5 @@ def require() -> None:
 
     :raises ImportError: it is not; its ``name`` is the library's
     """
-    if not HAS_DNSPYTHON:
+    if find_spec("dns") is None:
         raise ImportError("dnspython is not installed", name="dnspython")
