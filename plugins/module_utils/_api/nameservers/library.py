@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib import import_module
 
 
 def require() -> None:
-    """See that dnspython is installed.
+    """See that dnspython can be imported.
 
-    :raises ImportError: it is not; its ``name`` is the library's
+    :raises ImportError: it cannot; its ``name`` is the library's
     """
-    if find_spec("dns") is None:
-        raise ImportError("dnspython is not installed", name="dnspython")
+    try:
+        import_module("dns.message")
+    except ImportError as error:
+        raise ImportError("dnspython is not installed", name="dnspython") from error
