@@ -67,6 +67,7 @@ class Rig:
         variables: Mapping[str, Any],
         settings: Mapping[str, str] | None = None,
     ) -> None:
+        self.service = service
         self._folder = folder
         self._variables = dict(variables)
         access = {"POSTROOM_API_URL": service.url, "POSTROOM_API_TOKEN": service.token}
