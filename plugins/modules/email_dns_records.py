@@ -94,6 +94,7 @@ options:
       - With V(verified) and V(present) of O(state), wait until every record is seen at every
         authoritative name server that answers. When the time is up, the task fails and names the
         records that are not there, and why.
+      - With V(present), records of others that stay and may be in the way are not waited for.
       - While it waits, what is still missing is shown now and then, where the task runs inside of
         Ansible's own process.
     type: bool
