@@ -115,15 +115,9 @@ class Task:
         # The server that was written to knows best what is there now.
         values = {**_values_of(found), **outcome.values}
         values["records"] = _judged(outcome.values["records"], found.verdicts)
-        if waiting is None or all(map(waiting.is_over, found.verdicts)):
-            return outcome._replace(values=values)
-        error = NotPublished(
-            f"After {waiting.seconds:g} s {len(found.lacking)} of {len(found.verdicts)} records of "
-            f"{record_set.domain} are not there:\n{found.shortfall}"
-        )
-        error.done = values.pop("changes", ())
-        error.details = values
-        raise error
+        if waiting is not None:
+            _raise_if_lacking(record_set, found, waiting, values)
+        return outcome._replace(values=values)
 
 
 def _read_asked(params: Params) -> Asked:
@@ -184,6 +178,26 @@ def _with(published: Published, outcome: Outcome) -> Outcome:
         "current": _current(published.sets, published.aliases),
     }
     return Outcome(bool(changes), values, published.diff, (*outcome.warnings, *warnings))
+
+
+def _raise_if_lacking(
+    record_set: DnsRecordSet, found: Verification, waiting: Waiting, values: Values
+) -> None:
+    """Raise unless everything is there that was waited for.
+
+    :param values: what would be returned; the error carries it
+    """
+    lacking = tuple(verdict for verdict in found.verdicts if not waiting.is_over(verdict))
+    if not lacking:
+        return
+    error = NotPublished(
+        f"After {waiting.seconds:g} s, {len(lacking)} of {len(found.verdicts)} records of "
+        f"{record_set.domain} are not as they should be:\n"
+        f"{found._replace(verdicts=lacking).shortfall}"
+    )
+    error.done = values.get("changes", ())
+    error.details = {key: value for key, value in values.items() if key != "changes"}
+    raise error
 
 
 def _values_of(found: Verification) -> Values:

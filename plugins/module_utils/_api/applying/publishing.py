@@ -117,7 +117,9 @@ class _Run:
         self._server = server
         self._make_plan = plan_absence if absent else plan_presence
         #: Of every name, before anything is written: a name that is kept elsewhere ends it here.
-        self._zones = {name: server.zone_of(name) for name in {one.name: None for one in wanted}}
+        self._zones = {
+            name: server.zone_of(name) for name in dict.fromkeys(one.name for one in wanted)
+        }
         self._done: dict[Key, SetChange] = {}
         #: What was sent, and no answer came.
         self._unsure: dict[Key, SetChange] = {}
