@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the role `dns` as its users do: in plays of a playbook, in a process of its own."""
+"""Runs the role `dns` as its users do, for as many hosts at once as there are ways to do it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 
-_MARK = "what the role has left: "
-
 
 @dataclass(frozen=True)
 class Told:
-    """What became of one play.
+    """What became of one host.
 
     :param recap: the counts of its tasks
     :param result: the fact `dns_result` that the role left; empty where it failed
@@ -38,14 +36,14 @@ class Told:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a playbook: its plays by name, and what it printed."""
+    """What became of a run: its hosts by name, and what it printed."""
 
-    plays: dict[str, Told]
+    hosts: dict[str, Told]
     output: str
 
-    def __getitem__(self, play: str) -> Told:
-        """Return what became of one play."""
-        return self.plays[play]
+    def __getitem__(self, host: str) -> Told:
+        """Return what became of one host."""
+        return self.hosts[host]
 
     @property
     def words(self) -> str:
@@ -54,66 +52,64 @@ class Run:
 
 
 class Rig:
-    """A folder to run playbooks in, and the service that they ask.
+    """A folder to run the role in, and the service that it asks.
 
-    :param variables: of the role, in every play
-    :param defaults: of modules, by group
+    :param settings: of the environment
     """
 
     def __init__(
-        self,
-        folder: Path,
-        service: RunningService,
-        variables: Mapping[str, Any],
-        settings: Mapping[str, str] | None = None,
+        self, folder: Path, service: RunningService, settings: Mapping[str, str] | None = None
     ) -> None:
-        self.service = service
-        self._folder = folder
-        self._variables = dict(variables)
         access = {"POSTROOM_API_URL": service.url, "POSTROOM_API_TOKEN": service.token}
         # Without files in between, modules start sooner.
         ours = {**access, "ANSIBLE_PIPELINING": "true", **(settings or {})}
         self._environment = environment(folder, **ours)
+        self._inventory = folder / "inventory.json"
+        self._playbook = folder / "playbook.yml"
+        self._playbook.write_text(json.dumps([_PLAY]))
 
     def run(
-        self, plays: Mapping[str, Mapping[str, Any]], *options: str, fails: bool = False
+        self, hosts: Mapping[str, Mapping[str, Any]], *options: str, fails: bool = False
     ) -> Run:
-        """Run the role once for each play, with its variables, and fail unless that goes well.
+        """Run the role for all hosts at once, each with its variables, and see that it goes well.
 
-        :param fails: whether the last play has to fail
+        :param fails: whether it has to fail
         """
-        playbook = self._folder / "playbook.yml"
-        playbook.write_text(json.dumps([self._play(*play) for play in plays.items()]))
-        hosts = ",".join([*plays, ""])
-        run = run_playbook(playbook, self._environment, "-i", hosts, *options)
-        assert (run.status != 0) is fails, run.output
-        assert "DEPRECATION" not in run.output, run.output
-        return Run({name: _told(name, run.output) for name in plays}, run.output)
+        named = {name: {**_LOCAL, **variables} for name, variables in hosts.items()}
+        self._inventory.write_text(json.dumps({"all": {"hosts": named}}))
+        told = run_playbook(self._playbook, self._environment, "-i", str(self._inventory), *options)
+        assert (told.status != 0) is fails, told.output
+        assert "DEPRECATION" not in told.output, told.output
+        return Run({name: _told(name, told.output) for name in hosts}, told.output)
 
-    def _play(self, name: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a play for a host of its own, so that it has counts of its own."""
-        tell = {
+
+_LOCAL = {
+    "ansible_connection": "local",
+    "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+}
+_MARK = "what the role has left: "
+_PLAY = {
+    "hosts": "all",
+    "gather_facts": False,
+    "roles": ["postroom.email.dns"],
+    "post_tasks": [
+        {
             "name": "Tell what the role has left",
-            "ansible.builtin.debug": {"msg": f"{_MARK}{name}={{{{ dns_result | to_json }}}}"},
+            "ansible.builtin.debug": {
+                "msg": f"{_MARK}{{{{ inventory_hostname }}}}={{{{ dns_result | to_json }}}}"
+            },
         }
-        local = {"ansible_python_interpreter": "{{ ansible_playbook_python }}"}
-        return {
-            "hosts": name,
-            "connection": "local",
-            "gather_facts": False,
-            "vars": {**local, **self._variables, **variables},
-            "roles": ["postroom.email.dns"],
-            "post_tasks": [tell],
-        }
+    ],
+}
 
 
-def _told(play: str, output: str) -> Told:
+def _told(host: str, output: str) -> Told:
     lines = output.splitlines()
-    recap = read_recap(next(line for line in reversed(lines) if line.startswith(f"{play} ")))
+    recap = read_recap(next(line for line in reversed(lines) if line.startswith(f"{host} ")))
     assert recap is not None, output
     messages = (json.loads(f"{{{line}}}")["msg"] for line in lines if f'"msg": "{_MARK}' in line)
     kept = dict(message.removeprefix(_MARK).split("=", 1) for message in messages)
-    return Told(recap, json.loads(kept.get(play, "{}")))
+    return Told(recap, json.loads(kept.get(host, "{}")))
 
 
 def register(service: RunningService, *domains: str) -> None:

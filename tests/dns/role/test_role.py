@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,35 +22,38 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 DOMAIN = "said.example"
 SPF = "v=spf1 include:spf.postroom.test ~all"
 MERGED = "v=spf1 mx include:spf.postroom.test -all"
+PLAIN = {"dns_provider": "none", "dns_domains": [DOMAIN]}
 KEY = "pdns-Ay72kQx0Vb9sTe4m"
 
 
 @pytest.fixture(scope="module")
 def rig(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -> Rig:
-    """Set the role up for a domain, and for no provider."""
+    """Set the role up, and a domain for it."""
     register(service, DOMAIN)
-    return Rig(tmp_path_factory.mktemp("said"), service, {"dns_domains": [DOMAIN]})
+    return Rig(tmp_path_factory.mktemp("said"), service)
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[powerdns.PowerDnsServer]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[powerdns.PowerDnsServer]:
     """Run a name server that holds other records of the domain."""
     text = '@ MX 20 backup.example.net.\n@ TXT "v=spf1 mx -all"\n@ TXT "other"'
-    with powerdns.running(tmp_path, {DOMAIN: text}) as server:
+    with powerdns.running(tmp_path_factory.mktemp("dns"), {DOMAIN: text}) as server:
         yield server
 
 
-def test_prints_what_to_paste(rig: Rig, server: powerdns.PowerDnsServer) -> None:
+def test_prints_what_to_paste(
+    rig: Rig, service: RunningService, server: powerdns.PowerDnsServer
+) -> None:
     """With no provider, the merged records are printed as a table and as lines of a zone file."""
-    key = dkim_text(rig.service, DOMAIN)
+    key = dkim_text(service, DOMAIN)
     at = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
     blind = {"dns_verify": False}
-    plays: dict[str, dict[str, Any]] = {
+    hosts: dict[str, dict[str, Any]] = {
         "looked": at,
         "blind": blind,
         "back": {**blind, "dns_state": "absent"},
     }
-    run = rig.run({name: {"dns_provider": "none", **play} for name, play in plays.items()})
+    run = rig.run({name: {**PLAIN, **host} for name, host in hosts.items()})
     assert run["looked"].recap.changed == 0
     assert paste(run, "looked") == [
         f"{DOMAIN}: do this at the DNS provider that holds the zone.",
@@ -84,40 +86,56 @@ def test_prints_what_to_paste(rig: Rig, server: powerdns.PowerDnsServer) -> None
     assert not any("zone file" in line for line in told)
 
 
-def paste(run: Run, play: str) -> list[str]:
+def paste(run: Run, host: str) -> list[str]:
     """Return the lines that were printed, which the role returns as well."""
-    lines: list[str] = run[play].result[DOMAIN]["paste"].splitlines()
+    lines: list[str] = run[host].result[DOMAIN]["paste"].splitlines()
     assert all(json.dumps(line) in run.output for line in lines)
     return lines
 
 
-def test_names_what_is_missing(rig: Rig) -> None:
-    """A variable that a provider needs is named before anything is asked."""
-    run = rig.run({"none": {"dns_provider": "rfc2136", "dns_tsig_name": "mail"}}, fails=True)
-    assert "dns_tsig_secret is not set, and dns_provider=rfc2136 needs it. Set it." in run.words
-    run = rig.run({"none": {"dns_provider": "bind"}}, fails=True)
-    assert "value of dns_provider must be one of: rfc2136, route53," in run.words
+@pytest.fixture(scope="module")
+def failed(rig: Rig, server: powerdns.PowerDnsServer) -> Run:
+    """Run the role for hosts each of which lacks something."""
+    at_powerdns = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
+    hosts = {
+        "variable": {"dns_provider": "rfc2136", "dns_tsig_name": "mail"},
+        "choice": {"dns_provider": "bind"},
+        "collection": {"dns_provider": "none"},
+        "key": {**at_powerdns, "dns_powerdns_api_key": KEY},
+        "zone": {
+            **at_powerdns,
+            "dns_powerdns_api_key": server.api_key,
+            "dns_zone": "none.example",
+        },
+    }
+    # What the role says of itself cannot be said otherwise by a host.
+    needs: dict[str, Any] = {
+        "rfc2136": {"variables": ["dns_tsig_name", "dns_tsig_secret"]},
+        "powerdns": {},
+        "none": {"collection": "none.such"},
+    }
+    more = json.dumps({"__dns_needs": needs})
+    return rig.run({n: {**PLAIN, **h} for n, h in hosts.items()}, "-e", more, "-vvv", fails=True)
 
 
-def test_names_the_collection(rig: Rig) -> None:
-    """A collection that is not installed is named, with how to install it."""
-    needs = json.dumps({"__dns_needs": {"none": {"collection": "none.such"}}})
-    run = rig.run({"none": {"dns_provider": "none"}}, "-e", needs, fails=True)
-    assert (
-        "The collection none.such is not installed, and dns_provider=none needs it. "
-        "Install it with: ansible-galaxy collection install none.such"
-    ) in run.words
+@pytest.mark.parametrize(
+    "words",
+    [
+        "dns_tsig_secret is not set, and dns_provider=rfc2136 needs it. Set it.",
+        "value of dns_provider must be one of: rfc2136, route53, ",
+        "The collection none.such is not installed, and dns_provider=none needs it.",
+        "Install it with: ansible-galaxy collection install none.such",
+        f"does not show the zone {DOMAIN}: HTTP Error 401: Unauthorized.",
+        "Check dns_powerdns_url, dns_powerdns_api_key and dns_zone.",
+        "does not show the zone none.example: HTTP Error 404: Not Found.",
+    ],
+)
+def test_says_what_is_wrong(failed: Run, words: str) -> None:
+    """What is missing or refused is named, with what to do."""
+    assert words in failed.words
 
 
-def test_says_why_powerdns_refuses(rig: Rig, server: powerdns.PowerDnsServer) -> None:
-    """A wrong key and a zone that is not there are told apart from each other, and no key shown."""
-    play = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
-    run = rig.run({"key": {**play, "dns_powerdns_api_key": KEY}}, "-vvv", fails=True)
-    assert f"PowerDNS at {server.api_url} does not show the zone {DOMAIN}:" in run.words
-    assert "401" in run.words
-    assert KEY not in run.output
-    right = {**play, "dns_powerdns_api_key": server.api_key, "dns_zone": "none.example"}
-    run = rig.run({"zone": right}, "-vvv", fails=True)
-    assert "does not show the zone none.example:" in run.words
-    assert "404" in run.words
-    assert server.api_key not in run.output
+def test_no_key_is_shown(failed: Run, server: powerdns.PowerDnsServer) -> None:
+    """No failure shows a key, be it right or wrong."""
+    assert KEY not in failed.output
+    assert server.api_key not in failed.output
