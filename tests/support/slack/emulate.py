@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ PROGRAM = Path("node_modules", "emulate", "dist", "index.js")
 #: People cannot be added to it while it runs: so many are there from the beginning.
 PEOPLE = 20
 START_SECONDS = 120.0
+#: Below those that Linux, macOS and Windows choose from where anybody may have any.
+PORTS = range(20_000, 32_000)
 ADMIN_TOKEN = "xoxp-admin"
 #: What is needed to set a stage for the bot, in addition to what the bot may do.
 ADMIN_SCOPES = ("groups:write", "users:read")
@@ -132,10 +135,11 @@ def _seed(world: World) -> dict[str, Any]:
 
 
 def _free_port() -> int:
-    """Return a port on loopback that nobody uses."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port on loopback that nobody uses, and that the system gives to nobody meanwhile."""
+    while True:
+        port = secrets.choice(PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _wait_until_up(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
