@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support import repository
 
 # A script's shell starts what it runs in the background like this.
 IGNORING_CTRL_C = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
-LONGEST_STOP = 20.0
+LONGEST_STOP = 60.0
 
 interruptions = pytest.mark.parametrize(
     ("number", "before"),

@@ -182,7 +182,7 @@ def test_the_service_starts_as_told(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while not (tmp_path / "ready").exists() and time.monotonic() < end:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)

@@ -29,7 +29,7 @@ class Api:
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        self.http = httpx.Client(base_url=url, headers=headers, timeout=30, verify=TRUST)
+        self.http = httpx.Client(base_url=url, headers=headers, timeout=60, verify=TRUST)
 
     def __enter__(self) -> Self:
         return self

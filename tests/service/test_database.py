@@ -125,7 +125,7 @@ def test_a_tenant_that_another_has_just_made_is_found(postgresql_url: str) -> No
 
         def scalar(self, query: object) -> object:
             found = self._connection.scalar(query)  # type: ignore[call-overload]
-            looked.wait(30)
+            looked.wait(60)
             return found
 
     def make(_n: int) -> int:

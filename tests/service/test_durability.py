@@ -120,7 +120,7 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
     """A request under way when the signal comes is answered; then the process exits with 0."""
     with running_service(tmp_path, faults="latency=1s,methods=POST") as service:
         where = urlsplit(service.url)
-        with socket.create_connection((where.hostname, where.port), timeout=20) as connection:
+        with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
             connection.sendall(raw_creation(service.token))
             # It has reached the service when a later one on another connection is answered.
             with Api(service.url, service.token) as api:
@@ -128,7 +128,7 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
             service.process.send_signal(number)
             answer = b"".join(iter(lambda: connection.recv(4096), b""))
         assert answer.startswith(b"HTTP/1.1 201 ")
-        assert service.process.wait(20) == 0
+        assert service.process.wait(60) == 0
         assert not (tmp_path / "ready.json").exists()
 
 

@@ -198,7 +198,7 @@ def test_health_needs_no_token(anonymous: httpx.Client) -> None:
 def test_bytes_that_are_no_request_are_a_problem(service: RunningService) -> None:
     """Even what isn't HTTP is answered by a problem document."""
     where = urlsplit(service.url)
-    with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         connection.sendall(b"GET /api/principal\x01 HTTP/9\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(4096), b""))
     head, body = answer.split(b"\r\n\r\n", 1)

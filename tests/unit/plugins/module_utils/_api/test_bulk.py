@@ -261,7 +261,7 @@ class Crowd:
             self._now += 1
             self.most = max(self.most, self._now)
         if request.method == "POST":
-            self._together.wait(10)
+            self._together.wait(60)
         reply = self.service(request)
         with self._lock:
             self._now -= 1

@@ -131,7 +131,7 @@ def test_who_waits_for_a_turn_waits_on_when_a_pause_is_told(serve: Serve, connec
         if arrived.is_set():
             return times(request)
         arrived.set()
-        answered.wait(10)
+        answered.wait(60)
         return problem(429).having(Retry_After="30")
 
     def sleep(seconds: float) -> None:
@@ -143,7 +143,7 @@ def test_who_waits_for_a_turn_waits_on_when_a_pause_is_told(serve: Serve, connec
     client = connect(serve(answer), clock, sleep=sleep, retries=0, timeout=600.0)
     under_way = threading.Thread(target=complains, args=(client,))
     under_way.start()
-    arrived.wait(10)
+    arrived.wait(60)
     complains(client)
     assert client.find(HOME) == Domain(HOME)
     assert times.sent == [0.0, pytest.approx(30.0, abs=0.1)]
