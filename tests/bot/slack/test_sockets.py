@@ -166,6 +166,13 @@ def test_connections_take_turns_and_ten_are_the_most(slack: Workspace) -> None:
             assert kinds == ["hello", "slash_commands"]
 
 
+def test_a_connection_draws_nothing_by_chance(slack: Workspace) -> None:
+    """Pings would, from a thread of their own, and fail whatever test hypothesis draws for then."""
+    with connect(connection_url(slack)):
+        slack.wait_for_connection()
+        assert [one.ping_interval for one in slack.sockets._open] == [None]
+
+
 def test_a_ticket_is_good_for_one_connection(slack: Workspace) -> None:
     """The address of a connection cannot be used again."""
     url = connection_url(slack)
