@@ -41,21 +41,32 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[powerdns.PowerD
         yield server
 
 
-def test_prints_what_to_paste(
-    rig: Rig, service: RunningService, server: powerdns.PowerDnsServer
-) -> None:
-    """With no provider, the merged records are printed as a table and as lines of a zone file."""
-    key = dkim_text(service, DOMAIN)
+@pytest.fixture(scope="module")
+def said(rig: Rig, server: powerdns.PowerDnsServer) -> Run:
+    """Run the role where it has nothing to change."""
     at = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
     blind = {"dns_verify": False}
+    gone = {
+        "dns_domains": ["gone.example"],
+        "dns_state": "absent",
+        "dns_provider": "powerdns",
+        "dns_powerdns_url": server.api_url,
+        "dns_powerdns_api_key": server.api_key,
+    }
     hosts: dict[str, dict[str, Any]] = {
         "looked": at,
         "blind": blind,
         "back": {**blind, "dns_state": "absent"},
+        "gone": gone,
     }
-    run = rig.run({name: {**PLAIN, **host} for name, host in hosts.items()})
-    assert run["looked"].recap.changed == 0
-    assert paste(run, "looked") == [
+    return rig.run({name: {**PLAIN, **host} for name, host in hosts.items()})
+
+
+def test_prints_what_to_paste(said: Run, service: RunningService) -> None:
+    """With no provider, the merged records are printed as a table and as lines of a zone file."""
+    key = dkim_text(service, DOMAIN)
+    assert said["looked"].recap.changed == 0
+    assert paste(said, "looked") == [
         f"{DOMAIN}: do this at the DNS provider that holds the zone.",
         "",
         "Do      Type  Name                                TTL  Value",
@@ -73,17 +84,24 @@ def test_prints_what_to_paste(
         f'{DOMAIN}.                    3600 IN TXT "{MERGED}"',
         f'service._domainkey.{DOMAIN}. 3600 IN TXT "{key[:255]}" "{key[255:]}"',
     ]
-    assert run["looked"].result[DOMAIN]["stage"] == "created"
-    told = paste(run, "blind")
+    assert said["looked"].result[DOMAIN]["stage"] == "created"
+    told = paste(said, "blind")
     assert f"add     TXT   {DOMAIN}                       3600  {SPF}" in told
     assert told[-2:] == [
         "Where the domain has an SPF record, put the service's part into it: a second one makes",
         "both invalid.",
     ]
-    told = paste(run, "back")
+    told = paste(said, "back")
     assert f"remove  TXT   {DOMAIN}                       3600  {SPF}" in told
     assert f"remove  TXT   service._domainkey.{DOMAIN}    3600  {key}" in told
     assert not any("zone file" in line for line in told)
+
+
+def test_withdraws_from_a_domain_that_is_gone(said: Run) -> None:
+    """Nothing is known of such a domain, which is a warning and no failure."""
+    assert said["gone"].recap.changed == 0
+    assert said["gone"].result["gone.example"]["changes"] == []
+    assert "gone.example is not registered" in said.words
 
 
 def paste(run: Run, host: str) -> list[str]:
