@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from ansible.utils.display import Display
 
-# Here, so that Ansible imports dnspython once, before it forks its workers.
-from ansible_collections.postroom.email.plugins.module_utils import _dns_states  # noqa: F401
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._dns_records import Watch
+
+# This imports dnspython, which Ansible does once, before it forks its workers.
+from ansible_collections.postroom.email.plugins.module_utils._dns_states import Watch
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Ensure,
     Outcome,

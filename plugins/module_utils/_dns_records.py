@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ._api.errors import NotFound, Refused
@@ -17,24 +15,6 @@ from ._api.planning.changes import Problem
 from ._api.records import notation
 from ._api.wire.client import Client
 from ._module import Params
-
-
-def _untold(_text: str) -> None:
-    """Tell nobody."""
-
-
-class Watch(NamedTuple):
-    """What there is while a task waits.
-
-    :param tell: gets a line of text now and then
-    :param sleep: waits for seconds
-    """
-
-    tell: Callable[[str], object] = _untold
-    sleep: Callable[[float], object] = time.sleep
-
-
-UNWATCHED = Watch()
 
 
 class Retrieved(NamedTuple):

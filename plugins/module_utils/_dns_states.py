@@ -9,7 +9,8 @@ Importing this imports dnspython, which retrieving records does without.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ._api.applying.observing import Asked
@@ -24,7 +25,7 @@ from ._api.nameservers.updating import Key, UpdateServer
 from ._api.records.judging import Verdict
 from ._api.records.observed import Server
 from ._api.records.sets import RecordSet, wanted_sets
-from ._dns_records import Retrieved, Watch
+from ._dns_records import Retrieved
 from ._module import Outcome, Params
 
 #: Seconds for one question, or for one update.
@@ -32,6 +33,21 @@ _SECONDS_FOR_ONE = 5.0
 _LONGEST_WAIT = 7 * 86400
 
 Values = dict[str, Any]
+
+
+def _untold(_text: str) -> None:
+    """Tell nobody."""
+
+
+class Watch(NamedTuple):
+    """What there is while a task waits.
+
+    :param tell: gets a line of text now and then
+    :param sleep: waits for seconds
+    """
+
+    tell: Callable[[str], object] = _untold
+    sleep: Callable[[float], object] = time.sleep
 
 
 class Target(NamedTuple):
@@ -62,7 +78,7 @@ class Task:
         self._target = None if self._state == "verified" else _read_target(params)
 
     def ensure(
-        self, retrieved: Retrieved, *, seconds: float, check_mode: bool, watch: Watch
+        self, retrieved: Retrieved, *, seconds: float, check_mode: bool, watch: Watch | None
     ) -> Outcome:
         """Verify, publish or withdraw the records, as the options say.
 
@@ -79,8 +95,9 @@ class Task:
         # In check mode there is nothing to come that could be waited for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
+            tell, sleep = watch or Watch()
             beside = self._state == "present"
-            waiting = Waiting(self._wait_seconds, watch.tell, sleep=watch.sleep, beside=beside)
+            waiting = Waiting(self._wait_seconds, tell, sleep=sleep, beside=beside)
         if self._state == "verified" or (self._state == "present" and waiting is not None):
             return self._verify(record_set, outcome, waiting)
         return outcome

@@ -373,19 +373,18 @@ failure:
       sample: The token is not known.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._dns_records import (
-    UNWATCHED,
-    Watch,
-    retrieve,
-)
+from ansible_collections.postroom.email.plugins.module_utils._dns_records import retrieve
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
     run_module,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.postroom.email.plugins.module_utils._dns_states import Watch
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "domain": {"type": "str", "required": True},
@@ -411,7 +410,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_records(
-    client: Client, params: Params, *, check_mode: bool, watch: Watch = UNWATCHED
+    client: Client, params: Params, *, check_mode: bool, watch: Watch | None = None
 ) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
