@@ -105,9 +105,11 @@ def test_the_readme_states_the_supported_versions() -> None:
     text = repository.read("README.md")
     core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removeprefix(">=")
     project = repository.read_toml("pyproject.toml")["project"]
-    httpx, idna = (requirement.partition(">=")[2] for requirement in project["dependencies"])
+    floors = (requirement.partition(">=")[2] for requirement in project["dependencies"])
+    dnspython, httpx, idna = floors
     assert f"| ansible-core | {core.removesuffix('.0')} and newer |" in text
     assert f"reference service | {project['requires-python'].removeprefix('>=')} and" in text
+    assert f"| dnspython, for name servers | {dnspython} and newer |" in text
     assert f"| httpx | {httpx} and newer |" in text
     assert f"| idna, for names that are not ASCII | {idna} and newer |" in text
     config = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
