@@ -18,7 +18,6 @@ from ansible_collections.postroom.email.tests.docs import documentation, readme
 from ansible_collections.postroom.email.tests.support import repository
 
 ROLES = sorted((readme.CHECKOUT / "roles").iterdir())
-ROLE_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 MODULES = "ansible_collections.postroom.email.plugins.modules"
 SHARED: dict[str, Any] = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
 
@@ -83,7 +82,8 @@ def test_a_role_documents_its_variables(role: Path) -> None:
     """Its README lists the variables that it takes, in order; defaults are what is told."""
     options = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text("utf-8"))
     options = options["argument_specs"]["main"]["options"]
-    rows = ROLE_ROW.findall((role / "README.md").read_text("utf-8"))
+    row = re.compile(rf"^\| `({role.name}_\w+)` \|", re.MULTILINE)
+    rows = row.findall((role / "README.md").read_text("utf-8"))
     assert rows == list(options)
     defaults = yaml.safe_load((role / "defaults" / "main.yml").read_text("utf-8"))
     stated = {name: rules["default"] for name, rules in options.items() if "default" in rules}
