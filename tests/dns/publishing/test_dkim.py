@@ -7,15 +7,13 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
+import dkim
 import dns.rdatatype
-import pytest
 
 from ansible_collections.postroom.email.tests.dns.publishing.conftest import Desk
 from ansible_collections.postroom.email.tests.dns.publishing.stage import HOME
 from ansible_collections.postroom.email.tests.support.bind import BindServer
 from ansible_collections.postroom.email.tests.support.service import RunningService
-
-dkim = pytest.importorskip("dkim", reason="needs dkimpy")
 
 MESSAGE = (
     f"From: Alice <alice@{HOME}>\r\nTo: bob@example.net\r\nSubject: It works\r\n"
