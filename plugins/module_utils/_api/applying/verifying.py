@@ -18,7 +18,7 @@ from ..models import DnsRecordSet
 from ..records.advising import advise
 from ..records.criteria import Wanted, in_a_row, wanted_records
 from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
-from ..records.lookups import Ask, Cost, count
+from ..records.lookups import Ask, Cost, count, within
 from ..records.observed import Observation
 from ..records.sets import RecordSet, Txt
 from ..records.spf import is_spf
@@ -27,6 +27,9 @@ from .observing import Asked, Key, Observer, Sight
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
 _MOST_DOUBLINGS = 5
+#: Seconds for counting what an SPF record costs, and as many for advice, which may take hundreds
+#: of questions; one that was asked in time is waited for.
+_LOOKING_UP = 10.0
 #: Seconds after which the same is told again.
 _SILENCE = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
@@ -135,7 +138,7 @@ class _Verifier:
         verdicts = [sight.judged(each, _cost(each, sight, ask)) for each in self.wanted]
         resolved = all(is_resolved(each, sight.of(each)) for each in self.wanted)
         advice = [text for verdict in verdicts for text in verdict.advice]
-        advice += advise(self._record_set, ask) if ask else [_NO_RESOLVER]
+        advice += advise(self._record_set, within(_LOOKING_UP, ask)) if ask else [_NO_RESOLVER]
         return Verification(
             self.domain,
             tuple(verdicts),
@@ -218,7 +221,7 @@ def _cost(wanted: Wanted, sight: Sight, ask: Ask | None) -> Cost | None:
     if ask is None or not wanted.is_spf or sight.judged(wanted).status != "match":
         return None
     text = next(filter(is_spf, _texts(sight.of(wanted))))
-    return count(text, wanted.name, ask)
+    return count(text, wanted.name, within(_LOOKING_UP, ask))
 
 
 def _texts(seen: Observation) -> Iterator[str]:

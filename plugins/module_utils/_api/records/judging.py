@@ -20,6 +20,7 @@ Stage = Literal["created", "published", "active", "unknown"]
 #: From what is heeded first, where servers do not agree, to what is heeded last.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _DAY = 86400
+_MOST_NAMED = 3
 
 
 class ServerVerdict(NamedTuple):
@@ -231,14 +232,41 @@ def _held(
     others = [f"{each.server} {each.finding.detail}" for each in seen if each not in told]
     if others:
         advice.append(f"{in_a_row(others)}, so whether {record} is there, too, is not known.")
-    if cost is not None and cost.failed:
-        advice.append(
-            f"The DNS look-ups of {record} could not be counted to the end: nothing is known of "
-            f"{in_a_row(cost.failed)}."
-        )
+    advice += _costly(record, cost) if cost else []
     advice += _stale(wanted, observation)
     detail = f"{_servers(told)} {'has' if len(told) == 1 else 'have'} it."
     return Finding("match", detail, "", tuple(advice))
+
+
+def _costly(record: str, cost: Cost) -> list[str]:
+    """Return what is to be said of the look-ups that a record takes.
+
+    :param record: in words
+    """
+    advice = []
+    if cost.failed:
+        advice.append(
+            f"The DNS look-ups of {record} could not be counted to the end: nothing is known of "
+            f"{_some(cost.failed)}."
+        )
+    if cost.unfollowed:
+        advice.append(
+            f"The DNS look-ups of {record} could not be counted to the end: where "
+            f"{_some(cost.unfollowed)} leads depends on the sender."
+        )
+    if cost.voids_ipv6 > MOST_VOIDS:
+        advice.append(
+            f"For a sender of IPv6, {cost.voids_ipv6} of the DNS look-ups of {record} find "
+            f"nothing, and some receivers allow {MOST_VOIDS}. Write ip4 for a and mx of hosts that "
+            "have no address of IPv6."
+        )
+    return advice
+
+
+def _some(words: Sequence[str]) -> str:
+    """Return the first of many words as a sentence lists them, and how many more there are."""
+    more = len(words) - _MOST_NAMED
+    return in_a_row([*words[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 def _stale(wanted: Wanted, observation: Observation) -> list[str]:

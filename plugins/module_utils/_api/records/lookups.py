@@ -4,13 +4,14 @@
 
 """How many questions to DNS an SPF record costs those who receive mail (RFC 7208, 4.6.4).
 
-Receivers end with a permanent error after ten look-ups, or two that found nothing. What counts is
-the worst case: an address that no mechanism matches, so that all of them are evaluated, up to the
-first ``all``. Nothing is asked here: whoever counts hands in how to ask.
+Receivers end with a permanent error after ten look-ups, or, many of them, two that found nothing.
+What counts is the worst case: an address that no mechanism matches, so that all of them are
+evaluated, up to the first ``all``. Nothing is asked here: whoever counts hands in how to ask.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
@@ -40,16 +41,27 @@ class Lookup(NamedTuple):
 Ask = Callable[[str, str], Lookup]
 
 
+def within(seconds: float, ask: Ask, clock: Callable[[], float] = time.monotonic) -> Ask:
+    """Return how to ask until the time is up; from then on, every question fails at once.
+
+    :param clock: tells the seconds
+    """
+    end = clock() + seconds
+    return lambda name, kind: ask(name, kind) if clock() < end else Lookup("failed")
+
+
 class Cost(NamedTuple):
     """What evaluating a record takes.
 
     :param lookups: at least so many where it is ``too_many``: nothing is asked beyond the limit
-    :param voids: look-ups that found nothing, for senders of IPv4 or of IPv6: the higher number.
-        The reverse name of a ``ptr`` is the sender's, so it is not among them
+    :param voids: look-ups that found nothing, for a sender of IPv4. The reverse name of a ``ptr``
+        is the sender's, so it is not among them
     :param problem: a clause, without a full stop: why receivers end with a permanent error, apart
         from these numbers; or None
     :param failed: names that could not be asked; what they lead to is not counted
-    :param unfollowed: records named by macros; each is counted, what they lead to is not
+    :param unfollowed: terms that name records by macros; each is counted, what they lead to is not
+    :param voids_ipv6: as ``voids``, for a sender of IPv6. Where hosts have addresses of IPv4 only,
+        these are soon too many, and few receivers mind
     """
 
     lookups: int
@@ -57,10 +69,11 @@ class Cost(NamedTuple):
     problem: str | None = None
     failed: tuple[str, ...] = ()
     unfollowed: tuple[str, ...] = ()
+    voids_ipv6: int = 0
 
     @property
     def too_many(self) -> bool:
-        """Whether receivers give up because of either number."""
+        """Whether receivers give up on a sender of IPv4 because of either number."""
         return self.lookups > MOST_LOOKUPS or self.voids > MOST_VOIDS
 
 
@@ -73,10 +86,11 @@ def count(text: str, domain: str, ask: Ask) -> Cost:
     counter.record(parse(text), (folded(domain),))
     return Cost(
         counter.lookups,
-        max(counter.voids.values()),
+        counter.voids["A"],
         counter.problem,
         tuple(counter.failed),
         tuple(counter.unfollowed),
+        counter.voids["AAAA"],
     )
 
 

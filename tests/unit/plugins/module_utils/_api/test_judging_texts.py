@@ -188,16 +188,38 @@ def test_an_spf_record_that_costs_too_much_is_a_conflict(
     assert judged(SPF, says(INCLUDE), cost=lookups.Cost(10, 2)).status == "match"
 
 
-def test_look_ups_that_could_not_be_counted_are_advice() -> None:
-    """Nothing wrong was seen, and not everything was."""
-    verdict = judged(SPF, says(INCLUDE), cost=lookups.Cost(1, 0, None, ("a.example",)))
-    assert verdict.status == "match"
-    assert verdict.advice == (
+UNCOUNTED = "The DNS look-ups of the SPF record at example.com could not be counted to the end: "
+
+
+@pytest.mark.parametrize(
+    ("cost", "advice"),
+    [
         (
-            "The DNS look-ups of the SPF record at example.com could not be counted to the end: "
-            "nothing is known of a.example."
+            lookups.Cost(1, 0, failed=("a.example",)),
+            f"{UNCOUNTED}nothing is known of a.example.",
         ),
-    )
+        (
+            lookups.Cost(5, 0, failed=("a.example", "b.example", "c.example", "d.example")),
+            f"{UNCOUNTED}nothing is known of a.example, b.example, c.example and 1 more.",
+        ),
+        (
+            lookups.Cost(1, 0, unfollowed=("include:%{d}.example",)),
+            f"{UNCOUNTED}where include:%{{d}}.example leads depends on the sender.",
+        ),
+        (
+            lookups.Cost(3, 0, voids_ipv6=3),
+            (
+                "For a sender of IPv6, 3 of the DNS look-ups of the SPF record at example.com find "
+                "nothing, and some receivers allow 2. Write ip4 for a and mx of hosts that have no "
+                "address of IPv6."
+            ),
+        ),
+    ],
+)
+def test_look_ups_that_may_be_too_many_are_advice(cost: lookups.Cost, advice: str) -> None:
+    """What could not be counted, and what receivers of IPv6 alone may mind."""
+    verdict = judged(SPF, says(INCLUDE), cost=cost)
+    assert (verdict.status, verdict.advice) == ("match", (advice,))
 
 
 @pytest.mark.parametrize("text", [WANTED_KEY, f"k=rsa; p={KEY[:100]} {KEY[100:]}; s=email; n=note"])
