@@ -59,6 +59,13 @@ class Verdict(NamedTuple):
     held: bool = False
 
 
+class Rejection(NamedTuple):
+    """Why receivers reject an SPF record, and what to do: two clauses."""
+
+    why: str
+    remedy: str
+
+
 class _Seen(NamedTuple):
     """What one server's answer comes to."""
 
@@ -232,14 +239,14 @@ def _held(
     others = [f"{each.server} {each.finding.detail}" for each in seen if each not in told]
     if others:
         advice.append(f"{in_a_row(others)}, so whether {record} is there, too, is not known.")
-    advice += _costly(record, cost) if cost else []
+    advice += cost_advice(record, cost) if cost else []
     advice += _stale(wanted, observation)
     detail = f"{_servers(told)} {'has' if len(told) == 1 else 'have'} it."
     return Finding("match", detail, "", tuple(advice))
 
 
-def _costly(record: str, cost: Cost) -> list[str]:
-    """Return what is to be said of the look-ups that a record takes.
+def cost_advice(record: str, cost: Cost) -> list[str]:
+    """Return what is to be said of the look-ups that an SPF record takes.
 
     :param record: in words
     """
@@ -297,24 +304,33 @@ def _unsigned(wanted: Wanted, observation: Observation) -> Finding | None:
 
 def _too_dear(wanted: Wanted, cost: Cost | None) -> Finding | None:
     """Return that receivers give an SPF record up before its end, if they do."""
-    if cost is None:
-        return None
-    if cost.problem:
-        why = cost.problem
-        remedy = "take out the term that leads there, or have that record mended"
-    elif cost.lookups > MOST_LOOKUPS:
-        why = f"it takes more than {MOST_LOOKUPS} DNS look-ups"
-        remedy = "take out what no mail of yours needs, or write ip4 and ip6 for include, a and mx"
-    elif cost.too_many:
-        why = f"{cost.voids} of its DNS look-ups find nothing, and {MOST_VOIDS} may"
-        remedy = "take out the terms whose domains do not exist any more"
-    else:
+    rejection = rejection_of(cost) if cost else None
+    if rejection is None:
         return None
     return Finding(
         "conflict",
-        f"The SPF record at {wanted.name} is there, but receivers reject it: {why}.",
-        f"At {wanted.name}, mend the SPF record: {remedy}.",
+        f"The SPF record at {wanted.name} is there, but receivers reject it: {rejection.why}.",
+        f"At {wanted.name}, mend the SPF record: {rejection.remedy}.",
     )
+
+
+def rejection_of(cost: Cost) -> Rejection | None:
+    """Return why receivers reject an SPF record for what it takes, if they do."""
+    if cost.problem:
+        return Rejection(
+            cost.problem, "take out the term that leads there, or have that record mended"
+        )
+    if cost.lookups > MOST_LOOKUPS:
+        return Rejection(
+            f"it takes more than {MOST_LOOKUPS} DNS look-ups",
+            "take out what no mail of yours needs, or write ip4 and ip6 for include, a and mx",
+        )
+    if cost.too_many:
+        return Rejection(
+            f"{cost.voids} of its DNS look-ups find nothing, and {MOST_VOIDS} may",
+            "take out the terms whose domains do not exist any more",
+        )
+    return None
 
 
 def _servers(seen: Sequence[_Seen]) -> str:
