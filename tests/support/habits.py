@@ -78,12 +78,15 @@ def answer(*values: str, ttl: int = 3600, aa: bool = True, ra: bool = False) -> 
 
 
 def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = True) -> Habit:
-    """Answer that there are no such records, with the SOA record of a zone, or without any."""
+    """Answer that there are no such records, with the SOA record of a zone, or without any.
+
+    :param soa: the zone's name; empty for the root
+    """
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, rcode, aa=aa)
-        if soa:
-            text = f"ns1.{soa}. hostmaster.{soa}. 1 3600 600 86400 60"
+        if soa is not None:
+            text = "ns1.example. hostmaster.example. 1 3600 600 86400 60"
             response.authority.append(_rrset(soa, "SOA", text))
         return [Piece(response.to_wire())]
 

@@ -165,6 +165,16 @@ NO_ANSWER = {
         "garbled",
         "its answer is empty and does not name the zone",
     ),
+    "nothing in the zone above": (
+        nothing_there("NXDOMAIN", soa="com"),
+        "lame",
+        "it answers for com, and not for the zone of the name",
+    ),
+    "nothing in the root": (
+        nothing_there("NXDOMAIN", soa=""),
+        "lame",
+        "it answers for the root, and not for the zone of the name",
+    ),
     "truncated over UDP, silent over TCP": (
         truncated(silent),
         "garbled",
@@ -233,7 +243,7 @@ def test_no_route() -> None:
 
 @pytest.mark.parametrize(
     "habit",
-    [nothing_there(soa="example.com"), nothing_there("NXDOMAIN", soa="com")],
+    [nothing_there(soa="example.com"), nothing_there("NXDOMAIN", soa="example.com")],
     ids=["nothing of the type", "no such name"],
 )
 def test_nothing_there_is_an_answer(habit: Habit) -> None:
@@ -241,6 +251,27 @@ def test_nothing_there_is_an_answer(habit: Habit) -> None:
     found = asked(habit)
 
     assert (found.kind, found.values, found.ttl, found.alias) == ("answered", (), None, None)
+
+
+@pytest.mark.parametrize(
+    ("zone", "soa", "kind"),
+    [
+        ("example.com", "EXAMPLE.com", "answered"),
+        ("example.com", "sub.example.com", "answered"),
+        ("sub.example.com", "example.com", "lame"),
+        ("com", "com", "answered"),
+        ("", "example.com", "answered"),
+        ("", "com", "lame"),
+    ],
+)
+def test_nothing_there_counts_in_the_zone_of_the_name(zone: str, soa: str, kind: str) -> None:
+    """A server of a zone above knows nothing of what is delegated to others."""
+    name = "mail.sub.example.com"
+    with misbehaving({("*", "*"): nothing_there("NXDOMAIN", soa=soa)}) as server:
+        at = Server("", server.address, server.port)
+        found = ask(at, name, "MX", timeout=2, zone=zone)
+
+    assert (found.kind, found.values) == (kind, ())
 
 
 @pytest.mark.parametrize("values", [(), ("10 mail.example.net.",)], ids=["alone", "followed"])

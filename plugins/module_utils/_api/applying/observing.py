@@ -101,7 +101,7 @@ class Observer:
         zones = together({each.name for each in wanted}, self._zone)
         by_key = {key_of(each): each for each in wanted}
         asked = [(each, server) for each in by_key.values() for server in zones[each.name].servers]
-        answers = together(asked, lambda pair: self._ask(*pair))
+        answers = together(asked, lambda pair: self._ask(*pair, zones[pair[0].name].apex))
         seen: dict[Key, list[Answer]] = {key: [] for key in by_key}
         for each, server in asked:
             seen[key_of(each)].append(answers[each, server])
@@ -129,8 +129,8 @@ class Observer:
             return _Zone((), problem=str(error))
         return _Zone(zone.servers, zone.name)
 
-    def _ask(self, wanted: Wanted, server: Server) -> Answer:
-        answer = ask(server, wanted.name, wanted.record.type, timeout=self._timeout)
+    def _ask(self, wanted: Wanted, server: Server, zone: str) -> Answer:
+        answer = ask(server, wanted.name, wanted.record.type, timeout=self._timeout, zone=zone)
         # A domain can't be an alias. A key can, of a name that may be kept anywhere.
         if answer.alias is None or answer.values or wanted.record.host == "@":
             return answer
@@ -150,7 +150,7 @@ class Observer:
         if suspect is None:
             return None
         probe = f"{secrets.token_hex(8)}.{parent}"
-        return ask(suspect.server, probe, wanted.record.type, timeout=self._timeout)
+        return ask(suspect.server, probe, wanted.record.type, timeout=self._timeout, zone=zone.apex)
 
 
 class _Zone(NamedTuple):

@@ -46,6 +46,8 @@ _PAYLOAD = 1232
 _SENDINGS = (0.0, 0.25, 0.5)
 #: The answers of servers that do not know EDNS, or not this version of it.
 _NO_EDNS = ("FORMERR", "NOTIMP", "BADVERS")
+#: One, and that of the root, which ends every name.
+_LABELS_OF_A_REGISTRY = 2
 _NOWHERE = "this machine has no route to that address"
 #: The last one is for an address of the local network that does not say which.
 _NO_ROUTE = (
@@ -87,12 +89,13 @@ class Found(NamedTuple):
     alias: str | None = None
 
 
-def ask(server: Server, name: str, kind: str, *, timeout: float) -> Answer:
+def ask(server: Server, name: str, kind: str, *, timeout: float, zone: str = "") -> Answer:
     """Ask an authority for the MX or TXT records of a name.
 
     :param timeout: seconds for all of it: repetitions, TCP, and once more without EDNS
+    :param zone: see `find`
     """
-    return answer_of(server, find(server, name, kind, timeout=timeout))
+    return answer_of(server, find(server, name, kind, timeout=timeout, zone=zone))
 
 
 def answer_of(server: Server, found: Found) -> Answer:
@@ -107,12 +110,15 @@ def find(
     kind: str,
     *,
     timeout: float,
+    zone: str = "",
     recursive: bool = False,
     checking_disabled: bool = False,
 ) -> Found:
     """Ask for the records of a name, of any type.
 
     :param timeout: seconds for all of it
+    :param zone: the one that an authority is to answer for, or one below it, where that is known.
+        Who answers for one above does not know what is in this one
     :param recursive: the server is a resolver; else it has to be an authority for the name
     :param checking_disabled: a resolver is to answer even where DNSSEC signatures do not hold
     """
@@ -125,7 +131,7 @@ def find(
         (dns.flags.RD if recursive else 0) | (dns.flags.CD if checking_disabled else 0)
     )
     try:
-        return _judged(query, _exchange(server, query, timeout), recursive=recursive)
+        return _judged(query, _exchange(server, query, timeout), zone, recursive=recursive)
     except NoReply as failure:
         return Found(failure.kind, failure.detail)
 
@@ -167,7 +173,7 @@ def upwards(name: str) -> Iterator[str]:
 # What an answer is worth
 
 
-def _judged(query: Message, response: Message, *, recursive: bool) -> Found:
+def _judged(query: Message, response: Message, zone: str, *, recursive: bool) -> Found:
     rcode = dns.rcode.to_text(response.rcode())
     if rcode not in ("NOERROR", "NXDOMAIN"):
         return Found("lame", _with_reason(response, rcode), rcode)
@@ -179,7 +185,7 @@ def _judged(query: Message, response: Message, *, recursive: bool) -> Found:
         return Found("answered", "", rcode, tuple(rrset), rrset.ttl, alias)
     if alias is not None:
         return Found("answered", "", rcode, alias=alias)
-    return _nothing(query, response, rcode, recursive=recursive)
+    return _nothing(query, response, zone, recursive=recursive)._replace(rcode=rcode)
 
 
 def _followed(query: Message, response: Message) -> tuple[Name, RRset | None]:
@@ -196,19 +202,39 @@ def _followed(query: Message, response: Message) -> tuple[Name, RRset | None]:
         seen.add(name)
 
 
-def _nothing(query: Message, response: Message, rcode: str, *, recursive: bool) -> Found:
-    """Tell an answer that there are no such records from one that only looks so (RFC 2308, 2)."""
+def _nothing(query: Message, response: Message, zone: str, *, recursive: bool) -> Found:
     if response.answer:
-        return Found("garbled", "it answered with other records than those asked for", rcode)
+        return Found("garbled", "it answered with other records than those asked for")
+    name = query.question[0].name
     zones = owners(response.authority, "SOA")
-    if any(query.question[0].name.is_subdomain(zone) for zone in zones):
-        return Found("answered", rcode=rcode)
-    if not recursive:
-        return Found("garbled", "its answer is empty and does not name the zone", rcode)
-    if owners(response.authority, "NS") or not response.flags & (dns.flags.RA | dns.flags.AA):
-        return Found("lame", "it does not look names up for others", rcode)
+    answered_for = next(filter(name.is_subdomain, zones), None)
+    if recursive:
+        return _nothing_resolved(response, answered_for)
+    return _nothing_held(answered_for, zone)
+
+
+def _nothing_held(answered_for: Name | None, zone: str) -> Found:
+    """Tell an authority's word that there are no such records from what only looks so (RFC 2308).
+
+    :param answered_for: the zone that it says it is from
+    """
+    if answered_for is None:
+        return Found("garbled", "its answer is empty and does not name the zone")
+    is_within = answered_for.is_subdomain(dns.name.from_text(zone))
+    # Where it is not known which zone it should be, it is at least no registry's.
+    if is_within and (zone or len(answered_for) > _LABELS_OF_A_REGISTRY):
+        return Found("answered")
+    above = plain(answered_for) or "the root"
+    return Found("lame", f"it answers for {above}, and not for the zone of the name")
+
+
+def _nothing_resolved(response: Message, answered_for: Name | None) -> Found:
+    """Tell a resolver's word that there are no such records from what only looks so."""
+    can_resolve = response.flags & (dns.flags.RA | dns.flags.AA)
     # Not every forwarder hands the zone's SOA record on.
-    return Found("answered", rcode=rcode)
+    if answered_for or (can_resolve and not owners(response.authority, "NS")):
+        return Found("answered")
+    return Found("lame", "it does not look names up for others")
 
 
 def no_authority(response: Message) -> str:
