@@ -109,11 +109,22 @@ def _compare_mx(wanted: Wanted, found: Sequence[Mx]) -> Finding:
     moved = [value for value in foreign if value.exchange == ours.exchange]
     if moved:
         return _moved(wanted, ours, moved, is_there=ours in found)
-    rivals = foreign if ours not in found else [v for v in foreign if v.priority <= ours.priority]
+    rivals = _rivals(foreign, found, (ours, *wanted.beside))
     if rivals:
         hosts = in_a_row([f"{value.exchange} (priority {value.priority})" for value in rivals])
         return _in_the_way(wanted, found, rivals, f"mail for {wanted.name} goes to {hosts}")
     return _there(_backups(foreign)) if ours in found else _missing(wanted)
+
+
+def _rivals(foreign: Sequence[Mx], found: Sequence[Mx], ours: Sequence[Value]) -> Sequence[Mx]:
+    """Return the others that get mail though the service could be reached.
+
+    :param ours: all that the service wants, of which the first takes the mail
+    """
+    if not any(value in found for value in ours):
+        return foreign
+    first = min(value.priority for value in ours if isinstance(value, Mx))
+    return [value for value in foreign if value.priority <= first]
 
 
 def _in_the_way(wanted: Wanted, found: Sequence[Mx], rivals: Sequence[Mx], detail: str) -> Finding:

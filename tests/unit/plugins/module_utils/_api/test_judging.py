@@ -32,6 +32,7 @@ OURS = Mx(10, "mail.example.net")
 NS1 = observed.Server("ns1.example.net", "192.0.2.1")
 NS2 = observed.Server("ns2.example.net", "192.0.2.2")
 RESOLVER = observed.Server("", "192.0.2.53")
+Seen = tuple[criteria.Wanted, observed.Observation]
 
 
 def says(*values: Value, server: observed.Server = NS1, ttl: int = 300) -> observed.Answer:
@@ -172,6 +173,29 @@ def test_other_records_of_the_service_are_no_rivals() -> None:
     observation = observed.Observation(HOME, "MX", (answer,))
     verdicts = [judging.judge(each, observation) for each in wanted[:2]]
     assert [(verdict.status, verdict.advice) for verdict in verdicts] == [("match", ())] * 2
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ((10, 15, 20), ["match", "match"]),
+        ((10, 15), ["match", "missing"]),
+        ((10, 10, 20), ["conflict", "conflict"]),
+        ((15, 20), ["missing", "match"]),
+        ((15,), ["conflict", "conflict"]),
+    ],
+)
+def test_others_are_measured_by_the_first_of_the_service(
+    found: tuple[int, ...], expected: list[str]
+) -> None:
+    """A backup between two mail servers of the service gets nothing while one can be reached."""
+    hosts = {10: "mail.example.net", 20: "mx2.example.net"}
+    foreign = [Mx(each, "mx.example.org") for each in found if each == 15 or found.count(each) > 1]
+    rows = [DnsRecord("MX", "@", host, priority) for priority, host in hosts.items()]
+    wanted = criteria.wanted_records(DnsRecordSet(parse_domain(HOME), tuple(rows)))
+    ours = [Mx(each, hosts[each]) for each in set(found) & set(hosts)]
+    observation = observed.Observation(HOME, "MX", (says(*ours, *foreign),))
+    assert [judging.judge(each, observation).status for each in wanted] == expected
 
 
 @pytest.mark.parametrize(
@@ -339,32 +363,31 @@ wanted = st.sampled_from(
 )
 
 
-@given(wanted, st.lists(untold), st.none() | told, st.lists(untold | told))
-def test_where_nobody_answers_nothing_is_missing(
-    wanted: criteria.Wanted,
-    answers: list[observed.Answer],
-    wildcard: observed.Answer | None,
-    resolved: list[observed.Answer],
-) -> None:
+def observations(answers: st.SearchStrategy[observed.Answer]) -> st.SearchStrategy[Seen]:
+    """Return how to make up what is seen of a record, with these answers of authorities."""
+    return st.builds(
+        lambda each, *rest: (each, observed.Observation(each.name, "", *rest)),
+        wanted,
+        st.lists(answers, max_size=4).map(tuple),
+        st.none() | told,
+        st.lists(untold | told, max_size=4).map(tuple),
+    )
+
+
+@given(observations(untold))
+def test_where_nobody_answers_nothing_is_missing(seen: Seen) -> None:
     """Whatever else came, from whom: it is unknown, and so is the domain's stage."""
-    seen = observed.Observation(wanted.name, "", tuple(answers), wildcard, tuple(resolved))
-    verdict = judging.judge(wanted, seen)
+    verdict = judging.judge(*seen)
     assert verdict.status == "unknown"
     assert verdict.found == ()
     assert judging.stage([verdict], resolved=True) == "unknown"
 
 
-@given(wanted, st.lists(untold | told, max_size=4), st.none() | told, st.lists(untold | told))
-def test_any_answers_come_to_a_verdict(
-    wanted: criteria.Wanted,
-    answers: list[observed.Answer],
-    wildcard: observed.Answer | None,
-    resolved: list[observed.Answer],
-) -> None:
+@given(observations(untold | told))
+def test_any_answers_come_to_a_verdict(seen: Seen) -> None:
     """With a remedy exactly where there is something to do, in text that can be printed."""
-    seen = observed.Observation(wanted.name, "", tuple(answers), wildcard, tuple(resolved))
-    verdict = judging.judge(wanted, seen)
+    verdict = judging.judge(*seen)
     assert (verdict.status == "match") == (not verdict.remedy)
     assert "\n" not in verdict.detail + verdict.remedy
     assert all(value.isprintable() for value in verdict.found)
-    assert judging.is_resolved(wanted, seen) in {True, False}
+    assert judging.is_resolved(*seen) in {True, False}
