@@ -73,9 +73,13 @@ class Task:
         require()
         self._state: str = params["state"]
         self._ttl: int = params["ttl"]
-        self._asked = _read_asked(params)
+        self._asked = Asked.parse(
+            params["nameservers"] or (), params["resolvers"] or (), _SECONDS_FOR_ONE
+        )
         self._wait_seconds = _read_wait(params)
-        self._target = None if self._state == "verified" else _read_target(params)
+        self._target = (
+            None if self._state == "verified" else _read_target(params, self._asked.resolvers)
+        )
 
     def ensure(
         self, retrieved: Retrieved, *, seconds: float, check_mode: bool, watch: Watch | None
@@ -137,15 +141,6 @@ class Task:
         return outcome._replace(values=values)
 
 
-def _read_asked(params: Params) -> Asked:
-    asked = Asked(params["nameservers"] or (), params["resolvers"] or (), _SECONDS_FOR_ONE)
-    for text in asked.nameservers:
-        finding.parse_server(text, "nameservers")
-    for text in asked.resolvers:
-        finding.parse_address(text, "resolvers")
-    return asked
-
-
 def _read_wait(params: Params) -> int | None:
     """Return the seconds to wait, or None where nothing is waited for."""
     seconds: int = params["wait_timeout"]
@@ -156,7 +151,7 @@ def _read_wait(params: Params) -> int | None:
     return seconds if params["wait"] else None
 
 
-def _read_target(params: Params) -> Target:
+def _read_target(params: Params, resolvers: tuple[Server, ...]) -> Target:
     for option in ("tsig_name", "tsig_secret"):
         if not params[option]:
             raise InvalidInput(
@@ -167,7 +162,7 @@ def _read_target(params: Params) -> Target:
     return Target(
         finding.parse_server(named, "update_server") if named else None,
         Key(params["tsig_name"], params["tsig_secret"], params["tsig_algorithm"]),
-        tuple(finding.parse_address(text, "resolvers") for text in params["resolvers"] or ()),
+        resolvers,
     )
 
 

@@ -67,8 +67,14 @@ def seen(
     domain: str, *nameservers: object, resolvers: tuple[object, ...] = (), seconds: float = SECONDS
 ) -> Verification:
     """Verify a domain at servers, without caring how long they may take."""
-    asked = Asked([str(each) for each in nameservers], [str(each) for each in resolvers], seconds)
-    return verify(records(domain), asked)
+    return verify(records(domain), asked_of(*nameservers, resolvers=resolvers, seconds=seconds))
+
+
+def asked_of(
+    *nameservers: object, resolvers: tuple[object, ...] = (), seconds: float = SECONDS
+) -> Asked:
+    """Return whom to ask."""
+    return Asked.parse(map(str, nameservers), map(str, resolvers), seconds)
 
 
 def statuses(verification: Verification) -> list[str]:

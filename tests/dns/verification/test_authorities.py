@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import Asked
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import verify
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
     quoted,
@@ -18,8 +17,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.notati
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
     DKIM,
+    SECONDS,
     published,
-    records,
     seen,
     statuses,
     zone,
@@ -170,6 +169,7 @@ def test_a_wildcard_is_told_apart(bind: BindServer) -> None:
     verification = seen("new.wild.example", bind)
     assert statuses(verification) == ["missing"] * 3
     assert all("a wildcard record answers" in each.detail for each in verification.verdicts)
+    assert [each and each.values for each in verification.current.values()] == [()] * 3
     www = seen("www.wild.example", bind)
     assert "there is no MX record at www.wild.example" in www.verdicts[0].detail
     assert "wildcard" not in www.verdicts[0].detail
@@ -217,11 +217,13 @@ def test_a_server_that_is_no_authority_is_lame(bind: BindServer) -> None:
 @pytest.mark.parametrize(
     ("option", "asked"),
     [
-        ("nameservers", Asked(nameservers=["192.0.2.1", "not a server"])),
-        ("resolvers", Asked(resolvers=["192.0.2.1", "not a server"])),
+        ("nameservers", (["192.0.2.1", "not a server"], [])),
+        ("resolvers", ([], ["192.0.2.1", "not a server"])),
     ],
 )
-def test_what_is_no_server_is_named_with_its_option(option: str, asked: Asked) -> None:
+def test_what_is_no_server_is_named_with_its_option(
+    option: str, asked: tuple[list[str], list[str]]
+) -> None:
     """Before anybody is asked."""
     with pytest.raises(InvalidInput, match=f"{option}: 'not a server' is not"):
-        verify(records("right.example"), asked)
+        Asked.parse(*asked, SECONDS)

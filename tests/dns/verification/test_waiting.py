@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import Asked
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import (
     Verification,
     Waiting,
@@ -19,6 +18,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.verif
 )
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
     SECONDS,
+    asked_of,
     published,
     records,
     statuses,
@@ -63,7 +63,7 @@ class Play:
         waiting = Waiting(
             seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
         )
-        return wait(records(home), Asked([str(server)], (), each), waiting)
+        return wait(records(home), asked_of(server, seconds=each), waiting)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_it_waits_in_real_time(bind: BindServer) -> None:
             bind.change(home, add=lines(home))
         told.append(line)
 
-    verification = wait(records(home), Asked([str(bind)], (), SECONDS), Waiting(600, publish))
+    verification = wait(records(home), asked_of(bind), Waiting(600, publish))
     assert verification.verified
     assert told
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
@@ -29,18 +29,32 @@ _MOST_AT_ONCE = 32
 
 
 class Asked(NamedTuple):
-    """Whom to ask, as options give it.
+    """Whom to ask.
 
-    :param nameservers: host names or addresses, with or without ports, of authoritative servers;
-        where there are none, each name's own are found through the resolvers
-    :param resolvers: addresses, with or without ports; where there are none, the system's are
-        asked, and nobody if name servers are given, which may not be those that the world knows
+    :param nameservers: authoritative servers; where there are none, each name's own are found
+        through the resolvers
+    :param resolvers: where there are none, the system's are asked, and nobody if name servers are
+        given, which may not be those that the world knows
     :param timeout: seconds for one question to one server
     """
 
-    nameservers: Sequence[str] = ()
-    resolvers: Sequence[str] = ()
-    timeout: float = 5.0
+    nameservers: tuple[finding.Given, ...]
+    resolvers: tuple[Server, ...]
+    timeout: float
+
+    @classmethod
+    def parse(cls, nameservers: Iterable[str], resolvers: Iterable[str], timeout: float) -> Asked:
+        """Read servers as options give them, with or without ports.
+
+        :param nameservers: host names or addresses
+        :param resolvers: addresses
+        :raises InvalidInput: one of them is no server
+        """
+        return cls(
+            tuple(finding.parse_server(text, "nameservers") for text in nameservers),
+            tuple(finding.parse_address(text, "resolvers") for text in resolvers),
+            timeout,
+        )
 
 
 class Sight(NamedTuple):
@@ -82,15 +96,10 @@ class Sight(NamedTuple):
 
 
 class Observer:
-    """Asks. What servers do is in the answers, and raises nothing.
-
-    :raises InvalidInput: a server that was given is none
-    """
+    """Asks. What servers do is in the answers, and raises nothing."""
 
     def __init__(self, asked: Asked) -> None:
-        self._given = [finding.parse_server(text, "nameservers") for text in asked.nameservers]
-        self._timeout = asked.timeout
-        resolvers = [finding.parse_address(text, "resolvers") for text in asked.resolvers]
+        self._given, resolvers, self._timeout = asked
         finders = resolvers or _of_system()
         #: How the world sees the records.
         self.resolvers = Resolvers(finders if resolvers or not self._given else (), self._timeout)

@@ -45,7 +45,7 @@ class Verification(NamedTuple):
     :param verdicts: one for each record, in the service's order
     :param advice: what is no error of a record, a sentence or two each
     :param current: the record set of each name and type, with the values of all servers that
-        told; without values where there is none, and None where nobody told
+        told; without values where there is none but a wildcard's, and None where nobody told
     :param aliases: where a CNAME record leads to, by name
     """
 
@@ -101,10 +101,7 @@ class Waiting(NamedTuple):
 
 
 def verify(record_set: DnsRecordSet, asked: Asked) -> Verification:
-    """Look at the records of a domain once.
-
-    :raises InvalidInput: a server that was given is none
-    """
+    """Look at the records of a domain once."""
     return _Verifier(record_set, asked).whole()
 
 
@@ -112,8 +109,6 @@ def wait(record_set: DnsRecordSet, asked: Asked, waiting: Waiting) -> Verificati
     """Look until every record is there or the time is up. Return what was seen last.
 
     What is there is not asked for again until all of it seems to be; then everything is, once more.
-
-    :raises InvalidInput: a server that was given is none
     """
     return _Wait(_Verifier(record_set, asked), waiting).until_verified()
 
@@ -188,12 +183,18 @@ class _Wait:
         left = self._end - self._waiting.clock()
         if left <= 0:
             return False
-        self._tell(_progress(verdicts), left)
+        self._tell(self._progress(verdicts), left)
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**self._pauses)
         self._pauses = min(self._pauses + 1, _MOST_DOUBLINGS)
         # Many domains are waited for at a time, and should not be asked for at the same moment.
         self._waiting.sleep(min(left, longest * (1 + self._waiting.rng()) / 2))
         return True
+
+    def _progress(self, verdicts: Sequence[Verdict]) -> str:
+        """Return how much is there and what is waited for, in a clause."""
+        lacking = [_lack(each) for each in verdicts if not self._waiting.is_over(each)]
+        there = len(verdicts) - len(lacking)
+        return f"{there} of {len(verdicts)} records are there, {in_a_row(lacking)}"
 
     def _tell(self, progress: str, left: float) -> None:
         now = self._waiting.clock()
@@ -201,13 +202,6 @@ class _Wait:
             return
         self._told, self._told_at = progress, now
         self._waiting.tell(f"{self._verifier.domain}: {progress}; asking again for {left:.0f} s.")
-
-
-def _progress(verdicts: Sequence[Verdict]) -> str:
-    """Return what is there and what is not, in a clause."""
-    lacking = [_lack(verdict) for verdict in verdicts if verdict.status != "match"]
-    there = len(verdicts) - len(lacking)
-    return f"{there} of {len(verdicts)} records are there, {in_a_row(lacking)}"
 
 
 def _lack(verdict: Verdict) -> str:
@@ -231,9 +225,12 @@ def _texts(seen: Observation) -> Iterator[str]:
 
 
 def _current(seen: Observation) -> RecordSet | None:
-    """Return the set that the servers hold, with all values of all of them: none must be lost."""
+    """Return the set that the servers hold, with all values of all of them: none must be lost.
+
+    What a wildcard gives is not the name's own.
+    """
     told = [answer for answer in seen.answers if answer.kind == "answered"]
-    own = [answer for answer in told if answer.alias is None]
+    own = [each for each in told if each.alias is None and not is_wildcards(each, seen.wildcard)]
     values = dict.fromkeys(value for answer in own for value in answer.values)
     ttl = min((answer.ttl for answer in own if answer.ttl is not None), default=0)
     return RecordSet(seen.name, seen.type, ttl, tuple(values)) if told else None
