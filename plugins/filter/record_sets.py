@@ -19,6 +19,9 @@ description:
     with a null MX record, or with several SPF records, and says what to do.
   - Nothing is looked up. Retrieve what is there from the provider, or from the name servers with
     M(postroom.email.email_dns_records).
+  - If the records were verified, fails also where the name servers did not tell what is there, or
+    do not agree on it, because writing whole sets could lose records of others. With what the
+    provider itself shows as O(current), pass records that were only retrieved.
 author:
   - Postroom contributors (@postroom)
 positional: current, state
@@ -41,8 +44,10 @@ options:
         M(amazon.aws.route53_info), M(community.dns.hetzner_dns_record_set_info) and the
         interfaces of Cloudflare and PowerDNS return.
       - A TXT value is strings in double quotes, as a zone file has them, or a bare text in which
-        nothing is escaped. If it begins with a double quote, it is the former. An MX value has its priority before the host, or beside it as
-        C(priority).
+        nothing is escaped. If it begins with a double quote, it is the former.
+      - An MX value has its priority before the host, or beside it as C(priority).
+      - A C(comment) beside a C(content) or a C(value) is kept for providers that have one on each
+        record.
     type: list
     elements: dict
     default: []
@@ -51,6 +56,13 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  escapes:
+    description:
+      - How the digits after a backslash count in the TXT values of O(current).
+      - V(octal) is for what Route 53 returns, V(decimal) for everything else.
+    type: str
+    choices: [decimal, octal]
+    default: decimal
 seealso:
   - module: postroom.email.email_dns_records
     description: Retrieves the records; publishes them by itself where the server takes dynamic updates.
@@ -84,14 +96,15 @@ _value:
     - Each has C(name), without a dot at the end, C(type), C(ttl) in seconds, and C(values), all
       values as a zone file has them, with those that were there as they were written. Without
       values the record set is to go.
+    - Where one of the values has a comment, C(comments) has that of each value, or null.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) says why. C(before) is
       null where there is no record set, and otherwise a mapping with C(ttl) and C(values).
   type: list
   elements: dict
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from ansible.utils.display import Display
 
@@ -101,6 +114,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning.publi
     plan_absence,
     plan_presence,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.records.doubts import (
+    matching,
+    refuse_doubts,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import Escapes
 from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
     DEFAULT_TTL,
     Found,
@@ -109,21 +127,44 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.plain 
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import RecordSet
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
+Choice = TypeVar("Choice")
+
 _PLANNERS = {"present": plan_presence, "absent": plan_absence}
+_ESCAPES: dict[str, Escapes] = {"decimal": "decimal", "octal": "octal"}
 
 
 @as_filter
-def record_sets(records: Any, current: Any = (), state: Any = "present") -> list[dict[str, Any]]:
-    planner = _PLANNERS.get(str(state))
-    if planner is None:
-        raise InvalidInput(f"state: {state!r} is not known. Give present or absent.")
+def record_sets(
+    records: Any, current: Any = (), state: Any = "present", escapes: Any = "decimal"
+) -> list[dict[str, Any]]:
+    planner = _choice("state", state, _PLANNERS)
     wanted = list(read_found(records, DEFAULT_TTL).sets.values())
+    refuse_doubts(records)
     # A set that does not say its time to live is taken to have the wanted one.
-    found = read_found(current, max((w.ttl for w in wanted), default=0), {w.name for w in wanted})
-    publication = planner(wanted, found.sets, found.aliases)
+    ttl = max((record_set.ttl for record_set in wanted), default=0)
+    names = {record_set.name for record_set in wanted}
+    found = read_found(current, ttl, names, _choice("escapes", escapes, _ESCAPES))
+    publication = planner(_to_plan(records, wanted, found), found.sets, found.aliases)
     for warning in publication.warnings:
         Display().warning(warning)
     return [_row(record_set, found, publication) for record_set in wanted]
+
+
+def _choice(option: str, given: Any, choices: Mapping[str, Choice]) -> Choice:
+    choice = choices.get(str(given))
+    if choice is None:
+        raise InvalidInput(f"{option}: {given!r} is not known. Give {' or '.join(choices)}.")
+    return choice
+
+
+def _to_plan(records: Any, wanted: Iterable[RecordSet], found: Found) -> list[RecordSet]:
+    """Return the sets without those that are where an alias leads to."""
+    there = matching(records)
+    return [
+        record_set
+        for record_set in wanted
+        if record_set.name not in found.aliases or (record_set.name, record_set.type) not in there
+    ]
 
 
 def _row(wanted: RecordSet, found: Found, publication: Publication) -> dict[str, Any]:
@@ -144,7 +185,9 @@ def _row(wanted: RecordSet, found: Found, publication: Publication) -> dict[str,
 
 
 def _shown(record_set: RecordSet, found: Found) -> dict[str, Any]:
-    return {"ttl": record_set.ttl, "values": found.spelled(record_set)}
+    shown = {"ttl": record_set.ttl, "values": found.spelled(record_set)}
+    comments = found.commented(record_set)
+    return {**shown, "comments": comments} if any(comments) else shown
 
 
 class FilterModule:

@@ -26,18 +26,21 @@ options:
   provider:
     description:
       - V(nsupdate) is for M(community.general.nsupdate) and V(route53) for M(amazon.aws.route53).
+        Bytes beyond ASCII are escaped for each in its way.
       - V(cloudflare) is for M(community.general.cloudflare_dns), which takes one record a call. What
-        is to be removed and added comes in the order in which mail suffers least from it.
-      - V(hetzner) is for M(community.dns.hetzner_dns_record_set).
+        is new comes before what goes, so that a failure between loses nothing of others.
+      - V(hetzner) is for M(hetzner.hcloud.zone_rrset), so for zones in Hetzner's Console.
+      - V(community_dns) is for M(community.dns.hosttech_dns_record_set), and for
+        M(community.dns.hetzner_dns_record_set), whose service Hetzner has ended.
       - V(powerdns) is for PowerDNS's HTTP API. The list is what C(rrsets) is to be in the body of
         C(PATCH /api/v1/servers/localhost/zones/example.com.), sent with M(ansible.builtin.uri).
     type: str
-    choices: [nsupdate, route53, cloudflare, hetzner, powerdns]
+    choices: [nsupdate, route53, cloudflare, hetzner, community_dns, powerdns]
     required: true
   zone:
     description:
-      - Name of the zone, which the options then have as well, but for V(powerdns). Required with
-        V(cloudflare).
+      - Name of the zone, in any spelling. The options then have it as well, but for V(powerdns).
+        Required with V(cloudflare) and V(hetzner).
       - The names have to lie in it.
     type: str
 seealso:
@@ -46,7 +49,8 @@ seealso:
   - module: community.general.nsupdate
   - module: amazon.aws.route53
   - module: community.general.cloudflare_dns
-  - module: community.dns.hetzner_dns_record_set
+  - module: hetzner.hcloud.zone_rrset
+  - module: community.dns.hosttech_dns_record_set
 """
 
 EXAMPLES = r"""

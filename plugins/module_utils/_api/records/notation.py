@@ -9,16 +9,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import InvalidInput
 from ..models import DnsRecord, DnsRecordSet
+
+#: How a byte is counted in the three digits after a backslash: in tens, as in zone files (RFC 1035,
+#: 5.1), or in eights, as at Route 53.
+Escapes = Literal["decimal", "octal"]
 
 _LONGEST_STRING = 255
 _LONGEST_SHOWN = 60
 # One of a zone file's strings, in quotes or a single word, and what stands for a byte within it.
 _STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
 _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
+_NO_DECIMAL = re.compile(r"\\[23][0-7]{2}")
 
 
 def neutral(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
@@ -98,57 +103,57 @@ def quoted(strings: Sequence[str]) -> str:
     return quoted_bytes(string.encode("utf-8", "surrogateescape") for string in strings)
 
 
-def quoted_bytes(strings: Iterable[bytes]) -> str:
+def quoted_bytes(strings: Iterable[bytes], escapes: Escapes = "decimal") -> str:
     """Return TXT strings in quotes, whatever bytes they hold."""
-    return " ".join(f'"{"".join(map(_escaped, string))}"' for string in strings)
+    return " ".join(
+        f'"{"".join(_escaped(byte, escapes) for byte in string)}"' for string in strings
+    )
 
 
-def read_txt(text: str) -> tuple[bytes, ...]:
+def read_txt(text: str, escapes: Escapes = "decimal") -> tuple[bytes, ...]:
     """Return the strings of a TXT value: a zone file's, or a bare text as it stands.
 
     :param text: a bare text, which is what providers show who hide the strings, has no escapes. If
         the first string is in quotes it is a zone file's; others may be single words
-
-    :raises InvalidInput: the quotes do not fit, or a string is longer than 255 bytes
+    :raises InvalidInput: the quotes or escapes do not fit, or a string is longer than 255 bytes
     """
     try:
-        strings = tuple(_strings(text.strip()))
+        strings = tuple(_strings(text.strip(), escapes))
     except ValueError:
         strings = ()
     if strings and max(map(len, strings)) <= _LONGEST_STRING:
         return strings
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    hint = ""
+    if escapes == "decimal" and _NO_DECIMAL.search(text):
+        hint = " If it comes from Route 53, whose escapes are octal, give escapes='octal'."
     raise InvalidInput(
         f"{shown!r} is not the value of a TXT record. Write strings of at most "
-        f"{_LONGEST_STRING} bytes, each in double quotes, or the whole text without quotes."
+        f"{_LONGEST_STRING} bytes, each in double quotes, or the whole text without quotes.{hint}"
     )
 
 
-def _strings(text: str) -> Iterator[bytes]:
+def _strings(text: str, escapes: Escapes) -> Iterator[bytes]:
     """Yield the strings that a value is cut into; ValueError is for what is none."""
     if not text.startswith('"'):
         yield from (string.encode("utf-8", "surrogateescape") for string in txt_strings(text))
     elif not _STRING.sub("", text):
         for quoted_string, word in _STRING.findall(text):
-            yield _unescaped((quoted_string or word).encode("utf-8", "surrogateescape"))
+            yield _unescaped((quoted_string or word).encode("utf-8", "surrogateescape"), escapes)
 
 
-def _unescaped(string: bytes) -> bytes:
+def _unescaped(string: bytes, escapes: Escapes) -> bytes:
+    base = 8 if escapes == "octal" else 10
     return b"".join(
-        _byte(number) if number else sign or plain for number, sign, plain in _BYTE.findall(string)
+        bytes([int(digits, base)]) if digits else sign or plain
+        for digits, sign, plain in _BYTE.findall(string)
     )
 
 
-def _byte(digits: bytes) -> bytes:
-    # Zone files count in tens. Route 53 counts in eights, which shows where tens are too many.
-    number = int(digits)
-    return bytes([number if number < 256 else int(digits, 8)])
-
-
-def _escaped(byte: int) -> str:
-    """Return one byte of a TXT string as a zone file writes it."""
+def _escaped(byte: int, escapes: Escapes) -> str:
+    """Return one byte of a TXT string as a zone file or Route 53 writes it."""
     if not 0x20 <= byte < 0x7F:
-        return f"\\{byte:03d}"
+        return f"\\{byte:03o}" if escapes == "octal" else f"\\{byte:03d}"
     character = chr(byte)
     return f"\\{character}" if character in '"\\' else character
 

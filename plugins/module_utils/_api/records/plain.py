@@ -8,7 +8,8 @@ An item is a record or a record set. It has a ``type`` and
 
 * its name in full as ``fqdn``, ``name`` or ``record``, with or without a dot at the end;
 * its values as ``values``, ``value``, ``content``, ``records`` or ``resource_records``: one text,
-  a list of texts, or a list of mappings that have it as ``content`` or ``value``;
+  a list of texts, or a list of mappings that have it as ``content`` or ``value``, and perhaps a
+  ``comment`` on it;
 * where the values of an MX record lack it, ``priority``;
 * perhaps ``ttl``.
 
@@ -21,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
-from .notation import checked_ttl, read_txt
+from .notation import Escapes, checked_ttl, read_txt
 from .sets import RecordSet, Txt, Value, as_rdata, read_rdata
 
 #: Seconds, where nobody says.
@@ -38,11 +39,13 @@ class Found(NamedTuple):
     :param aliases: where a CNAME record leads to, by name
     :param spelling: how values were written, by name, type and value; a provider may take other
         spellings for other records
+    :param comments: what somebody noted on values, in the same way
     """
 
     sets: dict[tuple[str, str], RecordSet]
     aliases: dict[str, str]
     spelling: dict[tuple[str, str, Value], str]
+    comments: dict[tuple[str, str, Value], str]
 
     def spelled(self, record_set: RecordSet) -> list[str]:
         """Return the values of a set, those that were there as they were written."""
@@ -51,27 +54,43 @@ class Found(NamedTuple):
             for value in record_set.values
         ]
 
+    def commented(self, record_set: RecordSet) -> list[str | None]:
+        """Return the comment on each value of a set, None where there is none."""
+        keys = [(record_set.name, record_set.type, value) for value in record_set.values]
+        return [self.comments.get(key) for key in keys]
+
+
+class _Written(NamedTuple):
+    text: str
+    comment: str | None = None
+
 
 class _Item(NamedTuple):
     name: str
     type: str
     ttl: int | None
-    texts: list[str]
+    values: list[_Written]
 
 
-def read_found(data: Any, ttl: int = DEFAULT_TTL, names: Collection[str] | None = None) -> Found:
+def read_found(
+    data: Any,
+    ttl: int = DEFAULT_TTL,
+    names: Collection[str] | None = None,
+    escapes: Escapes = "decimal",
+) -> Found:
     """Return the record sets that plain data describes, one set for all items of a name and type.
 
     :param ttl: seconds, for sets that do not say theirs
     :param names: read only what lies at these names
+    :param escapes: how the values count bytes; they are spelled in decimal ones
     :raises InvalidInput: the data does not have the shape above
     """
-    found = Found({}, {}, {})
+    found = Found({}, {}, {}, {})
     for item in _items(data, names):
         if item.type != "CNAME":
-            _add(found, item, ttl)
-        elif item.texts:
-            found.aliases[item.name] = ", ".join(text.rstrip(".") for text in item.texts)
+            _add(found, item, ttl, escapes)
+        elif item.values:
+            found.aliases[item.name] = ", ".join(one.text.rstrip(".") for one in item.values)
     return found
 
 
@@ -88,24 +107,27 @@ def listed(data: Any, what: str) -> list[Any]:
     raise InvalidInput(f"{what}: this is no list. Give a list.")
 
 
-def _add(found: Found, item: _Item, ttl: int) -> None:
+def _add(found: Found, item: _Item, ttl: int, escapes: Escapes) -> None:
     key = item.name, item.type
-    values = [_value(item, text) for text in item.texts]
-    for value, text in zip(values, item.texts, strict=True):
-        found.spelling.setdefault((*key, value), _spelled(value, text.strip()))
+    values = [_value(item, written.text, escapes) for written in item.values]
+    for value, written in zip(values, item.values, strict=True):
+        found.spelling.setdefault((*key, value), _spelled(value, written.text.strip(), escapes))
+        if written.comment is not None:
+            found.comments.setdefault((*key, value), written.comment)
     known = found.sets.get(key) or RecordSet(*key, ttl if item.ttl is None else item.ttl, ())
     found.sets[key] = known._replace(values=tuple(dict.fromkeys((*known.values, *values))))
 
 
-def _spelled(value: Value, text: str) -> str:
+def _spelled(value: Value, text: str, escapes: Escapes) -> str:
     """Return how a value is written back: as it came, but for what not everybody reads alike."""
     in_quotes = text.startswith('"') and text.endswith('"')
-    return text if in_quotes or not isinstance(value, Txt) else as_rdata(value)
+    as_it_came = not isinstance(value, Txt) or (in_quotes and escapes == "decimal")
+    return text if as_it_came else as_rdata(value)
 
 
-def _value(item: _Item, text: str) -> Value:
+def _value(item: _Item, text: str, escapes: Escapes) -> Value:
     try:
-        return read_rdata(item.type, text)
+        return read_rdata(item.type, text, escapes)
     except InvalidInput as error:
         raise InvalidInput(f"{item.name} {item.type}: {error}") from None
 
@@ -123,7 +145,7 @@ def _items(data: Any, names: Collection[str] | None) -> Iterator[_Item]:
             raise InvalidInput(f"{name}: type is missing. Give MX, TXT or another type.")
         if kind in {"MX", "TXT", "CNAME"} and (names is None or name in names):
             where = f"{name} {kind}"
-            yield _Item(name, kind, read_ttl(item.get("ttl"), where), _texts(item, kind, where))
+            yield _Item(name, kind, read_ttl(item.get("ttl"), where), _values(item, kind, where))
 
 
 def _name(item: Mapping[str, Any], number: int) -> str:
@@ -147,27 +169,29 @@ def read_ttl(ttl: Any, where: str) -> int | None:
     return checked_ttl(int(text))
 
 
-def _texts(item: Mapping[str, Any], kind: str, where: str) -> list[str]:
+def _values(item: Mapping[str, Any], kind: str, where: str) -> list[_Written]:
     values = next((item[key] for key in _VALUES if item.get(key) is not None), None)
     if values is None:
         raise InvalidInput(f"{where}: the values are missing. Give them as values.")
-    texts = [_text(value, where) for value in listed(values, f"{where}: values")]
+    written = [_written(value, where) for value in listed(values, f"{where}: values")]
     priority = item.get("priority")
     if kind != "MX" or priority is None:
-        return texts
-    return [f"{priority} {text}" for text in texts]
+        return written
+    return [one._replace(text=f"{priority} {one.text}") for one in written]
 
 
-def _text(value: Any, where: str) -> str:
+def _written(value: Any, where: str) -> _Written:
+    comment = None
     if isinstance(value, Mapping):
         if value.get("disabled"):
             raise InvalidInput(
                 f"{where}: one of the records is disabled, which writing the record set would "
                 "undo. Enable it or delete it first."
             )
+        comment = value.get("comment")
         value = value.get("content", value.get("value"))
     if isinstance(value, str):
-        return value
+        return _Written(value, comment if isinstance(comment, str) else None)
     raise InvalidInput(f"{where}: a value is no text. Give each value as text.")
 
 

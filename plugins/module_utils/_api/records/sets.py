@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Union
 
 from ..errors import InvalidInput
 from ..models import DnsRecord, DnsRecordSet
-from .notation import fqdn, quoted_bytes, read_txt, txt_strings, zone_lines
+from .notation import Escapes, fqdn, quoted_bytes, read_txt, txt_strings, zone_lines
 
 _MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
 
@@ -93,14 +93,14 @@ def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
     )
 
 
-def as_rdata(value: Value) -> str:
+def as_rdata(value: Value, escapes: Escapes = "decimal") -> str:
     """Return a value as a zone file has it, with absolute names and strings in quotes."""
     if isinstance(value, Mx):
         return f"{value.priority} {value.exchange}."
-    return quoted_bytes(value.strings)
+    return quoted_bytes(value.strings, escapes)
 
 
-def read_rdata(kind: str, text: str) -> Value:
+def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
     """Return the value that a zone file or a DNS provider writes so.
 
     :param kind: ``MX`` or ``TXT``
@@ -109,7 +109,7 @@ def read_rdata(kind: str, text: str) -> Value:
     :raises InvalidInput: it is no such value
     """
     if kind != "MX":
-        return Txt(read_txt(text))
+        return Txt(read_txt(text, escapes))
     match = _MX.fullmatch(text.strip())
     if match is None or int(match[1]) > 0xFFFF:
         raise InvalidInput(

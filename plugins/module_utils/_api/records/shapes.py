@@ -5,7 +5,7 @@
 """Record sets as what DNS providers take: options of their modules, or items of their API.
 
 Each provider has its own idea of names, of TXT values, and of what a change is. A TXT value goes
-out in quotes, cut into strings; a kept one as it came, for providers differ in their escapes.
+out in quotes, cut into strings; a kept one as it came, so that it counts as the same.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
+from ..names import parse_domain
 from .plain import Found, listed, read_found
-from .sets import Mx, RecordSet, Txt, as_rdata
+from .sets import Mx, RecordSet, Txt, Value, as_rdata
 
 Options = dict[str, Any]
 
@@ -25,12 +26,16 @@ class Write(NamedTuple):
 
     :param after: as it is to be; without values where it is to go
     :param texts: its values, those that stay spelled as the provider has them
+    :param comments: what is noted on each of them; None where nothing is
     :param before: as it is now; without values where there is none
+    :param zone: name of the zone; empty where it is not known
     """
 
     after: RecordSet
     texts: tuple[str, ...]
+    comments: tuple[str | None, ...]
     before: RecordSet
+    zone: str
 
     @property
     def absolute(self) -> list[str]:
@@ -59,46 +64,49 @@ def records_for(data: Any, provider: Any, zone: Any = None) -> list[Options]:
         known = ", ".join(sorted(PROVIDERS))
         raise InvalidInput(f"provider: {provider!r} is not known. Give one of {known}.")
     within = _zone(zone)
-    if within is None and provider == "cloudflare":
-        raise InvalidInput("zone: it is missing. Give the name of the zone at Cloudflare.")
-    said = {} if within is None or provider == "powerdns" else {"zone": within}
-    return [said | options for write in _writes(data) for options in shape(_inside(write, within))]
+    if not within and provider in _NEED_ZONE:
+        raise InvalidInput("zone: it is missing. Give the name of the zone at the provider.")
+    said = {"zone": within} if within and provider != "powerdns" else {}
+    return [said | options for write in _writes(data, within) for options in shape(write)]
 
 
-def _zone(zone: Any) -> str | None:
+def _zone(zone: Any) -> str:
     if zone is None:
-        return None
-    if isinstance(zone, str) and zone.strip("."):
-        return zone.rstrip(".").lower()
+        return ""
+    if isinstance(zone, str):
+        return parse_domain(zone, "zone").key
     raise InvalidInput(f"zone: {zone!r} is no zone. Give its name, such as example.com.")
 
 
-def _inside(write: Write, zone: str | None) -> Write:
-    if zone is None or f".{write.after.name}".endswith(f".{zone}"):
-        return write
-    raise InvalidInput(
-        f"{write.after}: the name does not lie in the zone {zone}. Give the zone that holds it."
-    )
-
-
-def _writes(data: Any) -> Iterator[Write]:
+def _writes(data: Any, zone: str) -> Iterator[Write]:
     for item in listed(data, "record sets"):
         if not isinstance(item, Mapping):
             raise InvalidInput(
                 "record sets: one of them is no mapping. Give name, type and values."
             )
         if item.get("action") != "none":
-            yield _write(item)
+            yield _write(item, zone)
 
 
-def _write(item: Mapping[str, Any]) -> Write:
+def _write(item: Mapping[str, Any], zone: str) -> Write:
     found = read_found([item])
     after = _only(found)
+    if zone and not f".{after.name}".endswith(f".{zone}"):
+        raise InvalidInput(
+            f"{after}: the name does not lie in the zone {zone}. Give the zone that holds it."
+        )
     earlier = item.get("before") or {"ttl": after.ttl, "values": []}
     if not isinstance(earlier, Mapping):
         raise InvalidInput(f"{after}: before is no mapping. Give ttl and values, or leave it out.")
-    known = {"name": after.name, "type": after.type}
-    return Write(after, tuple(found.spelled(after)), _only(read_found([{**earlier, **known}])))
+    before = _only(read_found([{**earlier, "name": after.name, "type": after.type}]))
+    return Write(after, tuple(found.spelled(after)), _comments(item, after), before, zone)
+
+
+def _comments(item: Mapping[str, Any], after: RecordSet) -> tuple[str | None, ...]:
+    comments = item.get("comments") or [None] * len(after.values)
+    if isinstance(comments, list) and len(comments) == len(after.values):
+        return tuple(comments)
+    raise InvalidInput(f"{after}: comments does not fit. Give one a value, or leave it out.")
 
 
 def _only(found: Found) -> RecordSet:
@@ -112,11 +120,27 @@ def _nsupdate(write: Write) -> Iterator[Options]:
 
 
 def _route53(write: Write) -> Iterator[Options]:
-    yield _module_options(write, write.after.name, value=write.absolute, overwrite=True)
+    """Yield one call, with the escapes that Route 53 has in place of a zone file's."""
+    values = [
+        as_rdata(value, "octal") if isinstance(value, Txt) else text
+        for value, text in zip(write.after.values, write.absolute, strict=True)
+    ]
+    yield _module_options(write, write.after.name, value=values, overwrite=True)
 
 
 def _hetzner(write: Write) -> Iterator[Options]:
-    # Without these, its module takes quotes for a part of the text. Host names without a dot at
+    """Yield one call, in which a record without its comment would lose it."""
+    host = write.after.name.removesuffix(write.zone).rstrip(".") or "@"
+    options: Options = {"name": host, "type": write.after.type, "state": write.state}
+    if write.state == "present":
+        both = zip(write.texts, write.comments, strict=True)
+        records = [{"value": text, "comment": comment} for text, comment in both]
+        options |= {"ttl": write.after.ttl, "records": records}
+    yield options
+
+
+def _community_dns(write: Write) -> Iterator[Options]:
+    # Without these, its modules take quotes for a part of the text. Host names without a dot at
     # the end are relative to the zone there, so that they stay as they are.
     quotes = {"txt_transformation": "quoted", "txt_character_encoding": "decimal"}
     yield quotes | _module_options(write, write.after.name, value=list(write.texts))
@@ -174,20 +198,30 @@ def _of_host(record_set: RecordSet, host: str) -> set[Mx]:
 
 
 def _cloudflare_txt(write: Write) -> Iterator[Options]:
-    """Yield the old before the new: two SPF records harm more than none, and so do two keys.
+    """Yield the new before the old: if a call fails, nothing is lost that somebody else wrote.
 
-    The module finds a record by its very spelling. Texts that were entered long ago are kept
-    without quotes there.
+    Only what is written anew for its time to live goes first, for it would go with the old one.
     """
-    same_ttl = write.before.ttl == write.after.ttl
-    for value in write.before.values:
-        if isinstance(value, Txt) and not (same_ttl and value in write.after.values):
-            yield _gone(write, as_rdata(value))
-            if value.text.strip():
-                yield _gone(write, value.text)
+    stale = write.before.values if write.before.ttl != write.after.ttl else ()
+    for value in write.after.values:
+        if value in stale:
+            yield from _gone_text(write, value)
     for value, text in zip(write.after.values, write.texts, strict=True):
-        if not (same_ttl and value in write.before.values):
+        if value in stale or value not in write.before.values:
             yield _present(write, value=text)
+    for value in write.before.values:
+        if value not in write.after.values:
+            yield from _gone_text(write, value)
+
+
+def _gone_text(write: Write, value: Value) -> Iterator[Options]:
+    """Yield the calls that remove a text, in both spellings, for the module compares these.
+
+    Texts that were entered long ago are kept without quotes at Cloudflare.
+    """
+    yield _gone(write, as_rdata(value))
+    if isinstance(value, Txt) and value.text.strip():
+        yield _gone(write, value.text)
 
 
 def _gone(write: Write, value: str) -> Options:
@@ -207,5 +241,7 @@ PROVIDERS: dict[str, Callable[[Write], Iterator[Options]]] = {
     "route53": _route53,
     "cloudflare": _cloudflare,
     "hetzner": _hetzner,
+    "community_dns": _community_dns,
     "powerdns": _powerdns,
 }
+_NEED_ZONE = {"cloudflare", "hetzner"}

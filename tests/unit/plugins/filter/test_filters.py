@@ -117,6 +117,69 @@ def test_input_is_left_alone() -> None:
     assert rows == before
 
 
+def verified(*statuses: str, **more: Any) -> list[dict[str, Any]]:
+    """Return what the service asks for, as the module returns it once it has looked."""
+    looked = {"detail": "ns1 told nothing (no answer).", "servers": [], **more}
+    records = zip(neutral(), statuses, strict=True)
+    return [record | looked | {"status": status} for record, status in records]
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_what_nobody_told_is_not_overwritten(state: str) -> None:
+    """It may hold records of others, which a whole set would replace."""
+    with pytest.raises(AnsibleFilterError) as caught:
+        FILTERS["record_sets"](verified("match", "unknown", "missing"), [], state)
+    assert str(caught.value) == (
+        "example.com TXT: what is there is not known. ns1 told nothing (no answer). Verify again "
+        "once the name servers answer, for records of others could be lost."
+    )
+
+
+def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
+    """Out of what an old and a new one hold, no record set can be made."""
+    held = {"ns1": ["a", "b"], "ns2": ["b", "a"], "ns3": ["c"], "ns4": []}
+    servers = [{"server": s, "status": "conflict", "found": f} for s, f in held.items()]
+    silent = {"server": "ns5", "status": "unknown", "found": []}
+    with pytest.raises(AnsibleFilterError) as caught:
+        FILTERS["record_sets"](verified("match", "conflict", "match", servers=servers))
+    assert str(caught.value).startswith(
+        "example.com MX: the name servers do not agree on what is there: ns3 has other records "
+        "than ns1. Verify again once they do. example.com TXT: the"
+    )
+    agreeing = [*servers[:2], silent]
+    rows = FILTERS["record_sets"](verified("missing", "missing", "missing", servers=agreeing))
+    assert {row["action"] for row in rows} == {"create"}
+
+
+def test_an_alias_of_the_right_key_stays() -> None:
+    """It was verified that it leads there; otherwise it is in the way."""
+    alias = [{"name": SELECTOR, "type": "CNAME", "values": ["keys.example.net."]}]
+    rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
+    assert [row["action"] for row in rows] == ["create", "create", "none"]
+    assert len(FILTERS["records_for"](rows, "nsupdate")) == 2
+    with pytest.raises(AnsibleFilterError, match="is an alias"):
+        FILTERS["record_sets"](verified("missing", "missing", "conflict"), alias)
+
+
+def test_escapes_of_route53_go_out_as_they_came() -> None:
+    """In between they are as in a zone file."""
+    there = [{"name": DOMAIN, "type": "TXT", "values": [r'"caf\303\251"']}]
+    rows = FILTERS["record_sets"](neutral(), there, escapes="octal")
+    assert rows[1]["values"][0] == r'"caf\195\169"'
+    calls = FILTERS["records_for"](rows, "route53")
+    assert calls[1]["value"][0] == r'"caf\303\251"'
+
+
+def test_comments_stay_with_their_records() -> None:
+    """And are left out where there are none."""
+    records = [{"value": "20 mx.other.example.", "comment": "until May"}]
+    there = [{"name": DOMAIN, "type": "MX", "records": records}]
+    servers, notes, _key = work_in(there)
+    assert servers["comments"] == ["until May", None]
+    assert servers["before"]["comments"] == ["until May"]
+    assert "comments" not in notes
+
+
 def test_mail_servers_of_others_are_warned_of(warned: list[str]) -> None:
     """As a task's warning."""
     work_in(CURRENT)
@@ -169,6 +232,8 @@ def test_zone_text_takes_records_and_record_sets() -> None:
         ("zone_text", ([], "1h"), "option ttl: ttl is '1h'. Give a number of seconds."),
         ("record_sets", (None,), "record sets: this is no list. Give a list."),
         ("record_sets", ([], [], "gone"), "state: 'gone' is not known. Give present or absent."),
+        ("record_sets", ([], [], "absent", "hex"),
+         "escapes: 'hex' is not known. Give decimal or octal."),
         ("record_sets", (neutral(), [{"name": DOMAIN, "type": "CNAME", "value": "a.b."}]),
          "example.com: the name is an alias (CNAME) of a.b"),
         ("record_sets", (neutral(), [{"name": DOMAIN, "type": "MX", "value": "0 ."}]),

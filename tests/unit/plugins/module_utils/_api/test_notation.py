@@ -152,7 +152,6 @@ def test_a_bare_text_is_taken_as_it_stands(text: str) -> None:
         ('"one more" two\\032', (b"one more", b"two ")),
         (r'"a \"b\" \\ \; \065"', (b'a "b" \\ ; A',)),
         (r'"\195\188"', (b"\xc3\xbc",)),
-        (r'"\303\274"', (b"\xc3\xbc",)),
         ('"\u00fc"', (b"\xc3\xbc",)),
         ('""', (b"",)),
         ("", (b"",)),
@@ -162,8 +161,26 @@ def test_a_bare_text_is_taken_as_it_stands(text: str) -> None:
     ],
 )
 def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ...]) -> None:
-    """Of zone files, of Route 53, which counts in eights, and of providers without quotes."""
+    """Of zone files, and of providers without quotes."""
     assert notation.read_txt(text) == strings
+
+
+@given(st.lists(st.binary(max_size=255), min_size=1, max_size=4))
+def test_octal_escapes_read_back_byte_for_byte(strings: list[bytes]) -> None:
+    """As Route 53 has them."""
+    text = notation.quoted_bytes(strings, "octal")
+    assert notation.read_txt(text, "octal") == tuple(strings)
+
+
+def test_escapes_count_as_they_are_said_to() -> None:
+    """The same digits are other bytes, and those that can only be octal are refused with a hint."""
+    assert notation.read_txt(r'"caf\303\251"', "octal") == ("caf\u00e9".encode(),)
+    assert notation.read_txt(r'"\101"', "octal") == (b"A",)
+    assert notation.read_txt(r'"\101"') == (b"e",)
+    with pytest.raises(InvalidInput, match=r"give escapes='octal'\.$"):
+        notation.read_txt(r'"caf\303\251"')
+    with pytest.raises(InvalidInput, match=r"without quotes\.$"):
+        notation.read_txt(r'"\195"', "octal")
 
 
 @pytest.mark.parametrize(

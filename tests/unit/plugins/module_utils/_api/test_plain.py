@@ -120,13 +120,29 @@ def test_values_are_given_back_as_they_were_written() -> None:
     """A provider may have its own escapes, and names that are relative to the zone."""
     there = [
         {"name": DOMAIN, "type": "MX", "values": [" 10 mail ", "20 MX.Other.example."]},
-        {"name": DOMAIN, "type": "TXT", "values": [r'"\303\274"', "bare text", '"a" word']},
+        {"name": DOMAIN, "type": "TXT", "values": [r'"\195\188"', "bare text", '"a" word']},
     ]
     found = read_found(there)
     servers, notes = found.sets.values()
     more = servers._replace(values=(*servers.values, OURS))
     assert found.spelled(more) == ["10 mail", "20 MX.Other.example.", "10 mail.example.net."]
-    assert found.spelled(notes) == [r'"\303\274"', '"bare text"', '"a" "word"']
+    assert found.spelled(notes) == [r'"\195\188"', '"bare text"', '"a" "word"']
+
+
+def test_octal_escapes_are_given_back_as_a_zone_file_has_them() -> None:
+    """Two texts that look alike in decimal ones stay two."""
+    there = [{"name": DOMAIN, "type": "TXT", "values": [r'"\303\251"', r'"\303\373"']}]
+    found = read_found(there, escapes="octal")
+    (notes,) = found.sets.values()
+    assert found.spelled(notes) == [r'"\195\169"', r'"\195\251"']
+
+
+def test_comments_are_kept_by_their_values() -> None:
+    """Where a record has one."""
+    records = [{"value": "20 mx.other.example.", "comment": "until May"}, {"value": "10 mail."}]
+    found = read_found([{"name": DOMAIN, "type": "MX", "records": records}])
+    (servers,) = found.sets.values()
+    assert found.commented(servers) == ["until May", None]
 
 
 def test_a_time_to_live_may_be_missing() -> None:

@@ -24,8 +24,8 @@ SERVERS: dict[str, Any] = {
 }  # fmt: skip
 NOTES: dict[str, Any] = {
     "name": DOMAIN, "type": "TXT", "ttl": 60, "action": "update",
-    "values": [r'"\303\274"', f'"{MERGED}"'],
-    "before": {"ttl": 60, "values": [r'"\303\274"', '"v=spf1 mx ~all"']},
+    "values": [r'"\195\188"', f'"{MERGED}"'],
+    "before": {"ttl": 60, "values": [r'"\195\188"', '"v=spf1 mx ~all"']},
 }  # fmt: skip
 GONE: dict[str, Any] = {
     "name": "s._domainkey.example.com", "type": "TXT", "ttl": 60, "action": "delete",
@@ -54,20 +54,45 @@ def test_nsupdate_takes_absolute_names() -> None:
 
 
 def test_route53_overwrites() -> None:
-    """The zone may be said in the task instead, by its id."""
+    """In its own escapes. The zone may be said in the task instead, by its id."""
     servers, notes, gone = records_for(SETS, "route53")
     assert servers == {
         "record": DOMAIN, "type": "MX", "state": "present", "ttl": 60, "overwrite": True,
         "value": ["20 MX.other.example.", "10 mail.example.net."],
     }  # fmt: skip
-    assert notes["value"] == NOTES["values"]
+    assert notes["value"] == [r'"\303\274"', f'"{MERGED}"']
     assert gone == {"record": GONE["name"], "type": "TXT", "state": "absent"}
 
 
-def test_hetzner_reads_quotes() -> None:
+def test_hetzner_takes_relative_names_and_keeps_comments() -> None:
+    """The domain itself is `@`, and a record without its comment would lose it."""
+    servers, notes, gone = records_for(
+        [SERVERS | {"comments": ["until May", None]}, NOTES, GONE], "hetzner", DOMAIN
+    )
+    assert servers == {
+        "zone": DOMAIN, "name": "@", "type": "MX", "state": "present", "ttl": 60,
+        "records": [
+            {"value": "20 MX.other.example", "comment": "until May"},
+            {"value": "10 mail.example.net.", "comment": None},
+        ],
+    }  # fmt: skip
+    assert [record["value"] for record in notes["records"]] == NOTES["values"]
+    assert gone == {"zone": DOMAIN, "name": "s._domainkey", "type": "TXT", "state": "absent"}
+
+
+@pytest.mark.parametrize("zone", ["EXAMPLE.com.", "example.com"])
+def test_a_zone_is_known_in_any_spelling(zone: str) -> None:
+    """In capitals, with a dot at the end, or in letters that DNS does not have."""
+    assert {call["zone"] for call in records_for(SETS, "hetzner", zone)} == {DOMAIN}
+    row = {"name": "www.xn--bcher-kva.example", "type": "TXT", "values": ["x"]}
+    (call,) = records_for([row], "nsupdate", "B\u00fccher.example")
+    assert call["zone"] == "xn--bcher-kva.example"
+
+
+def test_community_dns_reads_quotes() -> None:
     """Host names stay as they are there, for without a dot they are relative to the zone."""
     quotes = {"txt_transformation": "quoted", "txt_character_encoding": "decimal"}
-    servers, notes, gone = records_for(SETS, "hetzner", "EXAMPLE.com")
+    servers, notes, gone = records_for(SETS, "community_dns", DOMAIN)
     assert servers == quotes | {
         "zone": DOMAIN, "record": DOMAIN, "type": "MX", "state": "present", "ttl": 60,
         "value": SERVERS["values"],
@@ -139,7 +164,7 @@ def test_cloudflare_keeps_single_mail_servers(
     [
         ([f'"{SPF}"'], None, [there(f'"{SPF}"')]),
         (['"note"', f'"{MERGED}"'], ['"note"', '"v=spf1 mx ~all"'],
-         [away('"v=spf1 mx ~all"'), away("v=spf1 mx ~all"), there(f'"{MERGED}"')]),
+         [there(f'"{MERGED}"'), away('"v=spf1 mx ~all"'), away("v=spf1 mx ~all")]),
         (['"note"'], ['"note"', '"a" "b"'], [away('"a" "b"'), away("ab")]),
         ([], ['""', '" "'], [away('""'), away('" "')]),
     ],
@@ -147,7 +172,7 @@ def test_cloudflare_keeps_single_mail_servers(
 def test_cloudflare_keeps_single_texts(
     values: list[str], before: list[str] | None, calls: list[Options]
 ) -> None:
-    """Old ones go first, in both spellings; nothing is removed without saying what."""
+    """Old ones go last, in both spellings; nothing is removed without saying what."""
     assert cloudflare(values, before) == calls
 
 
@@ -179,12 +204,16 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
 @pytest.mark.parametrize(
     ("data", "provider", "zone", "sentence"),
     [
-        (SETS, "other", None, ("provider: 'other' is not known. Give one of cloudflare, hetzner, "
-                              "nsupdate, powerdns, route53.")),
-        (SETS, None, None, ("provider: None is not known. Give one of cloudflare, hetzner, "
-                           "nsupdate, powerdns, route53.")),
+        (SETS, "other", None,
+         ("provider: 'other' is not known. Give one of cloudflare, community_dns, hetzner, "
+          "nsupdate, powerdns, route53.")),
+        (SETS, None, None,
+         ("provider: None is not known. Give one of cloudflare, community_dns, hetzner, "
+          "nsupdate, powerdns, route53.")),
         (SETS, "cloudflare", None,
-         "zone: it is missing. Give the name of the zone at Cloudflare."),
+         "zone: it is missing. Give the name of the zone at the provider."),
+        (SETS, "hetzner", None,
+         "zone: it is missing. Give the name of the zone at the provider."),
         (SETS, "route53", "other.example",
          ("example.com MX: the name does not lie in the zone other.example. Give the zone that "
          "holds it.")),
@@ -192,7 +221,9 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
          ("example.com MX: the name does not lie in the zone ample.com. Give the zone that "
          "holds it.")),
         (SETS, "route53", 7, "zone: 7 is no zone. Give its name, such as example.com."),
-        (SETS, "route53", ".", "zone: '.' is no zone. Give its name, such as example.com."),
+        (SETS, "route53", ".",
+         ("zone: '.' is not a domain name. Write it in full, such as example.com, in letters, "
+          "digits and inner hyphens, without scheme or path.")),
         (None, "route53", None, "record sets: this is no list. Give a list."),
         ([7], "route53", None,
          "record sets: one of them is no mapping. Give name, type and values."),
@@ -201,6 +232,8 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
         ([{}], "route53", None, "record sets: one of them is neither MX nor TXT. Leave it out."),
         ([SERVERS | {"before": 7}], "route53", None,
          "example.com MX: before is no mapping. Give ttl and values, or leave it out."),
+        ([SERVERS | {"comments": ["x"]}], "route53", None,
+         "example.com MX: comments does not fit. Give one a value, or leave it out."),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(data: Any, provider: Any, zone: Any, sentence: str) -> None:
