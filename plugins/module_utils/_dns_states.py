@@ -77,6 +77,9 @@ class Task:
             params["nameservers"] or (), params["resolvers"] or (), _SECONDS_FOR_ONE
         )
         self._wait_seconds = _read_wait(params)
+        # The records of others, which stay, may be in the way of those that are published.
+        usual = "presence" if self._state == "present" else "match"
+        self._wait_for: str = params["wait_for"] or usual
         self._target = (
             None if self._state == "verified" else _read_target(params, self._asked.resolvers)
         )
@@ -100,7 +103,7 @@ class Task:
         waiting = None
         if self._wait_seconds is not None and not check_mode:
             tell, sleep = watch or Watch()
-            beside = self._state == "present"
+            beside = self._wait_for == "presence"
             waiting = Waiting(self._wait_seconds, tell, sleep=sleep, beside=beside)
         if self._state == "verified" or (self._state == "present" and waiting is not None):
             return self._verify(record_set, outcome, waiting)
@@ -136,9 +139,12 @@ class Task:
         # The server that was written to knows best what is there now.
         values = {**_values_of(found), **outcome.values}
         values["records"] = _judged(outcome.values["records"], found.verdicts)
-        if waiting is not None:
-            _raise_if_lacking(record_set, found, waiting, values)
-        return outcome._replace(values=values)
+        if waiting is None:
+            return outcome._replace(values=values)
+        _raise_if_lacking(record_set, found, waiting, values)
+        # What is lacking nevertheless is there, with something in its way.
+        warnings = (*outcome.warnings, *found.shortfall.splitlines())
+        return outcome._replace(values=values, warnings=warnings)
 
 
 def _read_wait(params: Params) -> int | None:

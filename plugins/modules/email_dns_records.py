@@ -93,19 +93,28 @@ options:
     description:
       - With V(verified) and V(present) of O(state), wait until every record is seen at every
         authoritative name server that answers. When the time is up, the task fails and names the
-        records that are not there, and why.
-      - With V(present), records of others that stay and may be in the way are not waited for.
+        records that are not as O(wait_for) wants them, and why.
       - While it waits, what is still missing is shown now and then, where the task runs inside of
         Ansible's own process.
     type: bool
     default: false
+  wait_for:
+    description:
+      - What O(wait) waits for.
+      - With V(match), every record is V(match). Somebody may have to take away what is in its way.
+      - With V(presence), every record is there, whatever stands beside it, such as the MX record of
+        an earlier provider, which no waiting takes away. If records are in conflict then, there is
+        a warning about each, and RV(verified) is false.
+      - If not set, V(match) for V(verified) and V(presence) for V(present) of O(state).
+    type: str
+    choices: [match, presence]
   wait_timeout:
     description: Seconds to wait at most.
     type: int
     default: 600
 notes:
-  - O(timeout) is the time for the service and for publishing. Verifying takes a few seconds more if
-    a name server does not answer; waiting takes up to O(wait_timeout).
+  - O(timeout) is the time for the service and for publishing. Verifying takes up to half a minute
+    more if servers do not answer; waiting takes up to O(wait_timeout).
 seealso:
   - module: postroom.email.email_domain
     description: Register the domain first.
@@ -220,7 +229,7 @@ records:
       description: What was found, and where.
       type: str
       returned: when it was verified
-      sample: there is no MX record
+      sample: "ns1.example.com (192.0.2.53): there is no MX record at example.com."
     remedy:
       description: What to do. Empty if there is nothing to do.
       type: str
@@ -252,7 +261,7 @@ records:
           description: What is to be said of it.
           type: str
           returned: always
-          sample: there is no MX record
+          sample: there is no MX record at example.com
 verified:
   description: Whether every record is V(match).
   returned: when it was verified
@@ -272,12 +281,15 @@ advice:
   type: list
   elements: str
   sample:
-    - "There is no DMARC record. Publish one at _dmarc.example.com, such as v=DMARC1; p=none."
+    - >-
+      There is no DMARC record at _dmarc.example.com, so receivers do not know what to do with mail
+      that is not yours. Begin with TXT v=DMARC1; p=none
 current:
   description:
-    - All records at the names and of the types that the service asks for, those of others among them.
-      After publishing and withdrawing as they are at the name server that takes the updates, or
-      would be; else as the authoritative name servers have them.
+    - The record sets of the names and types that the service asks for, as far as they are there and
+      known, those of others among their values. What a wildcard gives is left out.
+    - After publishing and withdrawing as they are at the name server that takes the updates, or
+      would be; else as the authoritative name servers have them, with the values of all of them.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
@@ -312,7 +324,13 @@ octodns:
   description: The records as YAML for a zone file of octoDNS.
   returned: success
   type: str
-  sample: "'': [{ttl: 3600, type: MX, values: [{exchange: mail.example.net., preference: 10}]}]"
+  sample: |
+    ---
+    "":
+      - type: MX
+        ttl: 3600
+        values:
+          - {preference: 10, exchange: "mail.example.net."}
 changes:
   description:
     - What was changed, or would be in check mode, in order.
@@ -340,7 +358,7 @@ changes:
       description: Why it was done.
       type: str
       returned: always
-      sample: it lacks include:example.net
+      sample: its SPF record lacks include:example.net
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -405,6 +423,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
         "default": "hmac-sha256",
     },
     "wait": {"type": "bool", "default": False},
+    "wait_for": {"type": "str", "choices": ["match", "presence"]},
     "wait_timeout": {"type": "int", "default": 600},
 }
 
