@@ -21,7 +21,7 @@ from ._api.models import DnsRecordSet
 from ._api.nameservers import finding
 from ._api.nameservers.library import require
 from ._api.nameservers.resolving import Resolvers
-from ._api.nameservers.updating import Key, UpdateServer
+from ._api.nameservers.updating import Key, UpdateServer, time_left
 from ._api.records.judging import Verdict
 from ._api.records.observed import Server
 from ._api.records.sets import RecordSet, wanted_sets
@@ -54,12 +54,16 @@ class Target(NamedTuple):
     """Where updates go.
 
     :param named: the server that the options name, if they do
-    :param resolvers: who finds it; the system's where there are none
+    :param resolvers: who finds it, and tells where records lead; the system's where there are none
     """
 
     named: finding.Given | None
     key: Key
     resolvers: tuple[Server, ...]
+
+    def asking(self, seconds: float) -> Resolvers:
+        """Return the resolvers, with so much time for a question."""
+        return Resolvers(self.resolvers or finding.system_resolvers(), seconds)
 
 
 class Task:
@@ -119,14 +123,15 @@ class Task:
         self, record_set: DnsRecordSet, target: Target, seconds: float, *, dry_run: bool
     ) -> Published:
         attempts = Attempts(seconds)
-        # Half of it, so that there is time to see what became of an update without an answer.
-        server = _update_server(target, record_set.domain.key, min(_SECONDS_FOR_ONE, seconds / 2))
+        until = time.monotonic() + seconds
+        resolvers = target.asking(min(_SECONDS_FOR_ONE, time_left(until)))
         return publish(
             wanted_sets(record_set, self._ttl),
-            server,
+            _update_server(target, record_set.domain.key, resolvers, until),
             absent=self._state == "absent",
             dry_run=dry_run,
             attempts=attempts,
+            ask=resolvers.lookup,
         )
 
     def _verify(
@@ -172,19 +177,18 @@ def _read_target(params: Params, resolvers: tuple[Server, ...]) -> Target:
     )
 
 
-def _update_server(target: Target, domain: str, seconds: float) -> UpdateServer:
+def _update_server(target: Target, domain: str, resolvers: Resolvers, until: float) -> UpdateServer:
     """Return the server that was named, or else the primary of the domain's zone."""
-    given = target.named
-    if given is not None and given.is_address:
-        return UpdateServer(Server("", *given), target.key, seconds)
-    resolvers = Resolvers(target.resolvers or finding.system_resolvers(), _SECONDS_FOR_ONE)
-    if given is None:
-        try:
-            given = finding.Given(finding.servers_of(domain, resolvers).primary)
-        except NameServerError as error:
-            error.add("The one that takes updates can be given in the option update_server.")
-            raise
-    return UpdateServer(finding.addresses([given], resolvers)[0], target.key, seconds)
+    servers = finding.addresses([target.named or _primary(domain, resolvers)], resolvers)
+    return UpdateServer(servers, target.key, _SECONDS_FOR_ONE, until)
+
+
+def _primary(domain: str, resolvers: Resolvers) -> finding.Given:
+    try:
+        return finding.primary_of(domain, resolvers)
+    except NameServerError as error:
+        error.add("The one that takes updates can be given in the option update_server.")
+        raise
 
 
 def _with(published: Published, outcome: Outcome) -> Outcome:

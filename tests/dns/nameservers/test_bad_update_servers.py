@@ -84,7 +84,7 @@ def signed(
 def updating(habit: Habit, action: Callable[[UpdateServer], Any], timeout: float = QUICK) -> Any:
     """Do something with a server of that habit, which cannot but fail, and return the error."""
     with misbehaving({("*", "*"): habit}) as server:
-        there = UpdateServer(Server("", server.address, server.port), Key(*KEY), timeout)
+        there = UpdateServer([Server("", server.address, server.port)], Key(*KEY), timeout)
         with pytest.raises(NameServerError) as caught:
             action(there)
     assert KEY.secret not in f"{caught.value!r} {caught.value.__context__!r}"
@@ -141,7 +141,7 @@ def test_no_whole_answer(habit: Habit, action: Callable[[UpdateServer], None]) -
 
 def test_nobody_there() -> None:
     """Where there is no connection, nothing was written, for certain."""
-    there = UpdateServer(Server("", "127.0.0.1", free_port()), Key(*KEY), 5.0)
+    there = UpdateServer([Server("", "127.0.0.1", free_port())], Key(*KEY), 5.0)
 
     with pytest.raises(NameServerError, match=r"could not be reached over TCP \(nothing listens"):
         update(there)

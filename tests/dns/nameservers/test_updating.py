@@ -73,7 +73,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def updater(server: bind.BindServer, key: str = "mail", **changes: str) -> UpdateServer:
     """Return a way to the server, with one of its keys, or with parts of it changed."""
     parts = {**server.keys[key]._asdict(), **changes}
-    return UpdateServer(Server("", server.address, server.port), Key(**parts), 5.0)
+    return UpdateServer([Server("", server.address, server.port)], Key(**parts), 5.0)
 
 
 def record_set(name: str, *values: Mx | Txt, ttl: int = 3600) -> RecordSet:

@@ -18,6 +18,7 @@ from ansible_collections.postroom.email.tests.dns.publishing.stage import (
     stage_with,
 )
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
@@ -39,6 +40,8 @@ class Desk:
             "domain": HOME,
             "update_server": str(self.stage.front),
             "nameservers": [str(self.stage.bind)],
+            # Nobody is there: no test asks the world.
+            "resolvers": [f"127.0.0.1:{free_port()}"],
             "tsig_name": KEY.name,
             "tsig_secret": KEY.secret,
             "ttl": 600,

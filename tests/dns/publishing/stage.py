@@ -26,6 +26,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.up
     Key,
     UpdateServer,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import (
+    Ask,
+    Lookup,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import wanted_sets
 from ansible_collections.postroom.email.tests.support.bind import (
@@ -63,6 +67,11 @@ def records_of(domain: str, include: str = INCLUDE) -> DnsRecordSet:
             DnsRecord("TXT", SELECTOR, f"v=DKIM1; k=rsa; p={public_key()}"),
         ),
     )
+
+
+def untold(_name: str, _kind: str) -> Lookup:
+    """Tell nothing of the rest of the world."""
+    return Lookup("failed")
 
 
 @dataclass
@@ -112,7 +121,7 @@ class Stage:
     def server(self, key: TsigKey = KEY, *, seconds: float = SECONDS) -> UpdateServer:
         """Return the name server as it is reached through the gate."""
         at = Server("", self.front.address, self.front.port)
-        return UpdateServer(at, Key(key.name, key.secret, key.algorithm), seconds)
+        return UpdateServer([at], Key(*key), seconds)
 
     def publish(
         self,
@@ -122,6 +131,7 @@ class Stage:
         dry_run: bool = False,
         server: UpdateServer | None = None,
         seconds: float = 20.0,
+        ask: Ask = untold,
     ) -> Published:
         """Publish or withdraw a domain's records."""
         return publish(
@@ -130,6 +140,7 @@ class Stage:
             absent=absent,
             dry_run=dry_run,
             attempts=Attempts(seconds),
+            ask=ask,
         )
 
     def held(self, domain: str = HOME) -> dict[str, tuple[str, ...]]:

@@ -10,10 +10,11 @@ changes nothing, and all of it begins anew. So an update whose answer is lost ma
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import errors
 from ..nameservers.updating import UpdateServer
@@ -24,11 +25,17 @@ from ..planning.publication import (
     plan_absence,
     plan_presence,
 )
-from ..records.sets import RecordSet
+from ..records.lookups import Ask
+from ..records.sets import Mx, RecordSet, Txt
+from .weighing import weigh
 
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 2.0
 _MOST_ATTEMPTS = 40
+#: Aliases that lead to aliases.
+_MOST_ALIASES = 8
+#: Seconds for counting what SPF records cost, which may take dozens of questions.
+_FOR_WEIGHING = 10.0
 
 Key = tuple[str, str]
 
@@ -55,6 +62,11 @@ class Attempts:
         self._sleep = sleep
         self._rng = rng
         self._made = 0
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._end - self._clock())
 
     def go_on(self) -> bool:
         """Wait a while, longer each time, and tell whether there is another attempt."""
@@ -93,15 +105,18 @@ def publish(
     absent: bool = False,
     dry_run: bool,
     attempts: Attempts,
+    ask: Ask,
 ) -> Published:
     """Make a name server hold what is wanted, or nothing of it.
 
     :param absent: withdraw it instead
     :param dry_run: only look and plan; no update is sent
+    :param ask: asks the rest of the world, where records lead elsewhere
     :raises Refused: something stands in the way; nothing was written
     :raises NameServerError: it could not be done; ``done`` tells which changes stand
     """
-    run = _Run(wanted, server, absent=absent)
+    planner = _Absence() if absent else _Presence(server, ask, attempts)
+    run = _Run(wanted, server, planner)
     if dry_run:
         return run.look()
     try:
@@ -111,11 +126,77 @@ def publish(
         raise
 
 
+class _Seen(NamedTuple):
+    """What a name server holds of what is wanted."""
+
+    wanted: Sequence[RecordSet]
+    sets: Mapping[Key, RecordSet]
+    aliases: Mapping[str, str]
+
+
+class _Planner(Protocol):
+    def plan(self, seen: _Seen) -> Publication:
+        """Plan from what was seen."""
+
+
+class _Absence:
+    """Plans that records are gone."""
+
+    def plan(self, seen: _Seen) -> Publication:
+        """Plan from what was seen."""
+        return plan_absence(*seen)
+
+
+class _Presence:
+    """Plans that records are there, for which more may have to be asked than what is there."""
+
+    def __init__(self, server: UpdateServer, ask: Ask, attempts: Attempts) -> None:
+        self._server = server
+        # Every look leads to the same questions.
+        self._ask = functools.cache(ask)
+        self._attempts = attempts
+
+    def plan(self, seen: _Seen) -> Publication:
+        """Plan from what was seen, and from what is behind it."""
+        behind = {name: self._texts(alias) for name, alias in seen.aliases.items()}
+        publication = plan_presence(*seen, behind, tuple(self._covered(seen)))
+        # The other half is for writing.
+        seconds = min(_FOR_WEIGHING, self._attempts.left / 2)
+        warnings = weigh(publication.changes, self._ask, seconds)
+        return publication._replace(warnings=publication.warnings + warnings)
+
+    def _texts(self, name: str) -> Sequence[str]:
+        """Return the texts at a name, from the server if it is in charge, or else from others."""
+        for _alias in range(_MOST_ALIASES):
+            try:
+                current = self._server.read(name, "TXT")
+            except errors.UpdateRefused:
+                return self._ask(name, "TXT").values
+            if current.alias is None:
+                values = current.set.values if current.set else ()
+                return [value.text for value in values if isinstance(value, Txt)]
+            name = current.alias
+        return ()
+
+    def _covered(self, seen: _Seen) -> Iterator[str]:
+        """Yield the domains that have addresses by a wildcard until something is written there."""
+        there = {*seen.aliases, *(name for name, _type in seen.sets)}
+        for one in seen.wanted:
+            is_domain = any(isinstance(value, Mx) for value in one.values)
+            if is_domain and one.name not in there and self._is_covered(one.name):
+                yield one.name
+
+    def _is_covered(self, name: str) -> bool:
+        return any(self._server.is_wildcards(name, kind) for kind in ("A", "AAAA"))
+
+
 class _Run:
-    def __init__(self, wanted: Sequence[RecordSet], server: UpdateServer, *, absent: bool) -> None:
+    def __init__(
+        self, wanted: Sequence[RecordSet], server: UpdateServer, planner: _Planner
+    ) -> None:
         self._wanted = wanted
         self._server = server
-        self._make_plan = plan_absence if absent else plan_presence
+        self._planner = planner
         #: Of every name, before anything is written: a name that is kept elsewhere ends it here.
         self._zones = {
             name: server.zone_of(name) for name in dict.fromkeys(one.name for one in wanted)
@@ -134,7 +215,7 @@ class _Run:
                 found[one.name, one.type] = current.set
             if current.alias is not None:
                 aliases[one.name] = current.alias
-        publication = self._make_plan(self._wanted, found, aliases)
+        publication = self._planner.plan(_Seen(self._wanted, found, aliases))
         return Published(publication, tuple(_after(found, publication.changes)), aliases)
 
     def carry_out(self, attempts: Attempts) -> Published:

@@ -52,12 +52,10 @@ class Zone(NamedTuple):
     """Who is in charge of a name.
 
     :param name: of the zone, as lower-case A-labels, without a dot at the end
-    :param primary: the host that the zone's SOA record names as the one to send updates to
     :param servers: all addresses of all name servers
     """
 
     name: str
-    primary: str
     servers: tuple[Server, ...]
 
 
@@ -90,16 +88,11 @@ def parse_address(text: str, option: str) -> Server:
 
 
 def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
-    """Return the resolvers that this machine uses.
-
-    :raises NameServerError: there are none
-    """
+    """Return the resolvers that this machine uses; none where it says of none."""
     try:
         resolver = dns.resolver.Resolver(path)
     except (dns.resolver.NoResolverConfiguration, ValueError):
-        raise NameServerError(
-            f"This machine has no resolver in {path}. Give addresses in the option resolvers."
-        ) from None
+        return ()
     return tuple(Server("", str(address)) for address in resolver.nameservers)
 
 
@@ -108,7 +101,7 @@ def servers_of(name: str, resolvers: Resolvers) -> Zone:
 
     :raises NameServerError: the resolvers do not tell
     """
-    zone, primary = _zone_of(name, resolvers)
+    zone, _soa = _zone_of(name, resolvers)
     found = resolvers.find(zone, "NS")
     if not found.records:
         raise NameServerError(
@@ -116,7 +109,16 @@ def servers_of(name: str, resolvers: Resolvers) -> Zone:
             f"({found.detail or 'there are no NS records'}). Give some in the option nameservers."
         )
     hosts = sorted(text_of(record) for record in found.records)
-    return Zone(zone, primary, addresses([Given(host) for host in hosts], resolvers))
+    return Zone(zone, addresses([Given(host) for host in hosts], resolvers))
+
+
+def primary_of(name: str, resolvers: Resolvers) -> Given:
+    """Find the server that the zone of a name has updates sent to.
+
+    :raises NameServerError: the resolvers do not tell
+    """
+    _zone, soa = _zone_of(name, resolvers)
+    return Given(plain(soa.mname))
 
 
 def addresses(given: Iterable[Given], resolvers: Resolvers) -> tuple[Server, ...]:
@@ -145,8 +147,8 @@ def _addresses(given: Given, resolvers: Resolvers) -> list[Server]:
     return [server for server in servers if has_route(server)] or servers or [Server("", *given)]
 
 
-def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
-    """Return the name of the zone that holds a name, and its primary server."""
+def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, SOA]:
+    """Return the name of the zone that holds a name, and its SOA record."""
     exists = True
     for candidate in upwards(name):
         found = resolvers.find(candidate, "SOA")
@@ -158,7 +160,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
         if found.records and found.alias is None:
             if "." not in candidate and not exists:
                 break
-            return candidate, plain(cast("SOA", found.records[0]).mname)
+            return candidate, cast("SOA", found.records[0])
         exists = found.rcode != "NXDOMAIN"
     raise NameServerError(
         f"{name} is in no zone that the resolvers know. Register the domain and have it delegated, "

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from ..errors import (
 from ..records.observed import Server
 from ..records.sets import RecordSet, as_rdata
 from .asking import NoReply, no_authority, over_tcp, owners, plain, upwards, values_of
+from .wildcards import probes_of
 
 with contextlib.suppress(ImportError):
     import dns.exception
@@ -52,6 +54,8 @@ ALGORITHMS = ("hmac-sha256", "hmac-sha384", "hmac-sha512")
 
 #: What a server answers when the records are not what the update says that they are.
 _CHANGED = ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET")
+#: How much of the time that is left an update may take: the rest is for what became of it.
+_FOR_UPDATE = 0.5
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,23 @@ class Key:
             )
 
 
+def time_left(until: float) -> float:
+    """Return the seconds until then.
+
+    :param until: by the monotonic clock
+    :raises NameServerError: there are none
+    """
+    left = until - time.monotonic()
+    if left <= 0:
+        raise NameServerError(
+            "The time was up before the name servers had told everything. The option timeout is "
+            "for the whole task: give it more seconds."
+        )
+    return left
+
+
 class Current(NamedTuple):
-    """What a server holds of one name and type.
+    """What a server holds of one name and type. What a wildcard gives is not held.
 
     :param set: None where there is none
     :param alias: the name that a CNAME record at this name leads to, or None
@@ -111,13 +130,23 @@ class Change(Protocol):
 class UpdateServer:
     """A name server that takes updates.
 
+    :param servers: its addresses, in the order in which they are tried until one connects
     :param timeout: seconds for one message and its answer
+    :param until: when the time for everything is up, by the monotonic clock
     """
 
-    def __init__(self, server: Server, key: Key, timeout: float) -> None:
-        self.server = server
+    def __init__(
+        self, servers: Sequence[Server], key: Key, timeout: float, until: float = math.inf
+    ) -> None:
+        self._servers = list(servers)
         self._key = key
         self._timeout = timeout
+        self._until = until
+
+    @property
+    def server(self) -> Server:
+        """The address that is in use."""
+        return self._servers[0]
 
     def zone_of(self, name: str) -> str:
         """Return the name of the zone there that holds a name.
@@ -141,13 +170,21 @@ class UpdateServer:
         :raises UpdateRefused: the server is not in charge of it
         :raises NameServerError: it did not tell
         """
-        response = self._ask(name, kind)
-        found = _at(response, name, kind)
-        alias = _at(response, name, "CNAME")
-        return Current(
-            RecordSet(name, kind, found.ttl, values_of(found)) if found else None,
-            plain(alias[0].target) if alias else None,
-        )
+        found = self._found(name, kind)
+        if found is None or self._is_wildcards(found, name, kind):
+            return Current(None)
+        if found.rdtype == dns.rdatatype.CNAME:
+            return Current(None, plain(found[0].target))
+        return Current(RecordSet(name, kind, found.ttl, values_of(found)))
+
+    def is_wildcards(self, name: str, kind: str) -> bool:
+        """Tell whether a wildcard gives a name records of some type, or an alias.
+
+        :raises UpdateRefused: the server is not in charge of it
+        :raises NameServerError: it did not tell
+        """
+        found = self._found(name, kind)
+        return found is not None and self._is_wildcards(found, name, kind)
 
     def update(self, zone: str, changes: Sequence[Change]) -> None:
         """Make all changes in one zone, or none of them.
@@ -163,9 +200,26 @@ class UpdateServer:
         message = dns.update.UpdateMessage(_name(zone))
         for change in changes:
             _put(message, change)
-        rcode = dns.rcode.to_text(self._send(message).rcode())
+        rcode = dns.rcode.to_text(self._send(message, _FOR_UPDATE).rcode())
         if rcode != "NOERROR":
             raise self._not_updated(rcode, zone, ", ".join(map(_subject, changes)))
+
+    def _is_wildcards(self, found: RRset, name: str, kind: str) -> bool:
+        """Tell whether a wildcard gives what was found at a name: it gives others the same."""
+        probes = probes_of(name)
+        return (
+            self._values(probes.below, kind) == set(found)
+            and self.zone_of(name) != name
+            and self._values(probes.beside, kind) == set(found)
+        )
+
+    def _values(self, name: str, kind: str) -> set[Rdata]:
+        return set(self._found(name, kind) or ())
+
+    def _found(self, name: str, kind: str) -> RRset | None:
+        """Return the records of a type that the server gives for a name, or the alias there."""
+        response = self._ask(name, kind)
+        return _at(response, name, kind) or _at(response, name, "CNAME")
 
     def _ask(self, name: str, kind: str) -> Message:
         """Return the server's answer as an authority for the name."""
@@ -180,12 +234,15 @@ class UpdateServer:
             raise self._not_in_charge(name, rcode)
         raise self._failed(rcode)
 
-    def _send(self, message: Message) -> Message:
-        """Send a message with a signature, and return the answer if it has one, too."""
+    def _send(self, message: Message, share: float = 1.0) -> Message:
+        """Send a message with a signature, and return the answer if it has one, too.
+
+        :param share: how much it may take of the time that is left
+        """
         key = self._key
         message.use_tsig(dns.tsig.Key(key.name, key.secret, key.algorithm))
         try:
-            response = over_tcp(self.server, message, time.monotonic() + self._timeout)
+            response = self._exchange(message, share)
         except NoReply as failure:
             raise self._no_reply(failure) from None
         except dns.tsig.PeerError as error:
@@ -195,6 +252,17 @@ class UpdateServer:
         if not response.had_tsig:
             raise self._not_believed()
         return response
+
+    def _exchange(self, message: Message, share: float) -> Message:
+        """Send a message to the first address that connects, and keep to that one."""
+        while True:
+            seconds = min(self._timeout, share * time_left(self._until))
+            try:
+                return over_tcp(self.server, message, time.monotonic() + seconds)
+            except NoReply as failure:
+                if failure.sent or len(self._servers) == 1:
+                    raise
+                self._servers.pop(0)
 
     # What goes wrong, in words
 

@@ -14,6 +14,9 @@ from ..models import Edit, Principal
 _NO_EDIT = Edit()
 
 
+Action = Literal["create", "update", "delete"]
+
+
 class Problem(NamedTuple):
     """Why the wanted state does not fit.
 
@@ -37,7 +40,7 @@ class Change:
     :param secrets: passwords to set; in no representation
     """
 
-    action: Literal["create", "update", "delete"]
+    action: Action
     before: Principal | None
     after: Principal | None
     reason: str
@@ -54,12 +57,15 @@ class Change:
 
     def as_dict(self) -> dict[str, str]:
         """Return it as a module shows it."""
-        return {
-            "action": self.action,
-            "kind": self.subject.kind,
-            "name": str(self.subject.name),
-            "reason": self.reason,
-        }
+        return shown(self.action, self.subject.kind, self.subject.name, self.reason)
+
+
+def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
+    """Return a change of anything as modules show it.
+
+    :param reason: a clause
+    """
+    return {"action": action, "kind": kind, "name": str(name), "reason": reason}
 
 
 class Plan(NamedTuple):

@@ -9,15 +9,18 @@ Other people's records at the same names stay as they are, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from ..errors import InvalidInput, Refused
 from ..records import dkim, merging, spf
 from ..records.sets import Mx, RecordSet, Txt, Value, as_lines, txt
+from .changes import Action, shown
 
 CurrentSets = Mapping[tuple[str, str], RecordSet]
 _Values = tuple[Value, ...]
+_NO_TEXTS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class SetChange(NamedTuple):
@@ -28,7 +31,7 @@ class SetChange(NamedTuple):
     :param reason: a clause
     """
 
-    action: Literal["create", "update", "delete"]
+    action: Action
     before: RecordSet | None
     after: RecordSet | None
     reason: str
@@ -43,12 +46,7 @@ class SetChange(NamedTuple):
 
     def as_dict(self) -> dict[str, str]:
         """Return it as a module shows it."""
-        return {
-            "action": self.action,
-            "kind": "record set",
-            "name": str(self.subject),
-            "reason": self.reason,
-        }
+        return shown(self.action, "record set", self.subject, self.reason)
 
 
 class Publication(NamedTuple):
@@ -76,22 +74,35 @@ class _Draft(NamedTuple):
 
 
 def plan_presence(
-    wanted: Sequence[RecordSet], current: CurrentSets, aliases: Mapping[str, str]
+    wanted: Sequence[RecordSet],
+    current: CurrentSets,
+    aliases: Mapping[str, str],
+    behind: Mapping[str, Sequence[str]] = _NO_TEXTS,
+    covered: Collection[str] = (),
 ) -> Publication:
     """Plan that the service's records are there.
 
     :param current: what is at the names now, by name and type
     :param aliases: where the CNAME records at the names lead to
+    :param behind: the texts there, by the same names, as far as they are known. An alias that
+        leads to the service's key is as good as the key
+    :param covered: names that have addresses by a wildcard, and nothing of their own
     :raises Refused: something is there that only its owner can decide on
     """
+    free = [record_set for record_set in wanted if record_set.name not in aliases]
+    barred = [
+        record_set.name
+        for record_set in wanted
+        if record_set.name in aliases and not _leads(behind.get(record_set.name, ()), record_set)
+    ]
     problems = [
         f"{name}: the name is an alias (CNAME) of {aliases[name]}, and nothing else can be at it. "
         "Delete the CNAME record first."
-        for name in dict.fromkeys(record_set.name for record_set in wanted)
-        if name in aliases
+        for name in dict.fromkeys(barred)
     ]
-    free = [record_set for record_set in wanted if record_set.name not in aliases]
-    return _plan(free, current, _with, problems)
+    publication = _plan(free, current, _with, problems)
+    warnings = publication.warnings + tuple(map(_uncovered, covered))
+    return publication._replace(warnings=warnings)
 
 
 def plan_absence(
@@ -118,6 +129,23 @@ def as_diff(publication: Publication) -> list[dict[str, str]]:
         }
         for change in publication.changes
     ]
+
+
+def _leads(texts: Sequence[str], wanted: RecordSet) -> bool:
+    """Tell whether these texts are those of a key that is wanted."""
+    return all(
+        isinstance(value, Txt)
+        and dkim.is_key(value.text)
+        and dkim.compare(value.text, texts).status == "match"
+        for value in wanted.values
+    )
+
+
+def _uncovered(name: str) -> str:
+    return (
+        f"{name} has addresses by a wildcard only, which answers no more for a name that has "
+        f"records. Add A and AAAA records at {name} if hosts or people use it."
+    )
 
 
 def _plan(
