@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import Asked
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import (
     Verification,
+    Waiting,
     verify,
+    wait,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
@@ -80,3 +84,40 @@ def asked_of(
 def statuses(verification: Verification) -> list[str]:
     """Return the statuses of MX, SPF and DKIM."""
     return [verdict.status for verdict in verification.verdicts]
+
+
+@dataclass
+class Play:
+    """A clock that moves when somebody sleeps, and what happens then.
+
+    :param acts: one for each sleep; nothing happens after the last
+    """
+
+    acts: list[Callable[[], object]] = field(default_factory=list)
+    now: float = 1000.0
+    pauses: list[float] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    rng: float = 1.0
+
+    def sleep(self, seconds: float) -> None:
+        """Let the time pass, and the next act happen."""
+        self.now += seconds
+        self.pauses.append(seconds)
+        if self.acts:
+            self.acts.pop(0)()
+
+    def wait(
+        self,
+        home: str,
+        server: object,
+        resolvers: tuple[object, ...] = (),
+        seconds: float = 600,
+        each: float = SECONDS,
+        *,
+        beside: bool = False,
+    ) -> Verification:
+        """Wait for a domain's records at a server."""
+        waiting = Waiting(
+            seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
+        )
+        return wait(records(home), asked_of(server, resolvers=resolvers, seconds=each), waiting)

@@ -61,7 +61,9 @@ ZONES = {
     ),
     "wildalias.example": "* 300 IN CNAME parking.example.org.",
     "wild.example": (
-        '* 300 IN MX 1 parking.example.org.\n* 300 IN TXT "v=spf1 -all"\nwww IN A 127.0.0.1'
+        '* 300 IN MX 1 parking.example.org.\n* 300 IN TXT "v=spf1 -all"\nwww IN A 127.0.0.1\n'
+        # As the wildcard answers for others.
+        'own 300 IN TXT "v=spf1 -all"'
     ),
 }
 
@@ -173,6 +175,14 @@ def test_a_wildcard_is_told_apart(bind: BindServer) -> None:
     www = seen("www.wild.example", bind)
     assert "there is no MX record at www.wild.example" in www.verdicts[0].detail
     assert "wildcard" not in www.verdicts[0].detail
+
+
+def test_the_same_as_a_wildcard_gives_may_be_published(bind: BindServer) -> None:
+    """The record set is the name's own, then, and nothing may be written over it."""
+    verification = seen("own.wild.example", bind)
+    sets = [each and each.values for each in verification.current.values()]
+    assert sets == [(), (txt("v=spf1 -all"),), ()]
+    assert "wildcard" not in verification.verdicts[1].detail
 
 
 def test_a_wildcard_alias_is_in_nobodys_way(bind: BindServer) -> None:

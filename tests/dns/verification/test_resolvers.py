@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
     SPF,
+    Play,
     published,
     seen,
     statuses,
@@ -41,6 +42,7 @@ ZONES: dict[str, Zone | str] = {
     "bogus.example": Zone(published("bogus.example"), signed=True),
     "plain.example": published("plain.example"),
     "dear.example": zone("dear.example", spf=f"v=spf1 {MANY} include:spf.example.net -all"),
+    "mended.example": zone("mended.example", spf=f"v=spf1 {MANY} include:spf.example.net -all"),
     "void.example": zone(
         "void.example",
         spf="v=spf1 a:no1.example.net a:no2.example.net a:no3.example.net "
@@ -117,6 +119,24 @@ def test_an_spf_record_that_costs_too_much_is_a_conflict(
     verification = seen(domain, scene.authority, resolvers=(scene.resolver,))
     assert statuses(verification) == ["match", "conflict", "match"]
     assert words in verification.verdicts[1].detail
+
+
+def test_what_only_resolvers_tell_is_waited_for(scene: Scene) -> None:
+    """Somebody may mend it meanwhile; if nobody does, it is named in the end."""
+    home = "mended.example"
+
+    def mend() -> None:
+        scene.authority.change(home, delete=[f"{home}. TXT"], add=[f'{home}. 60 TXT "{SPF}"'])
+
+    play = Play([lambda: None, mend])
+    assert statuses(play.wait(home, scene.authority, (scene.resolver,))) == ["match"] * 3
+    assert len(play.pauses) == 2
+    assert f"2 of 3 records are there, TXT of {home} is in conflict" in play.lines[0]
+    vain = Play().wait("bogus.example", scene.authority, (scene.resolver,), seconds=3)
+    assert "DNSSEC signatures do not hold" in vain.shortfall
+    assert "receivers reject it: it takes more than 10" in (
+        Play().wait("dear.example", scene.authority, (scene.resolver,), seconds=3).shortfall
+    )
 
 
 def test_look_ups_that_could_not_be_counted_are_advice(scene: Scene) -> None:

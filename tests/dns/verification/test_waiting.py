@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import (
-    Verification,
     Waiting,
     wait,
 )
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
-    SECONDS,
+    Play,
     asked_of,
     published,
     records,
@@ -28,42 +26,6 @@ from ansible_collections.postroom.email.tests.support.bind import BindServer, ru
 from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
 HOMES = [f"wait{number}.example" for number in range(6)]
-
-
-@dataclass
-class Play:
-    """A clock that moves when somebody sleeps, and what happens then.
-
-    :param acts: one for each sleep; nothing happens after the last
-    """
-
-    acts: list[Callable[[], object]] = field(default_factory=list)
-    now: float = 1000.0
-    pauses: list[float] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    rng: float = 1.0
-
-    def sleep(self, seconds: float) -> None:
-        """Let the time pass, and the next act happen."""
-        self.now += seconds
-        self.pauses.append(seconds)
-        if self.acts:
-            self.acts.pop(0)()
-
-    def wait(
-        self,
-        home: str,
-        server: object,
-        seconds: float = 600,
-        each: float = SECONDS,
-        *,
-        beside: bool = False,
-    ) -> Verification:
-        """Wait for a domain's records at a server."""
-        waiting = Waiting(
-            seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
-        )
-        return wait(records(home), asked_of(server, seconds=each), waiting)
 
 
 @pytest.fixture(scope="module")
@@ -222,10 +184,14 @@ def test_what_no_waiting_takes_away_is_not_waited_for(bind: BindServer) -> None:
     """Records that are there end the wait, where that is enough, though others are in their way."""
     home = HOMES[5]
     rival = f"{home}. 60 MX 5 rival.example.net."
-    play = Play([lambda: bind.change(home, add=[*lines(home), rival])])
+    bind.change(home, add=[*lines(home, 0), rival])
+    play = Play([lambda: bind.change(home, add=lines(home, 1, 2))])
     seen = play.wait(home, bind, beside=True)
     assert statuses(seen) == ["conflict", "match", "match"]
     assert len(play.pauses) == 1
+    assert play.lines[0].startswith(
+        f"{home}: 1 of 3 records are there, TXT of {home} is missing at {bind} and TXT of service."
+    )
     hopeful = Play()
     assert statuses(hopeful.wait(home, bind)) == ["conflict", "match", "match"]
     assert sum(hopeful.pauses) == 600
