@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.notati
     quoted,
     txt_strings,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx
+from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, txt
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
     DKIM,
     SECONDS,

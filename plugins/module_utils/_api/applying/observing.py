@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
@@ -15,8 +14,9 @@ from ..errors import NameServerError
 from ..nameservers import finding
 from ..nameservers.asking import ask
 from ..nameservers.resolving import Resolvers
+from ..nameservers.wildcards import probes_of
 from ..records.criteria import Wanted
-from ..records.judging import Verdict, judge
+from ..records.judging import Verdict, is_wildcards, judge
 from ..records.lookups import Cost
 from ..records.observed import Answer, Observation, Server
 
@@ -100,7 +100,7 @@ class Observer:
 
     def __init__(self, asked: Asked) -> None:
         self._given, resolvers, self._timeout = asked
-        finders = resolvers or _of_system()
+        finders = resolvers or finding.system_resolvers()
         #: How the world sees the records.
         self.resolvers = Resolvers(finders if resolvers or not self._given else (), self._timeout)
         self._finders = Resolvers(finders, self._timeout)
@@ -150,16 +150,21 @@ class Observer:
         return answer._replace(detail="no resolver tells what is there")
 
     def _probe(self, sight: Sight, wanted: Wanted, zone: _Zone) -> Answer | None:
-        """Ask for a name beside one that does not hold what is wanted: a wildcard answers both."""
+        """Ask for names that are not there, where one does not hold what is wanted.
+
+        :return: what a wildcard gives for all of them, if there is one
+        """
         if wanted.name == zone.apex or sight.judged(wanted).status == "match":
             return None
         told = [each for each in sight.of(wanted).answers if each.kind == "answered"]
         suspect = next((each for each in told if each.values or each.alias), None)
-        _label, _dot, parent = wanted.name.partition(".")
         if suspect is None:
             return None
-        probe = f"{secrets.token_hex(8)}.{parent}"
-        return ask(suspect.server, probe, wanted.record.type, timeout=self._timeout, zone=zone.apex)
+        below, beside = (
+            ask(suspect.server, name, wanted.record.type, timeout=self._timeout, zone=zone.apex)
+            for name in probes_of(wanted.name)
+        )
+        return beside if is_wildcards(below, beside) else None
 
 
 class _Zone(NamedTuple):
@@ -172,13 +177,6 @@ class _Zone(NamedTuple):
     servers: tuple[Server, ...]
     apex: str = ""
     problem: str = ""
-
-
-def _of_system() -> tuple[Server, ...]:
-    try:
-        return finding.system_resolvers()
-    except NameServerError:
-        return ()
 
 
 def key_of(wanted: Wanted) -> Key:
