@@ -393,6 +393,9 @@ failure:
 
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import (
+    ALGORITHMS,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._dns_records import retrieve
 from ansible_collections.postroom.email.plugins.module_utils._module import (
@@ -417,11 +420,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
     "update_server": {"type": "str"},
     "tsig_name": {"type": "str"},
     "tsig_secret": {"type": "str", "no_log": True},
-    "tsig_algorithm": {
-        "type": "str",
-        "choices": ["hmac-sha256", "hmac-sha384", "hmac-sha512"],
-        "default": "hmac-sha256",
-    },
+    "tsig_algorithm": {"type": "str", "choices": list(ALGORITHMS), "default": ALGORITHMS[0]},
     "wait": {"type": "bool", "default": False},
     "wait_for": {"type": "str", "choices": ["match", "presence"]},
     "wait_timeout": {"type": "int", "default": 600},

@@ -2,11 +2,14 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Whether dnspython is there. Retrieving records does without it."""
+"""What can be said of dnspython without importing it. Retrieving records does without it."""
 
 from __future__ import annotations
 
 from importlib import import_module
+
+#: Of keys that sign messages (TSIG), the usual one first.
+ALGORITHMS = ("hmac-sha256", "hmac-sha384", "hmac-sha512")
 
 
 def require() -> None:

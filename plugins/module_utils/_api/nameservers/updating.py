@@ -29,6 +29,7 @@ from ..errors import (
 from ..records.observed import Server
 from ..records.sets import RecordSet, as_rdata
 from .asking import NoReply, no_authority, over_tcp, owners, plain, upwards, values_of
+from .library import ALGORITHMS
 from .wildcards import probes_of
 
 with contextlib.suppress(ImportError):
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from dns.rrset import RRset
     from dns.update import UpdateMessage
 
-ALGORITHMS = ("hmac-sha256", "hmac-sha384", "hmac-sha512")
-
 #: What a server answers when the records are not what the update says that they are.
 _CHANGED = ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET")
 #: How much of the time that is left an update may take: the rest is for what became of it.
@@ -64,7 +63,7 @@ class Key:
 
     :param name: a domain name
     :param secret: base64
-    :param algorithm: one of `ALGORITHMS`
+    :param algorithm: one of `library.ALGORITHMS`
     :raises InvalidInput: it cannot be a key; the sentence never holds the secret
     """
 
