@@ -210,7 +210,7 @@ def floors(session: nox.Session) -> None:
 def service(session: nox.Session) -> None:
     """Run the tests of the reference service."""
     session.install(*groups("test-service"), *BASE, *SERVICE)
-    pytest(session, "tests/service")
+    pytest(session, "tests/service", spread="loadfile")
 
 
 @leaf(PROGRAM_CORES[MAIN_CORE])
@@ -220,7 +220,7 @@ def bot(session: nox.Session) -> None:
     # Somebody else's Slack, for a second opinion; later releases of that name are something else.
     place = npm_install(session, "emulate@~0.12.2")
     session.env["POSTROOM_EMULATE"] = str(place)
-    pytest(session, "tests/bot")
+    pytest(session, "tests/bot", spread="loadgroup")
 
 
 @leaf(PROGRAM_PYTHONS)
@@ -228,7 +228,8 @@ def bot_floors(session: nox.Session) -> None:
     """Run the bot's own tests on the lowest releases that pyproject.toml allows."""
     lowest = [requirement.replace(">=", "==") for requirement in sorted({*BASE, *BOT})]
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
-    pytest(session, *(f"tests/bot/{room}" for room in ("policy", "store", "words", "work")))
+    rooms = (f"tests/bot/{room}" for room in ("policy", "store", "words", "work"))
+    pytest(session, *rooms, spread="loadgroup")
 
 
 @per_core("e2e", PROGRAM_CORES)
@@ -238,7 +239,8 @@ def e2e(session: nox.Session, core: str) -> None:
     # On the latest core modules run on the oldest Python, where that is installed.
     if core == LATEST_CORE and (target := target_env()):
         session.env["POSTROOM_TEST_MODULE_PYTHON"] = str(target)
-    pytest(session, "tests/e2e", *(() if core == MAIN_CORE else ("-m", "matrix")))
+    some = () if core == MAIN_CORE else ("-m", "matrix")
+    pytest(session, "tests/e2e", *some, spread="loadfile")
 
 
 @leaf(PROGRAM_CORES[MAIN_CORE])
@@ -267,7 +269,7 @@ def demo_bot(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Run what the README and the modules' documentation show."""
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
-    pytest(session, "tests/docs")
+    pytest(session, "tests/docs", spread="worksteal")
 
 
 @leaf(PROGRAM_PYTHONS)
@@ -312,8 +314,7 @@ def sanity(session: nox.Session, core: str) -> None:
 @per_core("ansible-units", ENDS)
 def ansible_units(session: nox.Session, core: str) -> None:
     """Run the unit tests as ansible-test does."""
-    tools = ("mock", "pytest-mock", "pytest-xdist")
-    session.install(ansible_core(core), *groups("test"), *tools, *BASE)
+    session.install(ansible_core(core), *groups("test"), "mock", "pytest-mock", *BASE)
     ansible_test(session, "units", "--python", version_of(session))
 
 

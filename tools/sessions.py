@@ -47,11 +47,15 @@ def link_collection(session: nox.Session) -> None:
     session.run("python", "tests/conftest.py", silent=True)
 
 
-def pytest(session: nox.Session, *default: str) -> None:
-    """Run pytest on the arguments of the command line, or the default ones."""
+def pytest(session: nox.Session, *default: str, spread: str = "") -> None:
+    """Run pytest on the arguments of the command line, or the default ones.
+
+    :param spread: how pytest-xdist is to spread the default ones over several processes, if at all
+    """
     RESULTS.mkdir(parents=True, exist_ok=True)
     junit = f"--junit-xml={RESULTS / session.name / 'pytest.xml'}"
-    session.run("pytest", junit, *(session.posargs or default), env=ANSIBLE)
+    workers = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", spread) if spread else ()
+    session.run("pytest", junit, *(session.posargs or (*default, *workers)), env=ANSIBLE)
 
 
 def target_env() -> Path | None:
