@@ -199,13 +199,21 @@ class Deployment:
         assert self._read(audit.verify).count > 0
 
     def check_cards(self) -> None:
-        """See that each request that had to be approved has one card, and no other has one."""
-        numbers = sorted(
+        """See that each request that had to be approved has one card, and no other has one.
+
+        A card may be there a moment before the bot knows of it.
+        """
+        self.here.slack.wait_for(lambda: self._posted() == self._known())
+
+    def _posted(self) -> list[str]:
+        return sorted(
             number_of(one.text)
             for one in self.here.slack.messages(self.here.approvals)
             if "asks to" in one.text
         )
-        assert numbers == sorted(one.id for one in self.requests() if one.card is not None)
+
+    def _known(self) -> list[str]:
+        return sorted(one.id for one in self.requests() if one.card is not None)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         database = Database(self.database)
