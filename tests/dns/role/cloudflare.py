@@ -17,12 +17,16 @@ Record = dict[str, Any]
 
 
 class Cloudflare:
-    """One zone of an account, by https://developers.cloudflare.com/api/resources/dns."""
+    """One zone of an account, by https://developers.cloudflare.com/api/resources/dns.
+
+    No text can be added at its host ``full``.
+    """
 
     authorization = f"Bearer {TOKEN}"
 
     def __init__(self, zone: str) -> None:
         self.zone = zone
+        self._full = f"full.{zone}", "TXT"
         self._records: dict[str, Record] = {}
         self._numbers = itertools.count(1)
 
@@ -32,7 +36,7 @@ class Cloudflare:
             record = {"name": name, "type": kind, "content": value, "ttl": 1}
             if kind == "MX":
                 priority, host = value.split()
-                record |= {"content": host.rstrip("."), "priority": int(priority)}
+                record |= {"content": host.rstrip(".") or ".", "priority": int(priority)}
             self._add(record)
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
@@ -66,6 +70,8 @@ class Cloudflare:
         if asked.method == "PUT":
             self._records[number] |= asked.body
             return _success(self._records[number])
+        if (asked.body["name"], asked.body["type"]) == self._full:
+            return _failure(400, 81045, "Record quota exceeded.")
         return _success(self._add(asked.body))
 
     def _add(self, record: Record) -> Record:
@@ -87,7 +93,7 @@ def _key(record: Record) -> tuple[Any, ...]:
 def _as_text(record: Record) -> str:
     content: str = record["content"]
     if record["type"] == "MX":
-        return f"{record['priority']} {content}."
+        return f"{record['priority']} {content.rstrip('.')}."
     return content if content.startswith('"') else f'"{content}"'
 
 

@@ -25,19 +25,14 @@ class Hetzner:
         self.zone = zone
         self._sets: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def put(self, name: str, kind: str, *values: str, comment: str | None = None) -> None:
+    def put(self, name: str, kind: str, *values: str) -> None:
         """Put a record set there, as somebody else would."""
-        records = [{"value": value, "comment": comment} for value in values]
+        records = [{"value": value, "comment": f"why {value}"} for value in values]
         self._store(self._relative(name), kind, 600, records)
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
         """Return the values of a record set."""
-        return tuple(sorted(record["value"] for record in self.records(name, kind)))
-
-    def records(self, name: str, kind: str) -> list[Record]:
-        """Return the records of a set."""
-        found = self._sets.get((self._relative(name), kind))
-        return found["records"] if found else []
+        return tuple(sorted(self._comments(self._relative(name), kind)))
 
     def answer(self, asked: Asked) -> tuple[int, Any]:
         """Answer one request."""
@@ -55,6 +50,10 @@ class Hetzner:
     def _answer_within(
         self, asked: Asked, name: str = "", kind: str = "", *action: str
     ) -> tuple[int, Any]:
+        if asked.method == "GET" and not name:
+            page = {"page": 1, "per_page": 50, "last_page": 1, "total_entries": len(self._sets)}
+            pagination = {**page, "previous_page": None, "next_page": None}
+            return 200, {"rrsets": [*self._sets.values()], "meta": {"pagination": pagination}}
         if asked.method == "POST" and not name:
             body = asked.body
             made = self._store(body["name"], body["type"], body.get("ttl"), body["records"])
@@ -76,9 +75,11 @@ class Hetzner:
     def _store(
         self, name: str, kind: str, ttl: int | None, records: list[Record]
     ) -> dict[str, Any]:
+        comments = self._comments(name, kind)
         for record in records:
-            # It takes TXT values in quotes only.
+            # It takes TXT values in quotes only. A comment that is not written again is gone.
             assert kind != "TXT" or record["value"].startswith('"'), record
+            assert record.get("comment") == comments.get(record["value"], record.get("comment"))
         made = {
             "id": f"{name}/{kind}", "name": name, "type": kind, "ttl": ttl, "zone": ZONE_ID,
             "labels": {}, "protection": {"change": False},
@@ -86,6 +87,11 @@ class Hetzner:
         }  # fmt: skip
         self._sets[name, kind] = made
         return made
+
+    def _comments(self, name: str, kind: str) -> dict[str, str | None]:
+        """Return the comments by the values that they are on."""
+        found = self._sets.get((name, kind), {"records": []})
+        return {record["value"]: record["comment"] for record in found["records"]}
 
     def _relative(self, name: str) -> str:
         return name.removesuffix(self.zone).rstrip(".") or "@"

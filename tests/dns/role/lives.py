@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Domains that are published, published again, given another key and withdrawn, at all providers.
 
-Each provider is a host of one playbook, so that they are worked on side by side.
+Each provider is a host of one playbook, so that they are worked on side by side. The domains are
+written in capitals and with letters that DNS does not have.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.tests.dns.role.providers import PROVIDERS, Provider
 from ansible_collections.postroom.email.tests.dns.role.rig import (
     Rig,
@@ -28,6 +30,9 @@ from ansible_collections.postroom.email.tests.dns.role.rig import (
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 THEIR_MX = "20 backup.example.net."
+#: Of another domain in the zone: it gets the mail before the service.
+THEIR_FIRST_MX = "5 first.example.net."
+HOSTS = ("below", "barred", "full")
 THEIR_SPF = '"v=spf1 mx -all"'
 THEIR_TEXT = '"site-verification=Zm9v; a b"'
 
@@ -64,7 +69,8 @@ class World:
         self._service = service
         self._rig = rig
         for provider in providers.values():
-            register(service, provider.zone)
+            names = (provider.zone, *(f"{host}.{provider.zone}" for host in HOSTS))
+            register(service, *names)
             provider.put(provider.zone, "MX", THEIR_MX)
             provider.put(provider.zone, "TXT", THEIR_SPF, THEIR_TEXT)
 
@@ -74,8 +80,37 @@ class World:
         run = self._rig.run(
             {name: _variables(name, p) | variables for name, p in self.providers.items()}, *options
         )
-        keys = {name: dkim_text(self._service, p.zone) for name, p in self.providers.items()}
-        return Step(run, self.held(), keys, self._writes())
+        domains = {name: provider.zone for name, provider in self.providers.items()}
+        return self._seen(run, domains)
+
+    def below(self) -> Step:
+        """Publish for a domain within the zone, which somebody else's mail server stands before."""
+        domains = {name: f"below.{provider.zone}" for name, provider in self.providers.items()}
+        hosts = {}
+        for name, provider in self.providers.items():
+            provider.put(domains[name], "MX", THEIR_FIRST_MX)
+            spelled = {"dns_zone": f"{_written(name)}.", "dns_domains": [domains[name].upper()]}
+            hosts[name] = _variables(name, provider) | spelled
+        return self._seen(self._rig.run(hosts), domains)
+
+    def barred(self) -> Step:
+        """Try it where everything is in the way that only an owner can decide on.
+
+        And, as the host ``full``, at Cloudflare where it does not take the text.
+        """
+        domains = {name: f"barred.{provider.zone}" for name, provider in self.providers.items()}
+        hosts = {}
+        for name, provider in self.providers.items():
+            provider.put(domains[name], "MX", "0 .")
+            provider.put(domains[name], "TXT", THEIR_SPF, '"v=spf1 -all"')
+            provider.put(f"service._domainkey.{domains[name]}", "CNAME", "keys.example.net.")
+            hosts[name] = _within(name, provider, domains[name])
+        cloudflare = self.providers["cloudflare"]
+        full = f"full.{cloudflare.zone}"
+        cloudflare.put(full, "TXT", THEIR_SPF)
+        hosts["full"] = _within("cloudflare", cloudflare, full)
+        step = self._seen(self._rig.run(hosts, fails=True), domains)
+        return step._replace(held=step.held | {"full": _held(cloudflare, full)})
 
     def exchange_keys(self) -> None:
         """Give every domain a key of 4096 bits."""
@@ -84,9 +119,11 @@ class World:
         for provider in self.providers.values():
             exchange_key(self._service, provider.zone, base64.b64encode(encoded).decode())
 
-    def held(self) -> dict[str, Held]:
-        """Return what each provider holds at the names of the records."""
-        return {name: _held(provider) for name, provider in self.providers.items()}
+    def _seen(self, run: Run, domains: Mapping[str, str]) -> Step:
+        """Return a run with what each provider holds of a domain after it."""
+        held = {name: _held(self.providers[name], domain) for name, domain in domains.items()}
+        keys = {name: dkim_text(self._service, domain) for name, domain in domains.items()}
+        return Step(run, held, keys, self._writes())
 
     def _writes(self) -> dict[str, list[str]]:
         return {n: p.take_writes() for n, p in self.providers.items() if p.take_writes}
@@ -101,24 +138,35 @@ def running_world(service: RunningService, folder: Path) -> Iterator[World]:
             place = folder / name
             place.mkdir()
             try:
-                providers[name] = stack.enter_context(run(f"{name}.example", place))
+                zone = parse_domain(_written(name)).key
+                providers[name] = stack.enter_context(run(zone, place))
             except pytest.skip.Exception:
                 continue
         # Nobody waits for the slowest.
-        settings = {"ANSIBLE_STRATEGY": "ansible.builtin.free"}
+        settings = {"ANSIBLE_STRATEGY": "ansible.builtin.free", "ANSIBLE_FORKS": "6"}
         settings |= {k: v for provider in providers.values() for k, v in provider.settings.items()}
         yield World(service, providers, Rig(folder, service, settings))
 
 
+def _written(name: str) -> str:
+    """Return the zone at a provider as somebody may write it."""
+    return f"B\u00fccher-{name}.EXAMPLE"
+
+
+def _within(name: str, provider: Provider, domain: str) -> dict[str, Any]:
+    more = {"dns_domains": [domain], "dns_zone": provider.zone}
+    return _variables(name, provider) | more
+
+
 def _variables(name: str, provider: Provider) -> dict[str, Any]:
-    ours = {"dns_provider": name, "dns_domains": [provider.zone]}
+    ours = {"dns_provider": name, "dns_domains": [_written(name)]}
     asking = {"dns_verify": provider.answers, "dns_wait_timeout": 20}
     return {**ours, **asking, **provider.variables}
 
 
-def _held(provider: Provider) -> Held:
+def _held(provider: Provider, domain: str) -> Held:
     return Held(
-        provider.lookup(provider.zone, "MX"),
-        provider.lookup(provider.zone, "TXT"),
-        provider.lookup(f"service._domainkey.{provider.zone}", "TXT"),
+        provider.lookup(domain, "MX"),
+        provider.lookup(domain, "TXT"),
+        provider.lookup(f"service._domainkey.{domain}", "TXT"),
     )

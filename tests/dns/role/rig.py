@@ -45,6 +45,11 @@ class Run:
         """Return what became of one host."""
         return self.hosts[host]
 
+    def failure(self, host: str) -> str:
+        """Return what a host failed with."""
+        begin = f"fatal: [{host}]: "
+        return next(line for line in self.output.splitlines() if line.startswith(begin))
+
     @property
     def words(self) -> str:
         """The output without the line breaks that some versions put into messages."""

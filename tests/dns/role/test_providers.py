@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.postroom.email.tests.dns.role.lives import (
+    THEIR_FIRST_MX,
     THEIR_MX,
     THEIR_SPF,
     THEIR_TEXT,
@@ -23,6 +24,7 @@ from ansible_collections.postroom.email.tests.dns.role.rig import joined
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 MX = "10 mail.postroom.test."
+SPF = '"v=spf1 include:spf.postroom.test ~all"'
 MERGED_SPF = '"v=spf1 mx include:spf.postroom.test -all"'
 THEIRS = Held((THEIR_MX,), tuple(sorted((THEIR_SPF, THEIR_TEXT))), ())
 
@@ -36,6 +38,8 @@ class Life(NamedTuple):
     again: Step
     exchange: Step
     withdraw: Step
+    below: Step
+    barred: Step
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +53,8 @@ def lives(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -> 
         )
         world.exchange_keys()
         exchange, withdraw = world.step(), world.step(dns_state="absent")
-        yield Life(world, would, publish, again, exchange, withdraw)
+        below, barred = world.below(), world.barred()
+        yield Life(world, would, publish, again, exchange, withdraw, below, barred)
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -102,6 +107,33 @@ def test_withdrawing(lives: Life, name: str) -> None:
     """What is left is what was there before, and not one record less."""
     assert lives.withdraw.run[name].recap.changed > 0
     assert lives.withdraw.held[name] == THEIRS
+
+
+def test_a_domain_below_the_zone(lives: Life, name: str, provider: Provider) -> None:
+    """It is published, and a mail server of others that comes first is nothing to wait for."""
+    mx, texts, dkim = lives.below.held[name]
+    assert mx == (MX, THEIR_FIRST_MX)
+    assert texts == (SPF,)
+    assert [joined(value) for value in dkim] == [lives.below.keys[name]]
+    (told,) = lives.below.run[name].result.values()
+    if provider.answers:
+        statuses = [record["status"] for record in told["records"]]
+        assert statuses == ["conflict", "match", "match"]
+
+
+def test_what_only_an_owner_can_decide(lives: Life, name: str) -> None:
+    """A CNAME, a null MX and two SPF records are named, and nothing is written."""
+    words = lives.barred.run.failure(name)
+    assert "the name is an alias (CNAME) of keys.example.net" in words
+    assert "a null MX record (0 .) says that the domain takes no mail" in words
+    assert "There are 2 SPF records" in words
+    assert lives.barred.held[name] == (("0 .",), ('"v=spf1 -all"', THEIR_SPF), ())
+
+
+def test_a_failure_at_cloudflare_loses_nothing(lives: Life) -> None:
+    """The SPF record that is there goes only once the merged one is there."""
+    assert "Record quota exceeded" in lives.barred.run.failure("full")
+    assert lives.barred.held["full"].texts == (THEIR_SPF,)
 
 
 def test_no_secret_is_shown(lives: Life, provider: Provider) -> None:
