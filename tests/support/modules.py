@@ -9,7 +9,9 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from unittest import mock
 
+from ansible import module_utils
 from ansible.module_utils import basic
 from ansible.module_utils.common import warnings
 
@@ -26,7 +28,11 @@ def run_module(
     # These gather for the process, which is one module's everywhere but here.
     warnings._global_warnings.clear()
     warnings._global_deprecations.clear()
-    with _module_arguments({**arguments, **internal}), contextlib.redirect_stdout(output):
+    with (
+        _module_arguments({**arguments, **internal}),
+        _outside_of_controller(),
+        contextlib.redirect_stdout(output),
+    ):
         try:
             main()
         except SystemExit as ending:
@@ -36,6 +42,18 @@ def run_module(
     if bool(status) != result["failed"]:
         raise AssertionError(f"exit status {status} with {result}")
     return result
+
+
+@contextlib.contextmanager
+def _outside_of_controller() -> Iterator[None]:
+    """Have warnings in the result, also where tests of plugins have imported Ansible's own code."""
+    internal = getattr(module_utils, "_internal", None)
+    if not hasattr(internal, "is_controller"):
+        # ansible-core before 2.19.
+        yield
+        return
+    with mock.patch.object(internal, "is_controller", new=False):
+        yield
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -33,6 +34,14 @@ def bind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BindServer]:
     """Run an authority for domains that have no records yet."""
     with running(tmp_path_factory.mktemp("waiting"), dict.fromkeys(HOMES, "")) as server:
         yield server
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Heed interrupts, which a shell has its background processes ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def lines(home: str, *numbers: int) -> list[str]:
@@ -160,7 +169,7 @@ def test_an_interrupt_in_a_pause_ends_it() -> None:
     assert len(play.pauses) == 1
 
 
-def test_an_interrupt_does_not_wait_for_answers() -> None:
+def test_an_interrupt_does_not_wait_for_answers(interruptible: None) -> None:
     """Questions are still under way when it is over."""
 
     def asked(_question: habits.Asked) -> list[habits.Piece]:
