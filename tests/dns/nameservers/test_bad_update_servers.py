@@ -150,6 +150,31 @@ def test_nobody_there() -> None:
     assert not isinstance(caught.value, NoAnswer)
 
 
+def test_the_next_address_is_tried(tmp_path: Path) -> None:
+    """Where nothing listens at the first one; from then on, the one that connects is asked."""
+    with bind.running(tmp_path, {ZONE: ""}, keys=[KEY]) as server:
+        dead = Server("ns1", "127.0.0.1", free_port())
+        alive = Server("ns1", server.address, server.port)
+        there = UpdateServer([dead, alive, dead], Key(*KEY), 5.0)
+        update(there)
+        assert there.server == alive
+        assert server.lookup(ZONE, "MX")
+
+
+def test_no_address_is_left() -> None:
+    """The last one is told, and that nothing was written."""
+    dead = [Server("ns1", "127.0.0.1", free_port()) for _address in range(2)]
+    with pytest.raises(NameServerError, match=rf"ns1 \(.*:{dead[-1].port}\) could not be reached"):
+        update(UpdateServer(dead, Key(*KEY), 5.0))
+
+
+def test_no_time_is_left() -> None:
+    """Nobody is asked then, and it is told which option sets the time."""
+    with pytest.raises(NameServerError, match="The option timeout is for the whole task") as caught:
+        update(UpdateServer([Server("", "127.0.0.1", free_port())], Key(*KEY), 5.0, until=0.0))
+    assert not isinstance(caught.value, NoAnswer)
+
+
 REFUSALS = {
     "REFUSED": (UpdateRefused, "does not let the TSIG key mail change example.com MX"),
     "NOTAUTH": (UpdateRefused, "is not in charge of example.com (NOTAUTH)"),

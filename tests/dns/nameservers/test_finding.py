@@ -15,6 +15,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.fi
     Given,
     Zone,
     addresses,
+    primary_of,
     servers_of,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
@@ -85,6 +86,14 @@ def test_the_servers_of_a_name(resolvers: Resolvers, name: str) -> None:
 
     assert zone.name == ZONE
     assert sorted(zone.servers) == sorted(FOUND)
+
+
+def test_the_primary_of_a_name() -> None:
+    """It is in the SOA record; who else has the zone is not asked for."""
+    with misbehaving({(ZONE, "SOA"): answer("Primary.test. root.test. 1 2 3 4 5")}) as server:
+        at = Server("", server.address, server.port)
+        assert primary_of(ZONE, Resolvers([at], 5.0)) == Given("primary.test")
+        assert [asked.kind for asked in server.asked] == ["SOA"]
 
 
 def test_a_zone_below(resolvers: Resolvers) -> None:

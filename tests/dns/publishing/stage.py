@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ from ansible_collections.postroom.email.tests.support.bind import (
     new_key,
     running,
 )
-from ansible_collections.postroom.email.tests.support.habits import Asked, Piece, relay
+from ansible_collections.postroom.email.tests.support.habits import Asked, Piece, late, relay
 from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 from postroom_service.dkim import new_key as new_dkim_key
 
@@ -82,6 +83,7 @@ class Gate:
     :param lost_answers: how many of the next updates are carried out and not answered
     :param lost_updates: how many of the next updates do not even arrive
     :param is_silent: whether nothing at all is answered
+    :param delay: seconds before an answer to a question
     """
 
     server: BindServer
@@ -89,13 +91,14 @@ class Gate:
     lost_answers: int = 0
     lost_updates: int = 0
     is_silent: bool = False
+    delay: float = 0.0
     before_update: Callable[[], None] = field(default=lambda: None)
 
     def __call__(self, asked: Asked) -> list[Piece]:
         """Take a message and return what is answered."""
         pass_on = relay(self.server.address, self.server.port)
         if asked.query.opcode() != dns.opcode.UPDATE:
-            return [] if self.is_silent else pass_on(asked)
+            return [] if self.is_silent else late(self.delay, pass_on)(asked)
         self.updates += 1
         self.before_update()
         if self.is_silent:
@@ -118,10 +121,12 @@ class Stage:
     gate: Gate
     front: BadServer
 
-    def server(self, key: TsigKey = KEY, *, seconds: float = SECONDS) -> UpdateServer:
+    def server(
+        self, key: TsigKey = KEY, *, seconds: float = SECONDS, until: float = math.inf
+    ) -> UpdateServer:
         """Return the name server as it is reached through the gate."""
         at = Server("", self.front.address, self.front.port)
-        return UpdateServer([at], Key(*key), seconds)
+        return UpdateServer([at], Key(*key), seconds, until)
 
     def publish(
         self,

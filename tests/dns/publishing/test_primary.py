@@ -22,18 +22,27 @@ from ansible_collections.postroom.email.tests.support.site import Site
 OPTIONS = {"domain": HOME, "tsig_name": KEY.name, "tsig_secret": KEY.secret}
 
 
+NOBODY = "127.53.255.254"
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
     """Run a name server at the port that delegations mean, and who tells where that is."""
     address = address_with_port_53()
-    zone = f"@ IN SOA ns1 hostmaster 1 3600 600 86400 60\n@ NS ns1\nns1 A {address}"
+    # The primary server does not answer the world, and one of its addresses nobody.
+    zone = (
+        "@ IN SOA primary hostmaster 1 3600 600 86400 60\n@ NS ns1\n"
+        f"ns1 A {address}\nprimary A {address}\nprimary A {NOBODY}"
+    )
     with running(tmp_path, {HOME: zone}, keys=[KEY]) as bind:
         gate = Gate(bind)
         with misbehaving({("*", "*"): gate}, address=address, port=53):
             yield gate, str(bind)
 
 
-@pytest.mark.parametrize("named", [{}, {"update_server": f"NS1.{HOME}."}], ids=["found", "named"])
+@pytest.mark.parametrize(
+    "named", [{}, {"update_server": f"Primary.{HOME}."}], ids=["found", "named"]
+)
 def test_the_primary_takes_the_update(
     named: dict[str, str], world: tuple[Gate, str], site: Site
 ) -> None:

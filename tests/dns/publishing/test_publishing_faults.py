@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -55,6 +56,27 @@ def test_an_update_is_lost(stage: Stage) -> None:
     assert [change.action for change in done.publication.changes] == ["create"] * 3
     assert stage.gate.updates == 2
     assert stage.held() == all_of_it()
+
+
+def test_an_answer_is_lost_when_time_is_short(stage: Stage) -> None:
+    """The update does not get all of it, so that what became of it can be seen."""
+    stage.gate.lost_answers = 1
+    until = time.monotonic() + 4.0
+    done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
+    assert len(done.publication.changes) == 3
+    assert stage.gate.updates == 1
+
+
+def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
+    """All questions together have the time that is given for the task."""
+    stage.gate.delay = 0.4
+    for seconds, most in ((1.0, 3), (0.0, 0)):
+        stage.front.asked.clear()
+        until = time.monotonic() + seconds
+        with pytest.raises(errors.NameServerError, match=r"[tT]he time was up"):
+            stage.publish(records_of(HOME), server=stage.server(until=until))
+        assert len(stage.front.asked) <= most
+    assert stage.gate.updates == 0
 
 
 def test_the_name_server_falls_silent(stage: Stage) -> None:

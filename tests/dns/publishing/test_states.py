@@ -230,3 +230,21 @@ def test_reads_only_what_it_needs(desk: Desk, site: Site) -> None:
         desk.run(state)
         (exchange,) = site.recorder.take()
         assert (exchange.method, exchange.path) == ("GET", f"/api/dns/{HOME}")
+
+
+def test_what_a_merged_record_costs(desk: Desk, tmp_path: Path) -> None:
+    """The resolvers of the option tell, and one look-up too many keeps the task from writing."""
+    include = '@ TXT "v=spf1 a a/20 -all"\n@ A 192.0.2.1'
+    (tmp_path / "world").mkdir()
+    with running(tmp_path / "world", {HOME: include, "spf.postroom.test": include}) as world:
+        terms = " ".join(f"a/{length}" for length in range(10, 18))
+        desk.stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 {terms} -all"'])
+        for check in (True, False):
+            result = desk.run("present", check=check, resolvers=[str(world)])
+            assert (result["failed"], result["failure"]) == (True, {"kind": "Refused"})
+            assert "it takes more than 10 DNS look-ups" in result["msg"]
+    assert desk.stage.gate.updates == 0
+    # Without what the service's record leads to, there are nine.
+    done = desk.run("present")
+    assert "could not be counted to the end" in str(done["warnings"])
+    assert desk.stage.gate.updates == 1

@@ -143,8 +143,8 @@ def _leads(texts: Sequence[str], wanted: RecordSet) -> bool:
 
 def _uncovered(name: str) -> str:
     return (
-        f"{name} has addresses by a wildcard only, which answers no more for a name that has "
-        f"records. Add A and AAAA records at {name} if hosts or people use it."
+        f"{name} has addresses by a wildcard only, which ends where a name has records of its "
+        f"own. Add A or AAAA records at {name} if it is used for more than mail."
     )
 
 

@@ -228,6 +228,37 @@ def test_an_alias_is_refused() -> None:
     assert plan_absence(wanted(), {}, aliases) == Publication()
 
 
+@pytest.mark.parametrize(
+    ("behind", "is_left"),
+    [([KEY], True), ([f"{KEY}; t=s", "a note"], True), ([KEY, key(seed="x")], False), ([], False)],
+)
+def test_an_alias_of_the_key(behind: list[str], is_left: bool) -> None:
+    """One that leads to the service's key and to no other is as good as the key."""
+    aliases = {SELECTOR: "key.example.net"}
+    if is_left:
+        plan = plan_presence(wanted(), {}, aliases, {SELECTOR: behind})
+        assert [str(change.subject) for change in plan.changes] == [
+            "example.com MX",
+            "example.com TXT",
+        ]
+    else:
+        with pytest.raises(Refused, match=f"^{SELECTOR}: the name is an alias"):
+            plan_presence(wanted(), {}, aliases, {SELECTOR: behind})
+
+
+def test_only_a_key_may_be_behind_an_alias() -> None:
+    """Whatever texts are there: where mail goes, and who sends it, is the domain's own."""
+    with pytest.raises(Refused, match=rf"^{DOMAIN}: the name is an alias"):
+        plan_presence(wanted(), {}, {DOMAIN: "web.example.net"}, {DOMAIN: [SPF, KEY]})
+
+
+def test_addresses_by_a_wildcard_are_told() -> None:
+    """Of each such name, as the last warning."""
+    plan = plan_presence(wanted(), current(mx(OTHER)), {}, covered=[DOMAIN])
+    assert len(plan.warnings) == 2
+    assert plan.warnings[1].startswith("example.com has addresses by a wildcard only")
+
+
 def test_everything_of_the_service_goes() -> None:
     """Sets that hold nothing else go whole."""
     plan = absent(*wanted())
