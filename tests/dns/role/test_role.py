@@ -16,10 +16,12 @@ from ansible_collections.postroom.email.tests.dns.role.rig import (
     dkim_text,
     register,
 )
-from ansible_collections.postroom.email.tests.support import powerdns
+from ansible_collections.postroom.email.tests.support import nameserver, powerdns
+from ansible_collections.postroom.email.tests.support.habits import answer, failing, nothing_there
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 DOMAIN = "said.example"
+UNSERVED = "unserved.example"
 SPF = "v=spf1 include:spf.postroom.test ~all"
 MERGED = "v=spf1 mx include:spf.postroom.test -all"
 PLAIN = {"dns_provider": "none", "dns_domains": [DOMAIN]}
@@ -29,7 +31,7 @@ KEY = "pdns-Ay72kQx0Vb9sTe4m"
 @pytest.fixture(scope="module")
 def rig(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -> Rig:
     """Set the role up, and a domain for it."""
-    register(service, DOMAIN)
+    register(service, DOMAIN, UNSERVED)
     return Rig(tmp_path_factory.mktemp("said"), service)
 
 
@@ -42,7 +44,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[powerdns.PowerD
 
 
 @pytest.fixture(scope="module")
-def said(rig: Rig, server: powerdns.PowerDnsServer) -> Run:
+def silent() -> Iterator[nameserver.BadServer]:
+    """Run a name server that does not tell the texts at the domain, and has another mail server."""
+    habits = {
+        (DOMAIN, "TXT"): failing("SERVFAIL"),
+        (DOMAIN, "MX"): answer("30 backup.example.net."),
+        ("*", "*"): nothing_there("NXDOMAIN", soa=DOMAIN),
+    }
+    with nameserver.misbehaving(habits) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def said(rig: Rig, server: powerdns.PowerDnsServer, silent: nameserver.BadServer) -> Run:
     """Run the role where it has nothing to change."""
     at = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
     blind = {"dns_verify": False}
@@ -55,6 +69,7 @@ def said(rig: Rig, server: powerdns.PowerDnsServer) -> Run:
     }
     hosts: dict[str, dict[str, Any]] = {
         "looked": at,
+        "silent": {"dns_nameservers": [str(silent)], "dns_resolvers": [str(silent)]},
         "blind": blind,
         "back": {**blind, "dns_state": "absent"},
         "gone": gone,
@@ -91,17 +106,43 @@ def test_prints_what_to_paste(said: Run, service: RunningService) -> None:
         "Where the domain has an SPF record, put the service's part into it: a second one makes",
         "both invalid.",
     ]
+    assert "Or, where the provider takes lines of a zone file, add these:" in told
     told = paste(said, "back")
     assert f"remove  TXT   {DOMAIN}                       3600  {SPF}" in told
     assert f"remove  TXT   service._domainkey.{DOMAIN}    3600  {key}" in told
     assert not any("zone file" in line for line in told)
 
 
+def test_says_what_nobody_told(said: Run, service: RunningService) -> None:
+    """What name servers told is merged, and what they did not tell is not said to be missing."""
+    key = dkim_text(service, DOMAIN)
+    assert said["silent"].result[DOMAIN]["stage"] == "created"
+    assert paste(said, "silent")[6:] == [
+        "",
+        "Or, where the provider takes lines of a zone file, put these in place of all records",
+        "of the same name and type:",
+        "",
+        f"{DOMAIN}.                    3600 IN MX  30 backup.example.net.",
+        f"{DOMAIN}.                    3600 IN MX  10 mail.postroom.test.",
+        f'service._domainkey.{DOMAIN}. 3600 IN TXT "{key[:255]}" "{key[255:]}"',
+        "",
+        "Or, where the provider takes lines of a zone file, add these:",
+        "",
+        f'{DOMAIN}. 3600 IN TXT "{SPF}"',
+        "",
+        "What is there now could not be looked up:",
+        f"  {DOMAIN} TXT",
+        "Where the domain has an SPF record, put the service's part into it: a second one makes",
+        "both invalid.",
+    ]
+
+
 def test_withdraws_from_a_domain_that_is_gone(said: Run) -> None:
-    """Nothing is known of such a domain, which is a warning and no failure."""
+    """Nothing is known of such a domain, which is said and no failure."""
     assert said["gone"].recap.changed == 0
     assert said["gone"].result["gone.example"]["changes"] == []
-    assert "gone.example is not registered" in said.words
+    assert "gone.example is not registered with the service, so which records" in said.words
+    assert "Register it first" not in said.words
 
 
 def paste(run: Run, host: str) -> list[str]:
@@ -112,25 +153,32 @@ def paste(run: Run, host: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def failed(rig: Rig, server: powerdns.PowerDnsServer) -> Run:
+def failed(rig: Rig, server: powerdns.PowerDnsServer, silent: nameserver.BadServer) -> Run:
     """Run the role for hosts each of which lacks something."""
     at_powerdns = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
     hosts = {
         "variable": {"dns_provider": "rfc2136", "dns_tsig_name": "mail"},
         "choice": {"dns_provider": "bind"},
-        "collection": {"dns_provider": "none"},
+        "collection": {"dns_provider": "route53"},
         "key": {**at_powerdns, "dns_powerdns_api_key": KEY},
         "zone": {
             **at_powerdns,
             "dns_powerdns_api_key": server.api_key,
             "dns_zone": "none.example",
         },
+        "unserved": {
+            **at_powerdns,
+            "dns_powerdns_api_key": server.api_key,
+            "dns_domains": [UNSERVED],
+        },
+        "torn": {"dns_nameservers": [str(server), str(silent)], "dns_resolvers": [str(server)]},
     }
     # What the role says of itself cannot be said otherwise by a host.
     needs: dict[str, Any] = {
         "rfc2136": {"variables": ["dns_tsig_name", "dns_tsig_secret"]},
         "powerdns": {},
-        "none": {"collection": "none.such"},
+        "route53": {"collection": "none.such"},
+        "none": {},
     }
     more = json.dumps({"__dns_needs": needs})
     return rig.run({n: {**PLAIN, **h} for n, h in hosts.items()}, "-e", more, "-vvv", fails=True)
@@ -141,11 +189,13 @@ def failed(rig: Rig, server: powerdns.PowerDnsServer) -> Run:
     [
         "dns_tsig_secret is not set, and dns_provider=rfc2136 needs it. Set it.",
         "value of dns_provider must be one of: rfc2136, route53, ",
-        "The collection none.such is not installed, and dns_provider=none needs it.",
+        "The collection none.such is not installed, and dns_provider=route53 needs it.",
         "Install it with: ansible-galaxy collection install none.such",
         f"does not show the zone {DOMAIN}: HTTP Error 401: Unauthorized.",
         "Check dns_powerdns_url, dns_powerdns_api_key and dns_zone.",
-        "does not show the zone none.example: HTTP Error 404: Not Found.",
+        f"does not show the zone {UNSERVED}: HTTP Error 404: Not Found.",
+        f"{DOMAIN} MX: the name does not lie in the zone none.example. Give the zone that",
+        f"{DOMAIN} MX: the name servers do not agree on what is there: ",
     ],
 )
 def test_says_what_is_wrong(failed: Run, words: str) -> None:
