@@ -138,6 +138,15 @@ def test_what_is_broken_before_is_warned_of(stage: Stage) -> None:
     assert stage.held()["TXT"] == spf(*MAILERS, INCLUDE, "-all")
 
 
+def test_a_service_without_a_record_is_warned_of(stage: Stage) -> None:
+    """It is not the number of look-ups, and nothing that the owner could take out."""
+    own_spf(stage, "a")
+    stage.bind.change("example.net", delete=["mail.example.net. TXT"])
+    done = stage.publish(records_of(HOME), ask=asking(stage).lookup)
+    (warning,) = done.publication.warnings
+    assert f"has {INCLUDE}, but mail.example.net has no SPF record" in warning
+
+
 def test_what_cannot_be_counted_is_published(stage: Stage) -> None:
     """There is a warning, where there are terms of others."""
     own_spf(stage, "mx", *MAILERS[:5])

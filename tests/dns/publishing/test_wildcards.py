@@ -70,6 +70,15 @@ def test_the_same_as_a_wildcard_gives_is_kept(stage: Stage) -> None:
     assert set(held["TXT"]) == {'"somebody"', *spf(INCLUDE, "-all")}
 
 
+def test_as_long_a_name_as_there_can_be(stage: Stage) -> None:
+    """The name of its key has 253 characters, so that there is nothing below it."""
+    domain = ".".join([*["a" * 63] * 3, "a" * 30, HOME])
+    for actions in (["create"] * 3, []):
+        done = stage.publish(records_of(domain))
+        assert [change.action for change in done.publication.changes] == actions
+    assert stage.held(domain) == all_of_it()
+
+
 @pytest.mark.parametrize("zone", [HOSTS, ALIASES])
 def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
     """A name that gets records of its own loses them, and that is foretold."""

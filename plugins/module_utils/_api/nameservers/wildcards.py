@@ -13,6 +13,8 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
+_LONGEST_NAME = 253
+
 
 class Probes(NamedTuple):
     """Two names that are not there. A wildcard that answers for a name answers for both of them.
@@ -20,7 +22,8 @@ class Probes(NamedTuple):
     Either may be answered by chance as the name itself is: ``beside`` where somebody published at
     the name what the wildcard says, ``below`` where there is one more wildcard below the name.
 
-    :param below: a name that is there keeps the wildcards above it from this one
+    :param below: a name that is there keeps the wildcards above it from this one. Where it would be
+        too long for DNS, it is as ``beside``
     :param beside: it is in the same zone, except where the name is its zone's own
     """
 
@@ -32,4 +35,6 @@ def probes_of(name: str) -> Probes:
     """Return names to ask for, others each time."""
     label = secrets.token_hex(8)
     _own, _dot, parent = name.partition(".")
-    return Probes(f"{label}.{name}", f"{label}.{parent}")
+    beside = f"{label[: _LONGEST_NAME - len(parent) - 1]}.{parent}"
+    below = f"{label}.{name}"
+    return Probes(below if len(below) <= _LONGEST_NAME else beside, beside)

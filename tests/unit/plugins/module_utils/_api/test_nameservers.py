@@ -25,6 +25,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.up
     ALGORITHMS,
     Key,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.wildcards import (
+    probes_of,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 
 CANARY = "Y2FuYXJ5LXRzaWctc2VjcmV0LTc3MTE="
@@ -127,6 +130,20 @@ def test_a_machine_without_resolvers(tmp_path: Path, text: str | None) -> None:
         path.write_text(text)
 
     assert system_resolvers(str(path)) == ()
+
+
+@pytest.mark.parametrize("length", [1, 240, 241])
+def test_names_that_are_not_there(length: int) -> None:
+    """One is below a name and one beside it, and both fit into DNS."""
+    parent = ".".join(["a" * 63] * 3 + ["a" * (length - 192)]) if length > 1 else "test"
+    name = f"own.{parent}"
+    below, beside = probes_of(name)
+
+    assert below.endswith(name if length == 1 else parent)
+    assert beside.endswith(f".{parent}")
+    assert name not in (below, beside)
+    assert max(len(below), len(beside)) <= 253
+    assert probes_of(name) != (below, beside)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
