@@ -94,6 +94,14 @@ def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
     assert not stage.publish(records_of(domain)).publication.warnings
 
 
+def test_a_warning_outlives_a_lost_answer(stage: Stage) -> None:
+    """At the next look the records are there, and the addresses are gone."""
+    stage.gate.lost_answers = 1
+    done = stage.publish(records_of(f"shop.{HOSTS}"), server=stage.server(seconds=0.5))
+    assert stage.gate.updates == 1
+    assert len(done.publication.warnings) == 1
+
+
 @pytest.mark.parametrize("domain", [HOSTS, f"old.{HOSTS}"])
 def test_addresses_of_its_own_stay(domain: str, stage: Stage) -> None:
     """Where a name is there already, no wildcard is concerned."""

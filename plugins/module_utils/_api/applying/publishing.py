@@ -220,18 +220,23 @@ class _Run:
 
     def carry_out(self, attempts: Attempts) -> Published:
         """Look, plan and write until nothing is left to do."""
+        warnings: tuple[str, ...] = ()
         while True:
             try:
                 planned = self.look()
-                self._settle(planned.publication.changes)
-                for zone, changes in self._by_zone(planned.publication.changes):
-                    self._write(zone, changes)
+                changes, told = planned.publication
+                # Where an answer was lost, the next look plans nothing, and has nothing to tell.
+                warnings = told if changes else warnings
+                self._settle(changes)
+                for zone, ones in self._by_zone(changes):
+                    self._write(zone, ones)
             except errors.NameServerError as error:  # noqa: PERF203 - that is what the loop is for
                 if not (self._may_pass(error) and attempts.go_on()):
                     raise
             else:
-                changes = tuple(self._done.values())
-                return planned._replace(publication=planned.publication._replace(changes=changes))
+                done = tuple(self._done.values())
+                told = tuple(dict.fromkeys(warnings + told))
+                return planned._replace(publication=Publication(done, told))
 
     def _may_pass(self, error: errors.NameServerError) -> bool:
         """Tell whether to look again: at what changed, or at what became of an update."""
