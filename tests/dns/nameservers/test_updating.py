@@ -222,6 +222,19 @@ def test_a_key_that_may_not_do_everything(server: bind.BindServer, name: str) ->
     assert server.lookup(name, "MX") == ()
 
 
+def test_a_key_that_may_not_do_all_of_it(server: bind.BindServer, name: str) -> None:
+    """The server does not say what it refuses, so nobody is sent to look at the wrong set."""
+    allowed = f"{name.split('.', maxsplit=1)[0]}._domainkey.{ZONE}"
+    changes = (None, record_set(name, MAIL)), (None, record_set(allowed, txt("v=DKIM1; p=")))
+    with pytest.raises(UpdateRefused) as caught:
+        swap(updater(server, "limited"), name, *changes)
+    assert str(caught.value).startswith(
+        f"The name server {server} does not let the TSIG key limited change one of {name} MX, "
+        f"{allowed} TXT (it does not say which). Allow it there"
+    )
+    assert server.lookup(allowed, "TXT") == ()
+
+
 WRONG_KEYS = {
     "another name": ({"name": "nobody"}, "does not know the TSIG key nobody with hmac-sha256"),
     "another algorithm": ({"algorithm": "hmac-sha512"}, "does not know the TSIG key mail with"),

@@ -313,10 +313,11 @@ class UpdateServer:
                 "so nothing was written. Run again."
             )
         if rcode == "REFUSED":
+            which = f"one of {subjects} (it does not say which)" if ", " in subjects else subjects
             return UpdateRefused(
                 f"The name server {self.server} does not let the TSIG key {self._key.name} change "
-                f"{subjects}. Allow it there, use another key, or give the zone's primary server "
-                "in the option update_server."
+                f"{which}. Allow it there, use another key, or give the zone's primary server in "
+                "the option update_server."
             )
         if rcode == "NOTIMP":
             return UpdateRefused(
