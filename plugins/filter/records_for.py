@@ -28,7 +28,9 @@ options:
       - V(nsupdate) is for M(community.general.nsupdate) and V(route53) for M(amazon.aws.route53).
         Bytes beyond ASCII are escaped for each in its way.
       - V(cloudflare) is for M(community.general.cloudflare_dns), which takes one record a call. What
-        is new comes before what goes, so that a failure between loses nothing of others.
+        is new comes before what goes, so that a failure between loses nothing of others. As a loop
+        of the module goes on after a failure, loop over M(ansible.builtin.include_tasks) with a
+        file of tasks that holds it, as the role P(postroom.email.dns#role) does.
       - V(hetzner) is for M(hetzner.hcloud.zone_rrset), so for zones in Hetzner's Console.
       - V(community_dns) is for M(community.dns.hosttech_dns_record_set), and for
         M(community.dns.hetzner_dns_record_set), whose service Hetzner has ended.
@@ -60,17 +62,16 @@ EXAMPLES = r"""
     state: verified
   register: dns
 
-- name: Publish them at Cloudflare
-  community.general.cloudflare_dns:
-    api_token: "{{ cloudflare_token }}"
+- name: Publish them at Route 53
+  amazon.aws.route53:
     zone: "{{ item.zone }}"
     record: "{{ item.record }}"
     type: "{{ item.type }}"
-    value: "{{ item.value }}"
-    priority: "{{ item.priority | default(omit) }}"
     ttl: "{{ item.ttl | default(omit) }}"
+    value: "{{ item.value | default(omit) }}"
+    overwrite: "{{ item.overwrite | default(omit) }}"
     state: "{{ item.state }}"
-  loop: "{{ sets | postroom.email.records_for('cloudflare', zone='example.com') }}"
+  loop: "{{ sets | postroom.email.records_for('route53', zone='example.com') }}"
   vars:
     sets: "{{ dns.records | postroom.email.record_sets(dns.current) }}"
 """

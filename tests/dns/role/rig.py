@@ -46,9 +46,9 @@ class Run:
         return self.hosts[host]
 
     def failure(self, host: str) -> str:
-        """Return what a host failed with."""
-        begin = f"fatal: [{host}]: "
-        return next(line for line in self.output.splitlines() if line.startswith(begin))
+        """Return what a host failed with, or an item of its loop."""
+        begins = f"fatal: [{host}]: ", f"failed: [{host}] "
+        return next(line for line in self.output.splitlines() if line.startswith(begins))
 
     @property
     def words(self) -> str:

@@ -156,7 +156,7 @@ def paste(run: Run, host: str) -> list[str]:
 def failed(rig: Rig, server: powerdns.PowerDnsServer, silent: nameserver.BadServer) -> Run:
     """Run the role for hosts each of which lacks something."""
     at_powerdns = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
-    hosts = {
+    hosts: dict[str, dict[str, Any]] = {
         "variable": {"dns_provider": "rfc2136", "dns_tsig_name": "mail"},
         "choice": {"dns_provider": "bind"},
         "collection": {"dns_provider": "route53"},
