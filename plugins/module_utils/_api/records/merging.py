@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ..errors import Refused
 from .spf import Spf, Term, is_all, is_spf, parse
 
+Meaning = tuple[str, tuple[str, str]]
+
 # Resolvers are sure to get an answer by UDP up to here (RFC 7208, 3.4).
 _LONGEST_BY_UDP = 450
 _DECIDE = (
@@ -40,7 +42,7 @@ def merge(current: Sequence[str], wanted: str) -> str:
     if not there:
         return wanted
     asked = parse(wanted)
-    spf = _the_only(there, lambda spf: _merged(spf, asked))
+    spf = _the_only(there, asked, _merged)
     merged = _merged(spf, asked)
     return there[0] if merged == spf else str(merged)
 
@@ -59,12 +61,11 @@ def withdraw(current: Sequence[str], wanted: str) -> str | None:
     if not there:
         return None
     asked = parse(wanted)
-    spf = _the_only(there, lambda spf: _without(spf, asked))
+    spf = _the_only(there, asked, _without)
     kept = _without(spf, asked)
     if kept == spf:
         return there[0]
-    around = {_meaning(term) for term in asked.terms}
-    return str(kept) if {_meaning(term) for term in kept.terms} - around else None
+    return str(kept) if _meanings(kept) - _meanings(asked) else None
 
 
 def size_advice(text: str) -> str | None:
@@ -132,25 +133,40 @@ def _mechanisms(spf: Spf) -> list[Term]:
     return [term for term in spf.terms if not term.is_modifier and not is_all(term)]
 
 
-def _meaning(term: Term) -> tuple[str, tuple[str, str]]:
+def _meaning(term: Term) -> Meaning:
     return term.effective, term.key
 
 
-def _the_only(texts: Sequence[str], change: Callable[[Spf], Spf]) -> Spf:
+def _meanings(spf: Spf) -> set[Meaning]:
+    return {_meaning(term) for term in spf.terms}
+
+
+def _the_only(texts: Sequence[str], wanted: Spf, change: Callable[[Spf, Spf], Spf]) -> Spf:
     """Return the record, or refuse and name the one that can stand in for several.
 
-    :param change: what is to be done to it
+    :param change: what is to be done to it for the sake of ``wanted``
     """
     records = [parse(text) for text in texts]
     if len(records) == 1:
         return records[0]
     problem = f"There are {len(texts)} SPF records, and receivers then heed none of them."
     try:
-        one = _united(records)
-        remedy = f"Replace them by this one: {change(one)}" if one else _DECIDE
+        remedy = _replacement(records, wanted, change)
     except SpfConflict:
         remedy = _DECIDE
     raise SpfConflict(f"{problem} {remedy}")
+
+
+def _replacement(records: Sequence[Spf], wanted: Spf, change: Callable[[Spf, Spf], Spf]) -> str:
+    """Return the sentence that names the one record to publish, or says who has to decide."""
+    # What the service's own record says of everybody else is not the owner's word.
+    owners = [spf for spf in records if _meanings(spf) != _meanings(wanted)] or records
+    one = _united(owners)
+    if one is None:
+        return _DECIDE
+    softened = len(_everybody_else(owners)) > 1
+    choice = ", with the ~all of one of them and not the -all of another" if softened else ""
+    return f"Replace them by this one{choice}: {change(one, wanted)}"
 
 
 def _without(spf: Spf, wanted: Spf) -> Spf:
@@ -173,18 +189,22 @@ def _united(records: Sequence[Spf]) -> Spf | None:
 
 def _last_word(records: Sequence[Spf]) -> tuple[Term, ...] | None:
     """Return what the records say of everybody else, or None where they contradict."""
+    said = _everybody_else(records)
+    if len(said) <= 1:
+        return tuple(said.values())
+    qualifiers = {term.effective: term for term in said.values() if is_all(term)}
+    # Of these two, the one that has no mail refused is what a person would try first.
+    if len(qualifiers) == len(said) and qualifiers.keys() <= {"-", "~"}:
+        return (qualifiers["~"],)
+    return None
+
+
+def _everybody_else(records: Sequence[Spf]) -> dict[Meaning, Term]:
     endings = [
         spf.terms[spf.first_all] if spf.first_all < len(spf.terms) else spf.modifier("redirect")
         for spf in records
     ]
-    said = {_meaning(term): term for term in endings if term}
-    qualifiers = {term.effective: term for term in said.values() if is_all(term)}
-    if len(said) <= 1:
-        return tuple(said.values())
-    # Of these two, the one that has no mail refused is what a person would try first.
-    if len(qualifiers) == len(said) and set(qualifiers) <= {"-", "~"}:
-        return (qualifiers["~"],)
-    return None
+    return {_meaning(term): term for term in endings if term}
 
 
 def _is_extra(term: Term) -> bool:

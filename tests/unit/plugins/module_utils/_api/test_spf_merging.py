@@ -158,7 +158,9 @@ def test_a_modifier_of_the_service_cannot_be_merged() -> None:
     ("texts", "one"),
     [
         (["v=spf1 a ~all", "v=spf1 mx ~all"], "v=spf1 a mx include:ours.example ~all"),
-        (["v=spf1 a -all", OURS], "v=spf1 a include:ours.example ~all"),
+        (["v=spf1 a -all", OURS], "v=spf1 a include:ours.example -all"),
+        ([f"{OURS} ", "v=spf1 a ?all"], "v=spf1 a include:ours.example ?all"),
+        ([OURS, f"{OURS} "], OURS),
         (["v=spf1 a", "v=spf1 A/32 -all"], "v=spf1 A/32 include:ours.example -all"),
         (["v=spf1 a", "v=spf1 mx moo=1"], "v=spf1 a mx include:ours.example moo=1"),
         (["v=spf1 a -all mx", "v=spf1 ptr"], "v=spf1 a ptr include:ours.example -all"),
@@ -193,6 +195,16 @@ def test_several_records_that_contradict_are_the_owners_decision(texts: list[str
     """Nothing is made up where they cannot both hold."""
     with pytest.raises(merging.SpfConflict, match="contradict each other, so decide which one"):
         merging.merge(texts, OURS)
+
+
+def test_a_softer_all_is_named() -> None:
+    """Where two records of the owner's differ in it, the sentence says which one was taken."""
+    with pytest.raises(merging.SpfConflict) as raised:
+        merging.merge([OURS, "v=spf1 a -all", "v=spf1 mx ~all"], OURS)
+    assert str(raised.value).endswith(
+        "Replace them by this one, with the ~all of one of them and not the -all of another: "
+        "v=spf1 a mx include:ours.example ~all"
+    )
 
 
 def test_several_records_and_a_withdrawal() -> None:
