@@ -37,12 +37,12 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
     """
     domain = parse_domain(params["domain"], "domain")
     ttl = notation.checked_ttl(params["ttl"])
-    warnings: tuple[str, ...] = ()
+    warnings = _in_vain(params)
     try:
         record_set = client.dns_records(domain)
     except NotFound:
         client.check_api()
-        warnings = (_unregistered(domain, params["state"], check_mode=check_mode),)
+        warnings = (*warnings, _unregistered(domain, params["state"], check_mode=check_mode))
         record_set = DnsRecordSet(domain, ())
     values = {
         "domain": str(domain),
@@ -51,6 +51,17 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
         "octodns": notation.octodns(record_set, ttl),
     }
     return Retrieved(record_set, values, warnings)
+
+
+def _in_vain(params: Params) -> tuple[str, ...]:
+    """Return a warning where something is to be waited for that does not come.
+
+    Options that say where to ask and how to sign may be everybody's defaults, and are passed over.
+    """
+    if not params["wait"] or params["state"] in ("verified", "present"):
+        return ()
+    state = params["state"]
+    return (f"wait: with state {state} nothing is waited for. Use it with verified or present.",)
 
 
 def _unregistered(domain: Name, state: str, *, check_mode: bool) -> str:

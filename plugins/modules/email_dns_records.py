@@ -93,7 +93,8 @@ options:
     description:
       - With V(verified) and V(present) of O(state), wait until every record is seen at every
         authoritative name server that answers. When the time is up, the task fails and names the
-        records that are not as O(wait_for) wants them, and why.
+        records that are not as O(wait_for) wants them, and why. With other states nothing is waited
+        for; that is a warning.
       - While it waits, what is still missing is shown now and then, where the task runs inside of
         Ansible's own process.
     type: bool

@@ -147,7 +147,7 @@ def test_a_host_without_address(resolvers: Resolvers) -> None:
     found = ask(server, ZONE, "MX", timeout=5)
 
     assert str(server) == f"nobody.{ZONE}:5353"
-    assert (found.kind, found.detail) == ("silent", "its address is not known")
+    assert (found.kind, found.detail) == ("unfound", "its address is not known")
 
 
 @pytest.mark.parametrize(

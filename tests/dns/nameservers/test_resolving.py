@@ -145,7 +145,7 @@ RESOLVED: dict[str, tuple[Habit, str, str]] = {
         "SERVFAIL (DNSSEC BOGUS: no valid signature)",
     ),
     "failing for a moment": (by_turns(failing("SERVFAIL"), RIGHT), "answered", ""),
-    "failing in any case": (failing("SERVFAIL"), "lame", "SERVFAIL"),
+    "failing in any case": (failing("SERVFAIL"), "failed", "SERVFAIL"),
     "refusing": (failing("REFUSED"), "lame", "REFUSED"),
     "silent": (silent, "silent", "the time was up"),
 }

@@ -171,7 +171,7 @@ def test_others_that_stay_are_not_waited_for(desk: Desk) -> None:
         assert result["verified"] is False
         assert (
             f"{HOME} MX (conflict): {desk.stage.bind}: mail for {HOME} goes to mx.other.example "
-            f"(priority 5). At {HOME}, remove the record MX 5 mx.other.example."
+            "(priority 5). Remove the record MX 5 mx.other.example."
         ) in str(result["warnings"])
 
 
@@ -182,7 +182,7 @@ def test_others_that_have_to_go_are_waited_for(desk: Desk, state: str, how: dict
     desk.stage.bind.change(HOME, add=[f"{HOME}. 60 MX 5 mx.other.example."])
     result = desk.run(state, wait=True, wait_timeout=0, **how)
     assert result["msg"].startswith("After 0 s, 1 of 3 records")
-    assert "remove the record MX 5 mx.other.example." in result["msg"]
+    assert "Remove the record MX 5 mx.other.example." in result["msg"]
     late = threading.Timer(
         1.0, desk.stage.bind.change, [HOME], {"delete": [f"{HOME}. MX 5 mx.other.example."]}
     )

@@ -95,8 +95,8 @@ def test_a_domain_without_records_is_created(bind: BindServer) -> None:
     assert verification.stage == "created"
     assert verification.current["bare.example", "MX"] == ("bare.example", "MX", 0, ())
     assert verification.shortfall.splitlines()[0] == (
-        f"bare.example MX (missing): {bind}: there is no MX record at bare.example. At "
-        "bare.example, add the record MX 10 mail.example.net."
+        f"bare.example MX (missing): {bind}: there is no MX record at bare.example. Add "
+        "the record MX 10 mail.example.net."
     )
 
 
@@ -161,8 +161,8 @@ def test_a_key_behind_an_alias_counts(bind: BindServer) -> None:
     assert statuses(astray) == ["match", "match", "unknown"]
     assert astray.stage == "unknown"
     assert astray.verdicts[2].detail == (
-        f"{bind} told nothing (service._domainkey.astray.alias.example is an alias (CNAME) of "
-        "nothing.alias.example, and no resolver tells what is there)."
+        f"{bind} says that service._domainkey.astray.alias.example is an alias (CNAME) of "
+        "nothing.alias.example, and no resolver tells what is there."
     )
 
 
@@ -220,7 +220,13 @@ def test_a_server_that_is_no_authority_is_lame(bind: BindServer) -> None:
     verification = seen("elsewhere.example", bind)
     assert statuses(verification) == ["unknown"] * 3
     assert verification.stage == "unknown"
-    assert verification.verdicts[0].detail == f"{bind} told nothing (REFUSED)."
+    assert (
+        verification.verdicts[0].detail
+        == f"{bind} is not in charge of elsewhere.example (REFUSED)."
+    )
+    assert verification.verdicts[2].remedy == (
+        "Check the option nameservers or, where it is not set, the delegation of elsewhere.example."
+    )
     assert verification.current["elsewhere.example", "MX"] is None
 
 

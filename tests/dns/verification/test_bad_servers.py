@@ -28,6 +28,8 @@ from ansible_collections.postroom.email.tests.support.bind import BindServer, ru
 from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
 HOME = "example.com"
+#: What is said of a server that told nothing of a record.
+SAID = ("told nothing (", "is not in charge of ", "failed (")
 #: Seconds for a question that is not going to be answered.
 SHORT = 0.4
 RIGHT = {
@@ -102,6 +104,11 @@ def spoiler() -> Iterator[Spoiler]:
         yield spoiler
 
 
+def is_said(server: BadServer, text: str) -> bool:
+    """Tell whether a server is named with what came of asking it."""
+    return any(f"{server} {words}" in text for words in SAID)
+
+
 @pytest.mark.parametrize("habit", BAD.values(), ids=BAD.keys())
 def test_nothing_that_is_no_answer_makes_a_record_missing(habit: habits.Habit) -> None:
     """All that is known is that nothing is."""
@@ -110,7 +117,7 @@ def test_nothing_that_is_no_answer_makes_a_record_missing(habit: habits.Habit) -
     assert statuses(verification) == ["unknown"] * 3
     assert verification.stage == "unknown"
     assert set(verification.current.values()) == {None}
-    assert all(f"{bad} told nothing (" in each.detail for each in verification.verdicts)
+    assert all(is_said(bad, each.detail) for each in verification.verdicts)
 
 
 def test_all_bad_servers_together_do_not_spoil_a_good_one(good: BindServer) -> None:
@@ -122,7 +129,7 @@ def test_all_bad_servers_together_do_not_spoil_a_good_one(good: BindServer) -> N
     assert verification.stage == "published"
     told = [line for line in verification.advice if "told nothing (" in line]
     assert len(told) == 3
-    assert all(f"{server} told nothing (" in line for server in bad for line in told)
+    assert all(is_said(server, line) for server in bad for line in told)
 
 
 def test_a_bad_server_hides_nothing_that_is_wrong(good: BindServer) -> None:

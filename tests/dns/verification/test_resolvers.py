@@ -53,6 +53,8 @@ ZONES: dict[str, Zone | str] = {
     ),
     "linked.example": zone("linked.example", dkim='""').rsplit("service.", 1)[0]
     + "service._domainkey 300 IN CNAME service._domainkey.plain.example.",
+    "astray.example": zone("astray.example", dkim='""').rsplit("service.", 1)[0]
+    + "service._domainkey 300 IN CNAME gone.example.net.",
     "example.net": NETWORKS,
     "2.0.192.in-addr.arpa": "7 300 IN PTR mail.example.net.",
 }
@@ -143,7 +145,7 @@ def test_look_ups_that_could_not_be_counted_are_advice(scene: Scene) -> None:
     """The resolver knows nobody to ask for that name."""
     verification = seen("lost.example", scene.authority, resolvers=(scene.resolver,))
     assert statuses(verification) == ["match"] * 3
-    assert "could not be counted to the end: nothing is known of lost.test." in " ".join(
+    assert "more than the 10 that receivers allow: no resolver told of lost.test." in " ".join(
         verification.advice
     )
 
@@ -155,6 +157,18 @@ def test_a_key_may_lie_in_another_zone(scene: Scene) -> None:
     assert verification.aliases == {
         "service._domainkey.linked.example": "service._domainkey.plain.example"
     }
+
+
+def test_a_key_that_leads_nowhere_is_in_conflict(scene: Scene) -> None:
+    """Resolvers tell for certain that there is nothing; without them, nobody does."""
+    verification = seen("astray.example", scene.authority, resolvers=(scene.resolver,))
+    assert statuses(verification) == ["match", "match", "conflict"]
+    assert "there is no DKIM record at gone.example.net." in verification.verdicts[2].detail
+    alone = seen("astray.example", scene.authority)
+    assert statuses(alone) == ["match", "match", "unknown"]
+    assert alone.verdicts[2].remedy == (
+        "Set the option resolvers to some that can look up gone.example.net, and run again."
+    )
 
 
 def test_a_resolver_that_knows_what_was_before_keeps_a_domain_from_being_active(
@@ -193,6 +207,9 @@ def test_name_servers_are_given_by_name_or_address(scene: Scene) -> None:
     assert statuses(verification) == ["match"] * 3
     assert verification.verdicts[0].detail == f"here.example.net (127.0.0.1:{port}) has it."
     assert "nowhere.example.net told nothing (" in verification.advice[0]
+    nowhere = seen("signed.example", "nowhere.example.net", resolvers=(scene.resolver,))
+    assert statuses(nowhere) == ["unknown"] * 3
+    assert all("the option nameservers" in each.remedy for each in nowhere.verdicts)
 
 
 def test_who_is_an_authority_is_found_through_resolvers(

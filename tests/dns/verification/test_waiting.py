@@ -16,6 +16,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.verif
     wait,
 )
 from ansible_collections.postroom.email.tests.dns.verification.scene import (
+    DKIM,
+    KEY,
     Play,
     asked_of,
     published,
@@ -122,10 +124,16 @@ def test_when_the_time_is_up_what_is_not_there_is_named(bind: BindServer) -> Non
     assert statuses(verification) == ["match", "missing", "missing"]
     told = verification.shortfall.splitlines()
     assert told[0] == (
-        f"{home} TXT (missing): {bind}: there is no SPF record at {home}. At {home}, add the "
-        "record TXT v=spf1 include:spf.example.net ~all"
+        f"{home} TXT (missing): {bind}: there is no SPF record at {home}. Add the record "
+        "TXT v=spf1 include:spf.example.net ~all"
     )
-    assert told[1].startswith(f"service._domainkey.{home} TXT (missing): {bind}: there is no DKIM")
+    signer = f"service._domainkey.{home}"
+    # The whole key is in the verdict.
+    assert told[1] == (
+        f"{signer} TXT (missing): {bind}: there is no DKIM record at {signer}. Add the record TXT "
+        f"{DKIM.partition('p=')[0]}p={KEY.decode()[:20]}..."
+    )
+    assert verification.verdicts[2].remedy == f"At {signer}, add the record TXT {DKIM}"
     assert len(told) == 2
 
 

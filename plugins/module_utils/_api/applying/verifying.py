@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..models import DnsRecordSet
 from ..records.advising import advise
 from ..records.criteria import Wanted, in_a_row, wanted_records
+from ..records.dkim import abridged
 from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
 from ..records.lookups import Ask, Cost, count, within
 from ..records.observed import Observation
@@ -68,12 +69,11 @@ class Verification(NamedTuple):
 
     @property
     def shortfall(self) -> str:
-        """What is not there, why, and what to do, one line a record; empty if all are there."""
-        return "\n".join(
-            f"{verdict.name} {verdict.record.type} ({verdict.status}): {verdict.detail} "
-            f"{verdict.remedy}"
-            for verdict in self.lacking
-        )
+        """What is not there, why, and what to do, one line a record; empty if all are there.
+
+        Keys are abridged.
+        """
+        return "\n".join(map(_line, self.lacking))
 
 
 class Waiting(NamedTuple):
@@ -202,6 +202,13 @@ class _Wait:
             return
         self._told, self._told_at = progress, now
         self._waiting.tell(f"{self._verifier.domain}: {progress}; asking again for {left:.0f} s.")
+
+
+def _line(verdict: Verdict) -> str:
+    """Return what there is to say of a record that is lacking, with its name only at the front."""
+    remedy = verdict.remedy.removeprefix(f"At {verdict.name}").lstrip(",: ")
+    told = f"{verdict.detail} {remedy[:1].upper()}{remedy[1:]}"
+    return f"{verdict.name} {verdict.record.type} ({verdict.status}): {abridged(told)}"
 
 
 def _lack(verdict: Verdict) -> str:

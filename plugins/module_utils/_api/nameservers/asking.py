@@ -48,6 +48,7 @@ _SENDINGS = (0.0, 0.25, 0.5)
 _NO_EDNS = ("FORMERR", "NOTIMP", "BADVERS")
 #: One, and that of the root, which ends every name.
 _LABELS_OF_A_REGISTRY = 2
+_NOT_IN_CHARGE = ("REFUSED", "NOTAUTH")
 _NOWHERE = "this machine has no route to that address"
 #: The last one is for an address of the local network that does not say which.
 _NO_ROUTE = (
@@ -176,7 +177,8 @@ def upwards(name: str) -> Iterator[str]:
 def _judged(query: Message, response: Message, zone: str, *, recursive: bool) -> Found:
     rcode = dns.rcode.to_text(response.rcode())
     if rcode not in ("NOERROR", "NXDOMAIN"):
-        return Found("lame", _with_reason(response, rcode), rcode)
+        kind: Kind = "lame" if rcode in _NOT_IN_CHARGE else "failed"
+        return Found(kind, _with_reason(response, rcode), rcode)
     if not recursive and not response.flags & dns.flags.AA:
         return Found("lame", no_authority(response), rcode)
     name, rrset = _followed(query, response)
@@ -374,7 +376,8 @@ def _connect(server: Server, kind: socket.SocketKind, until: float) -> socket.so
         if link:
             link.close()
         detail = _out_of_time().detail if isinstance(error, TimeoutError) else _reason(error)
-        raise NoReply("silent", detail, sent=False) from None
+        failure: Kind = "unfound" if isinstance(error, socket.gaierror) else "silent"
+        raise NoReply(failure, detail, sent=False) from None
     return link
 
 

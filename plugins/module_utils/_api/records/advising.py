@@ -15,6 +15,7 @@ from .lookups import Ask
 from .sets import Mx, value_of
 
 _DMARC = "v=dmarc1"
+_REVERSE = "the PTR records of mail servers"
 
 
 def advise(record_set: DnsRecordSet, ask: Ask) -> list[str]:
@@ -22,13 +23,17 @@ def advise(record_set: DnsRecordSet, ask: Ask) -> list[str]:
 
     :param ask: asks resolvers; what nobody tells is left out, and one line says so
     """
-    unknown: list[str] = []
+    unknown: dict[str, str] = {}
     advice = [
         *_dmarc(record_set.domain.key, ask, unknown),
         *(text for host in _hosts(record_set) for text in _reverse_names(host, ask, unknown)),
     ]
     if unknown:
-        advice.append(f"No resolver told of {in_a_row(unknown)}, so there is no advice on that.")
+        topics = dict.fromkeys(unknown.values())
+        advice.append(
+            f"No resolver told of {in_a_row(list(unknown))}, so there is no advice on "
+            f"{in_a_row(list(topics))}. Give others in the option resolvers."
+        )
     return advice
 
 
@@ -38,14 +43,17 @@ def _hosts(record_set: DnsRecordSet) -> list[str]:
     return list(dict.fromkeys(value.exchange for value in values if isinstance(value, Mx)))
 
 
-def _dmarc(domain: str, ask: Ask, unknown: list[str]) -> Iterator[str]:
-    """Say if neither a domain nor one above it has a DMARC record (RFC 7489, 6.6.3)."""
+def _dmarc(domain: str, ask: Ask, unknown: dict[str, str]) -> Iterator[str]:
+    """Say if neither a domain nor one above it has a DMARC record (RFC 7489, 6.6.3).
+
+    :param unknown: gets the names that nobody tells of, each with what it would have told of
+    """
     labels = domain.split(".")
     for place in range(max(len(labels) - 1, 1)):
         name = f"_dmarc.{'.'.join(labels[place:])}"
         found = ask(name, "TXT")
         if found.kind == "failed":
-            unknown.append(name)
+            unknown[name] = "DMARC"
             return
         if any(text.lower().startswith(_DMARC) for text in found.values):
             return
@@ -55,18 +63,21 @@ def _dmarc(domain: str, ask: Ask, unknown: list[str]) -> Iterator[str]:
     )
 
 
-def _reverse_names(host: str, ask: Ask, unknown: list[str]) -> Iterator[str]:
-    """Say which addresses of a mail server have no name."""
+def _reverse_names(host: str, ask: Ask, unknown: dict[str, str]) -> Iterator[str]:
+    """Say which addresses of a mail server have no name.
+
+    :param unknown: see `_dmarc`
+    """
     for kind in ("A", "AAAA"):
         found = ask(host, kind)
         if found.kind == "failed":
-            unknown.append(host)
+            unknown[host] = _REVERSE
             return
         for address in found.values:
             name = ipaddress.ip_address(address).reverse_pointer
             pointer = ask(name, "PTR")
             if pointer.kind == "failed":
-                unknown.append(name)
+                unknown[name] = _REVERSE
             elif pointer.kind == "void":
                 yield (
                     f"{address}, an address of the mail server {host}, has no PTR record, so some "

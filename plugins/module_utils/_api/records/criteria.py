@@ -45,6 +45,11 @@ class Wanted(NamedTuple):
     beside: tuple[Value, ...] = ()
 
     @property
+    def domain(self) -> str:
+        """The domain that it is a record of."""
+        return self.name.removeprefix(f"{self.record.host}.")
+
+    @property
     def is_spf(self) -> bool:
         """Whether it is about who may send, so that it is merged with what is there."""
         return self.record.type == "TXT" and spf.is_spf(self.record.value)

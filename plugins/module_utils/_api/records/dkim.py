@@ -20,6 +20,7 @@ _TAG = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*=([\t\r\n -:<-~]*
 _SPACE = re.compile(r"[ \t\r\n]+")
 _BROKEN_KEY = re.compile(r"(?:^|;)(?:v=dkim|k=(?:rsa|ed25519);)", re.IGNORECASE)
 _SIGNS = re.compile(r'["\\]')
+_LONG_KEY = re.compile(r"(\bp=[A-Za-z0-9+/]{20})[A-Za-z0-9+/]{20,}=*")
 # Every RSA key of one length begins alike, so only beyond that two keys have something in common.
 _COMMON_BEGINNING = 60
 
@@ -79,6 +80,11 @@ def same_key(one: str, other: str) -> bool:
     return _key(first) == _key(second) and _type(first) == _type(second)
 
 
+def abridged(text: str) -> str:
+    """Return a text with only the beginnings of the keys in it, for messages."""
+    return _LONG_KEY.sub(r"\1...", text)
+
+
 def compare(wanted: str, found: Sequence[str]) -> DkimVerdict:
     """Say whether a key is published.
 
@@ -101,7 +107,7 @@ def compare(wanted: str, found: Sequence[str]) -> DkimVerdict:
 
 
 def _several(wanted: str, keys: Sequence[str]) -> DkimVerdict:
-    detail = f"there are {len(keys)} DKIM keys at the name, and receivers may take any of them"
+    detail = f"there are {len(keys)} DKIM keys, and receivers may take any of them"
     if any(_problem(wanted, text) is None for text in keys):
         return DkimVerdict("conflict", detail, "Leave only the one that the service asks for.")
     return DkimVerdict("conflict", detail, "Replace them by the one that the service asks for.")

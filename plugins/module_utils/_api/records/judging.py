@@ -21,6 +21,17 @@ Stage = Literal["created", "published", "active", "unknown"]
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _DAY = 86400
 _MOST_NAMED = 3
+#: What is said of servers that answer, but not of the record, and what to do: by the answer's kind.
+_MISPLACED = "Check the option nameservers or, where it is not set, the delegation of {domain}."
+_UNTOLD = {
+    "lame": ("is not in charge of {name}", _MISPLACED),
+    "unfound": ("told nothing", _MISPLACED),
+    "failed": ("failed", "Mend these servers, whose logs may tell why they failed, and run again."),
+}
+_SILENT = (
+    "told nothing",
+    "See that these servers answer for {name} over UDP and TCP, and run again.",
+)
 
 
 class ServerVerdict(NamedTuple):
@@ -145,9 +156,9 @@ def stage(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
 
 def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
     if answer.kind != "answered":
-        detail = f" ({answer.detail})" if answer.detail else ""
-        return _Seen(answer, Finding("unknown", f"told nothing{detail}"))
-    finding = compare(wanted, answer.values)
+        return _Seen(answer, _unanswered(wanted, answer))
+    # What an alias leads to is told of the name that it is at.
+    finding = compare(wanted._replace(name=answer.alias or wanted.name), answer.values)
     if answer.alias is not None:
         finding = _aliased(wanted, answer.alias, finding, answer.detail)
     if finding.status != "match" and is_wildcards(answer, wildcard):
@@ -157,6 +168,16 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
             wanted.adding,
         )
     return _Seen(answer, finding)
+
+
+def _unanswered(wanted: Wanted, answer: Answer) -> Finding:
+    """Return what is to be said of a server whose answer says nothing of the record."""
+    clause, remedy = (
+        text.format(name=wanted.name, domain=wanted.domain)
+        for text in _UNTOLD.get(answer.kind, _SILENT)
+    )
+    reason = f" ({answer.detail})" if answer.detail else ""
+    return Finding("unknown", f"{clause}{reason}", remedy)
 
 
 def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> Finding:
@@ -173,12 +194,16 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> F
             f"{wanted.shown}",
         )
     if unfollowed:
-        return Finding("unknown", f"told nothing ({found_as}, and {unfollowed})")
+        return Finding(
+            "unknown",
+            f"says that {found_as}, and {unfollowed}",
+            f"Set the option resolvers to some that can look up {alias}, and run again.",
+        )
     if finding.status == "match":
         return finding
     return Finding(
         "conflict",
-        f"{found_as}, where {finding.detail}",
+        f"{found_as}, and {finding.detail}",
         f"At {wanted.name}, replace the CNAME record by {wanted.shown}",
     )
 
@@ -189,12 +214,13 @@ def _untold(wanted: Wanted, seen: Sequence[_Seen]) -> Finding:
         return Finding(
             "unknown",
             f"No authoritative name server of {wanted.name} could be found.",
-            f"See that {wanted.name} is delegated, or give its name servers.",
+            f"See that {wanted.domain} is delegated, or give its name servers in the option "
+            "nameservers.",
         )
     return Finding(
         "unknown",
         f"{'; '.join(f'{each.server} {each.finding.detail}' for each in seen)}.",
-        f"See that these servers answer for {wanted.name} over UDP and TCP, and run again.",
+        " ".join(dict.fromkeys(each.finding.remedy for each in seen)),
     )
 
 
@@ -251,16 +277,17 @@ def cost_advice(record: str, cost: Cost) -> list[str]:
     :param record: in words
     """
     advice = []
+    uncounted = (
+        f"The DNS look-ups of {record} could not be counted to the end, so they may be more than "
+        f"the {MOST_LOOKUPS} that receivers allow"
+    )
     if cost.failed:
         advice.append(
-            f"The DNS look-ups of {record} could not be counted to the end: nothing is known of "
-            f"{_some(cost.failed)}."
+            f"{uncounted}: no resolver told of {_some(cost.failed)}. Give others in the option "
+            "resolvers."
         )
     if cost.unfollowed:
-        advice.append(
-            f"The DNS look-ups of {record} could not be counted to the end: where "
-            f"{_some(cost.unfollowed)} leads depends on the sender."
-        )
+        advice.append(f"{uncounted}: where {_some(cost.unfollowed)} leads depends on the sender.")
     if cost.voids_ipv6 > MOST_VOIDS:
         advice.append(
             f"For a sender of IPv6, {cost.voids_ipv6} of the DNS look-ups of {record} find "

@@ -28,10 +28,11 @@ class Server(NamedTuple):
 
 
 #: ``answered``: the name and its records, or that there are none, for certain. Everything else
-#: says nothing of the records: ``silent`` in time, ``lame`` (not an authority for the name, or it
-#: says that it failed), ``garbled`` (not an answer to the question). ``bogus`` is a validating
-#: resolver's word: the records are there, and their signatures do not hold.
-Kind = Literal["answered", "silent", "lame", "garbled", "bogus"]
+#: says nothing of the records: ``silent`` in time, ``lame`` (not an authority for the name),
+#: ``failed`` (it says so), ``garbled`` (not an answer to the question), ``unfound`` (nobody was
+#: asked, for the server's address is not known). ``bogus`` is a validating resolver's word: the
+#: records are there, and their signatures do not hold.
+Kind = Literal["answered", "silent", "lame", "failed", "garbled", "unfound", "bogus"]
 
 
 class Answer(NamedTuple):

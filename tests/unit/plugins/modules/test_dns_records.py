@@ -126,6 +126,18 @@ def test_a_domain_that_is_not_registered(serve: Serve) -> None:
     assert (found["verified"], found["stage"]) == (False, "unknown")
 
 
+def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
+    """Where and how name servers are asked may be set for all states, and is passed over."""
+    server = serve(QuirkyService(Quirks(), domain("example.com")))
+    common: dict[str, Any] = {**KEY, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
+    said = "wait: with state retrieved nothing is waited for. Use it with verified or present."
+    assert said in str(run(server, wait=True, **common)["warnings"])
+    assert not run(server, **common).get("warnings")
+    empty = serve(QuirkyService(Quirks()))
+    gone = run(empty, **{**ABSENT, "wait": True})
+    assert "wait: with state absent nothing is waited for." in str(gone["warnings"])
+
+
 @pytest.fixture
 def _without_dnspython(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let dnspython be missing for what is imported from now on."""

@@ -79,9 +79,18 @@ def test_an_address_without_a_name_is_told() -> None:
     ]
 
 
-@pytest.mark.parametrize("failing", ["_dmarc.example.com", "mail.example.net", V4])
-def test_what_nobody_tells_is_no_advice(failing: str) -> None:
+REVERSE = "the PTR records of mail servers"
+
+
+@pytest.mark.parametrize(
+    ("failing", "topic"),
+    [("_dmarc.example.com", "DMARC"), ("mail.example.net", REVERSE), (V4, REVERSE)],
+)
+def test_what_nobody_tells_is_no_advice(failing: str, topic: str) -> None:
     """One line says that it is not known; silence is never taken for a missing record."""
     assert advise(records(), asking(POLICY | ADDRESSES | NAMES, failing)) == [
-        f"No resolver told of {failing}, so there is no advice on that."
+        (
+            f"No resolver told of {failing}, so there is no advice on {topic}. Give others in the "
+            "option resolvers."
+        )
     ]

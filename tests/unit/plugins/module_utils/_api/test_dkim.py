@@ -125,10 +125,17 @@ def test_two_keys_at_a_selector() -> None:
     """Receivers may take either, so one has to go; which, depends on whether ours is there."""
     both = dkim.compare(WANTED, [f"v=DKIM1; p={OTHER}", f"v=DKIM1;p={KEY}"])
     assert both.status == "conflict"
-    assert both.detail.startswith("there are 2 DKIM keys at the name")
+    assert both.detail.startswith("there are 2 DKIM keys, and receivers may take any")
     assert both.remedy == "Leave only the one that the service asks for."
     neither = dkim.compare(WANTED, [f"v=DKIM1; p={OTHER}", "v=DKIM1; p="])
     assert neither.remedy == "Replace them by the one that the service asks for."
+
+
+def test_messages_hold_only_the_beginnings_of_keys() -> None:
+    """They are long, and look alike; what is no key stays, and so does what comes after."""
+    assert dkim.abridged(f"TXT v=DKIM1; p={KEY}; t=s") == f"TXT v=DKIM1; p={KEY[:20]}...; t=s"
+    for text in (f"v=DKIM1; k=rsa; p={KEY[:30]}", f"{'label' * 12}.example", "v=spf1 ~all"):
+        assert dkim.abridged(text) == text
 
 
 def test_testing_is_advised_against() -> None:

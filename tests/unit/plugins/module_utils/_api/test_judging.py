@@ -199,21 +199,23 @@ def test_others_are_measured_by_the_first_of_the_service(
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "words", "remedy"),
     [
-        (fails("silent", "no answer came in time"), "told nothing (no answer came in time)"),
-        (fails("lame", "REFUSED"), "told nothing (REFUSED)"),
-        (fails("garbled", ""), "told nothing"),
+        (fails("silent", "no answer came"), "told nothing (no answer came)", "See that these"),
+        (fails("lame", "REFUSED"), "is not in charge of example.com (REFUSED)", "Check the option"),
+        (fails("failed", "SERVFAIL"), "failed (SERVFAIL)", "Mend these servers, whose logs"),
+        (fails("unfound", "no address"), "told nothing (no address)", "Check the option"),
+        (fails("garbled", ""), "told nothing", "See that these servers answer for example.com"),
     ],
 )
-def test_what_is_no_answer_says_nothing_of_the_record(answer: observed.Answer, words: str) -> None:
+def test_what_is_no_answer_says_nothing_of_the_record(
+    answer: observed.Answer, words: str, remedy: str
+) -> None:
     """Alone it makes the record unknown; beside a match, it is advice."""
     verdict = judged(answer)
     assert verdict.status == "unknown"
     assert verdict.detail == f"ns1.example.net (192.0.2.1) {words}."
-    assert verdict.remedy == (
-        "See that these servers answer for example.com over UDP and TCP, and run again."
-    )
+    assert verdict.remedy.startswith(remedy)
     beside = judged(answer, says(OURS, server=NS2))
     assert (beside.status, beside.detail) == ("match", "ns2.example.net (192.0.2.2) has it.")
     assert beside.advice == (
@@ -226,11 +228,15 @@ def test_what_is_no_answer_says_nothing_of_the_record(answer: observed.Answer, w
 
 
 def test_nobody_to_ask_is_unknown() -> None:
-    """And says what would help."""
-    verdict = judged()
+    """And says what would help: it is the domain that is delegated, not a name in it."""
+    name = f"s._domainkey.{HOME}"
+    wanted = criteria.Wanted(DnsRecord("TXT", "s._domainkey", "v=DKIM1; k=rsa; p=AAAA"), name)
+    verdict = judging.judge(wanted, observed.Observation(name, "TXT"))
     assert verdict.status == "unknown"
-    assert verdict.detail == "No authoritative name server of example.com could be found."
-    assert verdict.remedy == "See that example.com is delegated, or give its name servers."
+    assert verdict.detail == f"No authoritative name server of {name} could be found."
+    assert verdict.remedy == (
+        "See that example.com is delegated, or give its name servers in the option nameservers."
+    )
 
 
 def test_servers_that_do_not_agree_are_told_apart() -> None:

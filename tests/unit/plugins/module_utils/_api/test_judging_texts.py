@@ -87,7 +87,7 @@ def judged(
             "there are 2 SPF records at example.com, and receivers then heed none",
             (
                 "There are 2 SPF records, and receivers then heed none of them. Replace them by "
-                "this one: v=spf1 include:spf.example.net a ~all"
+                "this one: v=spf1 a include:spf.example.net -all"
             ),
         ),
         (
@@ -188,7 +188,11 @@ def test_an_spf_record_that_costs_too_much_is_a_conflict(
     assert judged(SPF, says(INCLUDE), cost=lookups.Cost(10, 2)).status == "match"
 
 
-UNCOUNTED = "The DNS look-ups of the SPF record at example.com could not be counted to the end: "
+UNCOUNTED = (
+    "The DNS look-ups of the SPF record at example.com could not be counted to the end, so they "
+    "may be more than the 10 that receivers allow: "
+)
+OTHER_RESOLVERS = "Give others in the option resolvers."
 
 
 @pytest.mark.parametrize(
@@ -196,11 +200,14 @@ UNCOUNTED = "The DNS look-ups of the SPF record at example.com could not be coun
     [
         (
             lookups.Cost(1, 0, failed=("a.example",)),
-            f"{UNCOUNTED}nothing is known of a.example.",
+            f"{UNCOUNTED}no resolver told of a.example. {OTHER_RESOLVERS}",
         ),
         (
             lookups.Cost(5, 0, failed=("a.example", "b.example", "c.example", "d.example")),
-            f"{UNCOUNTED}nothing is known of a.example, b.example, c.example and 1 more.",
+            (
+                f"{UNCOUNTED}no resolver told of a.example, b.example, c.example and 1 more. "
+                f"{OTHER_RESOLVERS}"
+            ),
         ),
         (
             lookups.Cost(1, 0, unfollowed=("include:%{d}.example",)),
@@ -270,6 +277,9 @@ def test_two_keys_under_one_selector_are_a_conflict() -> None:
     """A receiver may take either."""
     verdict = judged(DKIM, says(WANTED_KEY, "v=DKIM1; k=rsa; p=AAAA"))
     assert verdict.status == "conflict"
+    assert verdict.detail == (
+        f"{AT}at {SIGNER} there are 2 DKIM keys, and receivers may take any of them."
+    )
 
 
 def test_any_other_text_is_wanted_as_it_is() -> None:
@@ -299,8 +309,9 @@ def test_a_key_may_be_published_behind_an_alias() -> None:
     assert judged(DKIM, says(WANTED_KEY, alias="key.example.net")).status == "match"
     verdict = judged(DKIM, says("nothing", alias="key.example.net"))
     assert verdict.status == "conflict"
-    assert verdict.detail.startswith(
-        f"{AT}{SIGNER} is an alias (CNAME) of key.example.net, where there is no "
+    assert verdict.detail == (
+        f"{AT}{SIGNER} is an alias (CNAME) of key.example.net, and there is no DKIM record at "
+        "key.example.net."
     )
     assert verdict.remedy == f"At {SIGNER}, replace the CNAME record by TXT {WANTED_KEY}"
 
@@ -311,8 +322,11 @@ def test_a_key_behind_an_alias_may_not_be_known() -> None:
     verdict = judged(DKIM, astray)
     assert verdict.status == "unknown"
     assert verdict.detail == (
-        f"ns1.example.net (192.0.2.1) told nothing ({SIGNER} is an alias (CNAME) of "
-        "key.example.net, and no resolver tells what is there)."
+        f"ns1.example.net (192.0.2.1) says that {SIGNER} is an alias (CNAME) of "
+        "key.example.net, and no resolver tells what is there."
+    )
+    assert verdict.remedy == (
+        "Set the option resolvers to some that can look up key.example.net, and run again."
     )
     assert judged(DKIM, astray, says(alias="key.example.net")).status == "missing"
     assert judged(SPF, astray).status == "conflict"
