@@ -143,7 +143,7 @@ def record_sets(
     # A set that does not say its time to live is taken to have the wanted one.
     ttl = max((record_set.ttl for record_set in wanted), default=0)
     names = {record_set.name for record_set in wanted}
-    found = read_found(current, ttl, names, _choice("escapes", escapes, _ESCAPES))
+    found = read_found(current, ttl, names, _choice("escapes", escapes, _ESCAPES), "current")
     publication = planner(_to_plan(records, wanted, found), found.sets, found.aliases)
     for warning in publication.warnings:
         Display().warning(warning)

@@ -19,7 +19,8 @@ options:
   _input:
     description:
       - Record sets to write, as P(postroom.email.record_sets#filter) returns them. Those with
-        the C(action) V(none) are left out.
+        the C(action) V(none) are left out, and those without one are refused, for they would be
+        written over what others have there.
     type: list
     elements: dict
     required: true

@@ -60,7 +60,7 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
 from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
-    listed,
+    listed_texts,
     read_text,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
@@ -68,7 +68,8 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 
 @as_filter
 def spf_merge(current: Any, wanted: Any) -> str:
-    texts = [read_text(text, "record") for text in listed(current, "records")]
+    given = enumerate(listed_texts(current, "input"), 1)
+    texts = [read_text(text, f"input, item {number}") for number, text in given]
     return merging.merge(texts, read_text(wanted, "wanted"))
 
 

@@ -53,7 +53,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 
 @as_filter
 def txt_strings(text: Any) -> list[str]:
-    return notation.txt_strings(read_text(text, "text"))
+    return notation.txt_strings(read_text(text, "input"))
 
 
 class FilterModule:

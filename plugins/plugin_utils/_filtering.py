@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -21,14 +22,23 @@ Result = TypeVar("Result")
 def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
     """Return a function as a filter: what it raises on purpose is told in its own words.
 
-    Up to ansible-core 2.18 a filter gets undefined variables, and reports them by using them.
+    So are arguments that it does not have, or lacks. Up to ansible-core 2.18 a filter gets
+    undefined variables, and reports them by using them.
     """
+    signature = inspect.signature(function)
+    name = function.__name__
 
     @functools.wraps(function)
     def filter_(*args: Any, **options: Any) -> Result:
         for value in (*args, *options.values()):
             if isinstance(value, Undefined):
                 str(value)
+        try:
+            signature.bind(*args, **options)
+        except TypeError as error:
+            raise AnsibleFilterError(
+                f"{name}: {error}. See its arguments: ansible-doc -t filter postroom.email.{name}"
+            ) from None
         try:
             return function(*args, **options)
         except PostroomError as error:

@@ -77,16 +77,18 @@ def read_found(
     ttl: int = DEFAULT_TTL,
     names: Collection[str] | None = None,
     escapes: Escapes = "decimal",
+    what: str = "input",
 ) -> Found:
     """Return the record sets that plain data describes, one set for all items of a name and type.
 
     :param ttl: seconds, for sets that do not say theirs
     :param names: read only what lies at these names
     :param escapes: how the values count bytes; they are spelled in decimal ones
+    :param what: what the data is, for the sentence of the error
     :raises InvalidInput: the data does not have the shape above
     """
     found = Found({}, {}, {}, {})
-    for item in _items(data, names):
+    for item in _items(data, names, what):
         if item.type != "CNAME":
             _add(found, item, ttl, escapes)
         elif item.values:
@@ -95,16 +97,32 @@ def read_found(
 
 
 def listed(data: Any, what: str) -> list[Any]:
-    """Return what is to be a list; a mapping or a text is a list of one.
+    """Return what is to be a list; a mapping is a list of one.
 
     :param what: what it is, for the sentence of the error
     :raises InvalidInput: it is none of these
     """
-    if isinstance(data, (str, Mapping)):
+    if isinstance(data, Mapping):
         return [data]
-    if isinstance(data, Iterable) and not isinstance(data, bytes):
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return list(data)
     raise InvalidInput(f"{what}: this is no list. Give a list.")
+
+
+def listed_texts(data: Any, what: str) -> list[Any]:
+    """Return what is to be a list of texts, or one of them; its items are not looked at.
+
+    :param what: what it is, for the sentence of the error
+    :raises InvalidInput: it is neither
+    """
+    if isinstance(data, str):
+        return [data]
+    try:
+        return listed(data, what)
+    except InvalidInput:
+        raise InvalidInput(
+            f"{what}: this is neither a text nor a list of texts. Give one of them."
+        ) from None
 
 
 def _add(found: Found, item: _Item, ttl: int, escapes: Escapes) -> None:
@@ -132,15 +150,26 @@ def _value(item: _Item, text: str, escapes: Escapes) -> Value:
         raise InvalidInput(f"{item.name} {item.type}: {error}") from None
 
 
-def _items(data: Any, names: Collection[str] | None) -> Iterator[_Item]:
-    for number, item in enumerate(listed(data, "record sets"), 1):
-        if not item:
-            continue
-        if not isinstance(item, Mapping):
-            raise InvalidInput(
-                f"record set {number}: this is no mapping. Give name, type and values."
-            )
-        name, kind = _name(item, number), str(item.get("type", "")).upper()
+def mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the mappings of a list, or the one, each after its place in words.
+
+    Empty ones are passed over.
+
+    :param what: what they are, for the sentence of the error
+    :raises InvalidInput: it is no list, or an item is no mapping
+    """
+    alone = isinstance(data, Mapping)
+    for number, item in enumerate(listed(data, what), 1):
+        place = what if alone else f"{what}, item {number}"
+        if item and not isinstance(item, Mapping):
+            raise InvalidInput(f"{place}: this is no mapping. Give name, type and values.")
+        if item:
+            yield place, item
+
+
+def _items(data: Any, names: Collection[str] | None, what: str) -> Iterator[_Item]:
+    for place, item in mappings(data, what):
+        name, kind = _name(item, place), str(item.get("type", "")).upper()
         if not kind:
             raise InvalidInput(f"{name}: type is missing. Give MX, TXT or another type.")
         if kind in {"MX", "TXT", "CNAME"} and (names is None or name in names):
@@ -148,12 +177,12 @@ def _items(data: Any, names: Collection[str] | None) -> Iterator[_Item]:
             yield _Item(name, kind, read_ttl(item.get("ttl"), where), _values(item, kind, where))
 
 
-def _name(item: Mapping[str, Any], number: int) -> str:
+def _name(item: Mapping[str, Any], place: str) -> str:
     for key in _NAMES:
         name = item.get(key)
         if isinstance(name, str) and name.strip("."):
             return name.rstrip(".").lower()
-    raise InvalidInput(f"record set {number}: name is missing. Give the name in full.")
+    raise InvalidInput(f"{place}: name is missing. Give the name in full.")
 
 
 def read_ttl(ttl: Any, where: str) -> int | None:
@@ -173,7 +202,7 @@ def _values(item: Mapping[str, Any], kind: str, where: str) -> list[_Written]:
     values = next((item[key] for key in _VALUES if item.get(key) is not None), None)
     if values is None:
         raise InvalidInput(f"{where}: the values are missing. Give them as values.")
-    written = [_written(value, where) for value in listed(values, f"{where}: values")]
+    written = [_written(value, where) for value in listed_texts(values, f"{where}: values")]
     priority = item.get("priority")
     if kind != "MX" or priority is None:
         return written

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
 from ..names import parse_domain
-from .plain import Found, listed, read_found
+from .plain import Found, mappings, read_found
 from .sets import Mx, RecordSet, Txt, Value, as_rdata
 
 Options = dict[str, Any]
@@ -57,7 +57,7 @@ def records_for(data: Any, provider: Any, zone: Any = None) -> list[Options]:
         ``none`` are left out
     :param provider: one of ``PROVIDERS``
     :param zone: name of the zone; None where the provider can do without
-    :raises InvalidInput: the data is no list of record sets, or lies outside of the zone
+    :raises InvalidInput: the data is no list of such record sets, or lies outside of the zone
     """
     shape = PROVIDERS.get(str(provider))
     if shape is None:
@@ -79,18 +79,20 @@ def _zone(zone: Any) -> str:
 
 
 def _writes(data: Any, zone: str) -> Iterator[Write]:
-    for item in listed(data, "record sets"):
-        if not isinstance(item, Mapping):
+    for place, item in mappings(data, "input"):
+        # Whoever writes what the service asks for, as it is, writes over what others have there.
+        if "action" not in item:
             raise InvalidInput(
-                "record sets: one of them is no mapping. Give name, type and values."
+                f"{place}: it has no action, so it does not come from record_sets. Pass the "
+                "records through record_sets first."
             )
-        if item.get("action") != "none":
-            yield _write(item, zone)
+        if item["action"] != "none":
+            yield _write(item, zone, place)
 
 
-def _write(item: Mapping[str, Any], zone: str) -> Write:
-    found = read_found([item])
-    after = _only(found)
+def _write(item: Mapping[str, Any], zone: str, place: str) -> Write:
+    found = read_found(item, what=place)
+    after = _only(found, place)
     if zone and not f".{after.name}".endswith(f".{zone}"):
         raise InvalidInput(
             f"{after}: the name does not lie in the zone {zone}. Give the zone that holds it."
@@ -98,7 +100,7 @@ def _write(item: Mapping[str, Any], zone: str) -> Write:
     earlier = item.get("before") or {"ttl": after.ttl, "values": []}
     if not isinstance(earlier, Mapping):
         raise InvalidInput(f"{after}: before is no mapping. Give ttl and values, or leave it out.")
-    before = _only(read_found([{**earlier, "name": after.name, "type": after.type}]))
+    before = _only(read_found([{**earlier, "name": after.name, "type": after.type}]), place)
     return Write(after, tuple(found.spelled(after)), _comments(item, after), before, zone)
 
 
@@ -109,10 +111,10 @@ def _comments(item: Mapping[str, Any], after: RecordSet) -> tuple[str | None, ..
     raise InvalidInput(f"{after}: comments does not fit. Give one a value, or leave it out.")
 
 
-def _only(found: Found) -> RecordSet:
+def _only(found: Found, place: str) -> RecordSet:
     for record_set in found.sets.values():
         return record_set
-    raise InvalidInput("record sets: one of them is neither MX nor TXT. Leave it out.")
+    raise InvalidInput(f"{place}: this is neither MX nor TXT. Leave it out.")
 
 
 def _nsupdate(write: Write) -> Iterator[Options]:

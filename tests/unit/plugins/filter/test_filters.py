@@ -223,14 +223,23 @@ def test_zone_text_takes_records_and_record_sets() -> None:
 @pytest.mark.parametrize(
     ("name", "args", "sentence"),
     [
-        ("spf_merge", (None, SPF), "records: this is no list. Give a list."),
-        ("spf_merge", ([7], SPF), "record: this is no text. Give a text."),
+        ("spf_merge", (5, SPF),
+         "input: this is neither a text nor a list of texts. Give one of them."),
+        ("spf_merge", (["a", 7], SPF), "input, item 2: this is no text. Give a text."),
+        ("spf_merge", ([],),
+         ("spf_merge: missing a required argument: 'wanted'. See its arguments: ansible-doc -t "
+          "filter postroom.email.spf_merge")),
+        ("spf_merge", ([], SPF, 7), "spf_merge: too many positional arguments. See its"),
         ("spf_merge", ([], None), "wanted: this is no text. Give a text."),
         ("spf_merge", (["v=spf1 a", "v=spf1 mx"], SPF), "There are 2 SPF records"),
-        ("txt_strings", (["x"],), "text: this is no text. Give a text."),
-        ("zone_text", (7,), "record sets: this is no list. Give a list."),
+        ("txt_strings", (["x"],), "input: this is no text. Give a text."),
+        ("zone_text", (7,), "input: this is no list. Give a list."),
         ("zone_text", ([], "1h"), "option ttl: ttl is '1h'. Give a number of seconds."),
-        ("record_sets", (None,), "record sets: this is no list. Give a list."),
+        ("record_sets", (None,), "input: this is no list. Give a list."),
+        ("record_sets", ("x",), "input: this is no list. Give a list."),
+        ("record_sets", (neutral(), "x"), "current: this is no list. Give a list."),
+        ("record_sets", (neutral(), [{}, "x"]),
+         "current, item 2: this is no mapping. Give name, type and values."),
         ("record_sets", ([], [], "gone"), "state: 'gone' is not known. Give present or absent."),
         ("record_sets", ([], [], "absent", "hex"),
          "escapes: 'hex' is not known. Give decimal or octal."),
@@ -238,6 +247,9 @@ def test_zone_text_takes_records_and_record_sets() -> None:
          "example.com: the name is an alias (CNAME) of a.b"),
         ("record_sets", (neutral(), [{"name": DOMAIN, "type": "MX", "value": "0 ."}]),
          "example.com MX: a null MX record (0 .) says that the domain takes no mail."),
+        ("records_for", (neutral(), "route53"),
+         ("input, item 1: it has no action, so it does not come from record_sets. Pass the "
+          "records through record_sets first.")),
         ("records_for", ([], "bind"), "provider: 'bind' is not known. Give one of cloudflare"),
     ],
 )  # fmt: skip

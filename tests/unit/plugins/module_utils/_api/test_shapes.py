@@ -84,7 +84,7 @@ def test_hetzner_takes_relative_names_and_keeps_comments() -> None:
 def test_a_zone_is_known_in_any_spelling(zone: str) -> None:
     """In capitals, with a dot at the end, or in letters that DNS does not have."""
     assert {call["zone"] for call in records_for(SETS, "hetzner", zone)} == {DOMAIN}
-    row = {"name": "www.xn--bcher-kva.example", "type": "TXT", "values": ["x"]}
+    row = NOTES | {"name": "www.xn--bcher-kva.example"}
     (call,) = records_for([row], "nsupdate", "B\u00fccher.example")
     assert call["zone"] == "xn--bcher-kva.example"
 
@@ -121,7 +121,8 @@ def cloudflare(values: list[str], before: list[str] | None, **more: Any) -> list
     """Return the calls for one record set, without what all of them have."""
     kind = "TXT" if '"' in "".join([*values, *(before or [])]) else "MX"
     earlier = None if before is None else {"ttl": 60, "values": before}
-    row = {"name": DOMAIN, "type": kind, "ttl": 60, "values": values, "before": earlier} | more
+    row = {"name": DOMAIN, "type": kind, "ttl": 60, "values": values, "before": earlier}
+    row |= {"action": "update", **more}
     calls = records_for([row], "cloudflare", DOMAIN)
     common = {"zone": DOMAIN, "record": DOMAIN, "type": kind}
     assert all(call.items() >= common.items() for call in calls)
@@ -190,10 +191,15 @@ def test_cloudflare_cannot_remove_a_null_mx() -> None:
 
 @pytest.mark.parametrize("provider", sorted(PROVIDERS))
 def test_sets_of_anybody_are_taken(provider: str) -> None:
-    """Written by hand, with neither action nor before, bare and without dots."""
+    """Written by hand, without before, bare and without dots."""
     rows = [
-        {"name": "Example.com.", "type": "mx", "values": ["10 mail.example.net."]},
-        {"name": "Example.com.", "type": "txt", "values": ["bare text"]},
+        {
+            "name": "Example.com.",
+            "type": "mx",
+            "action": "create",
+            "values": ["10 mail.example.net."],
+        },
+        {"name": "Example.com.", "type": "txt", "action": "create", "values": ["bare text"]},
     ]
     first, second = records_for(rows, provider, DOMAIN)
     assert "mail.example.net" in str(first)
@@ -224,12 +230,16 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
         (SETS, "route53", ".",
          ("zone: '.' is not a domain name. Write it in full, such as example.com, in letters, "
           "digits and inner hyphens, without scheme or path.")),
-        (None, "route53", None, "record sets: this is no list. Give a list."),
+        (None, "route53", None, "input: this is no list. Give a list."),
         ([7], "route53", None,
-         "record sets: one of them is no mapping. Give name, type and values."),
-        ([{"name": DOMAIN, "type": "A", "values": []}], "route53", None,
-         "record sets: one of them is neither MX nor TXT. Leave it out."),
-        ([{}], "route53", None, "record sets: one of them is neither MX nor TXT. Leave it out."),
+         "input, item 1: this is no mapping. Give name, type and values."),
+        ([SAME, {"name": DOMAIN, "type": "A", "values": [], "action": "create"}], "route53", None,
+         "input, item 2: this is neither MX nor TXT. Leave it out."),
+        ([SAME, {"name": DOMAIN, "type": "MX", "values": []}], "route53", None,
+         ("input, item 2: it has no action, so it does not come from record_sets. Pass the "
+          "records through record_sets first.")),
+        ([SAME, {"action": "create"}], "route53", None,
+         "input, item 2: name is missing. Give the name in full."),
         ([SERVERS | {"before": 7}], "route53", None,
          "example.com MX: before is no mapping. Give ttl and values, or leave it out."),
         ([SERVERS | {"comments": ["x"]}], "route53", None,
