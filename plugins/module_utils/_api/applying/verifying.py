@@ -36,7 +36,7 @@ _SILENCE = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
 _NO_RESOLVER = (
     "No resolver told anything, so nothing is known of DNSSEC, of DMARC, of the mail server's PTR "
-    "records, or of what the SPF record costs receivers. Give resolvers that can be reached."
+    "records, or of what the SPF record costs receivers. Give some in the option resolvers."
 )
 
 
