@@ -43,7 +43,10 @@ options:
         not fail for what it finds.
       - With V(present), the records are published. The C(include) mechanism is worked into an SPF
         record that is there, and other MX records stay, with a warning. A key that someone
-        published for the service's DKIM selector is replaced.
+        published for the service's DKIM selector is replaced. Before a merge the look-ups of the SPF
+        record are counted through the resolvers; if they would become more than receivers allow,
+        nothing is changed. A domain that only a wildcard gives addresses loses them once it has
+        records of its own; that is a warning.
       - With V(absent), exactly these records are withdrawn, and the C(include) mechanism is taken
         out of the SPF record. Of a domain that the service does not know, nothing is known that
         could be withdrawn; that is a warning. So withdraw first, and then delete the domain.
@@ -69,8 +72,9 @@ options:
         V([2001:db8::1]:53). They find name servers, follow the SPF record, look for what is only
         advised, validate DNSSEC, and tell whether a published domain is seen everywhere. If none
         answers, a line of RV(advice) says so.
-      - If not set, those of the system find the name servers. They do the rest, too, unless
-        O(nameservers) is set, which need not be those that the world knows.
+      - If not set, those of the system find the name servers and count for V(present) of O(state).
+        They do the rest, too, unless O(nameservers) is set, which need not be those that the world
+        knows.
     type: list
     elements: str
   update_server:
