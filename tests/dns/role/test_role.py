@@ -25,6 +25,8 @@ UNSERVED = "unserved.example"
 SPF = "v=spf1 include:spf.postroom.test ~all"
 MERGED = "v=spf1 mx include:spf.postroom.test -all"
 PLAIN = {"dns_provider": "none", "dns_domains": [DOMAIN]}
+#: Nobody listens there.
+NOWHERE = "http://127.0.0.1:9"
 KEY = "pdns-Ay72kQx0Vb9sTe4m"
 
 
@@ -58,8 +60,10 @@ def silent() -> Iterator[nameserver.BadServer]:
 @pytest.fixture(scope="module")
 def said(rig: Rig, server: powerdns.PowerDnsServer, silent: nameserver.BadServer) -> Run:
     """Run the role where it has nothing to change."""
-    at = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
-    blind = {"dns_verify": False}
+    # As texts, which is how variables come from the command line.
+    at = {"dns_nameservers": str(server), "dns_resolvers": str(server), "dns_ttl": "3600"}
+    at |= {"dns_wait": "false", "dns_wait_timeout": "1", "dns_domains": f"{DOMAIN},"}
+    blind = {"dns_verify": "false"}
     gone = {
         "dns_domains": ["gone.example"],
         "dns_state": "absent",
@@ -100,6 +104,7 @@ def test_prints_what_to_paste(said: Run, service: RunningService) -> None:
         f'service._domainkey.{DOMAIN}. 3600 IN TXT "{key[:255]}" "{key[255:]}"',
     ]
     assert said["looked"].result[DOMAIN]["stage"] == "created"
+    assert said["blind"].result[DOMAIN]["stage"] is None
     told = paste(said, "blind")
     assert f"add     TXT   {DOMAIN}                       3600  {SPF}" in told
     assert told[-2:] == [
@@ -157,9 +162,32 @@ def failed(rig: Rig, server: powerdns.PowerDnsServer, silent: nameserver.BadServ
     """Run the role for hosts each of which lacks something."""
     at_powerdns = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
     hosts: dict[str, dict[str, Any]] = {
+        "nobody": {"dns_domains": []},
+        "late": {"dns_wait_timeout": "-1"},
         "variable": {"dns_provider": "rfc2136", "dns_tsig_name": "mail"},
+        "asked": {
+            "dns_provider": "rfc2136",
+            "dns_tsig_name": "mail",
+            "dns_tsig_secret": "c2VjcmV0",
+            "dns_nameservers": ["no name"],
+        },
         "choice": {"dns_provider": "bind"},
         "collection": {"dns_provider": "route53"},
+        "path": {
+            **at_powerdns,
+            "dns_powerdns_url": f"{server.api_url}/api/v1",
+            "dns_powerdns_api_key": KEY,
+        },
+        "nowhere": {
+            **at_powerdns,
+            "dns_powerdns_url": NOWHERE,
+            "dns_powerdns_api_key": KEY,
+        },
+        "server": {
+            **at_powerdns,
+            "dns_powerdns_server_id": "other",
+            "dns_powerdns_api_key": server.api_key,
+        },
         "key": {**at_powerdns, "dns_powerdns_api_key": KEY},
         "zone": {
             **at_powerdns,
@@ -191,9 +219,14 @@ def failed(rig: Rig, server: powerdns.PowerDnsServer, silent: nameserver.BadServ
         "value of dns_provider must be one of: rfc2136, route53, ",
         "The collection none.such is not installed, and dns_provider=route53 needs it.",
         "Install it with: ansible-galaxy collection install none.such",
-        f"does not show the zone {DOMAIN}: HTTP Error 401: Unauthorized.",
-        "Check dns_powerdns_url, dns_powerdns_api_key and dns_zone.",
-        f"does not show the zone {UNSERVED}: HTTP Error 404: Not Found.",
+        "dns_domains is empty, so there is nothing to do. Name at least one domain.",
+        "dns_wait_timeout is -1. Give seconds, 0 or more.",
+        "nameservers: 'no name' is not a name server. Give a host name or an address",
+        "/api/v1. Write it with http:// or https:// and without /api/v1, such as https://ns1.",
+        f"PowerDNS at {NOWHERE} does not show the zone {DOMAIN}: Request failed: ",
+        " has no server other. Check dns_powerdns_server_id and dns_powerdns_url.",
+        " refuses the key. Check dns_powerdns_api_key.",
+        f" has no zone {UNSERVED}. Create it there, or name the zone that holds the records in",
         f"{DOMAIN} MX: the name does not lie in the zone none.example. Give the zone that",
         f"{DOMAIN} MX: the name servers do not agree on what is there: ",
     ],
