@@ -17,13 +17,16 @@ from ansible_collections.postroom.email.tests.dns.publishing.stage import (
     Stage,
     stage_with,
 )
-from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.fixtures import (
+    direct,
+    recorder,
+    service,
+    site,
+)
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
-from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
 
-__all__ = ["direct", "service"]
+__all__ = ["direct", "recorder", "service", "site"]
 
 
 @dataclass
@@ -53,25 +56,9 @@ class Desk:
         return self.site.run("email_dns_records", check=check, **options)
 
 
-@pytest.fixture(scope="session")
-def recorder(service: RunningService) -> Iterator[Recorder]:
-    """Run a recorder in front of the service."""
-    with recording(service.url) as recorder:
-        yield recorder
-
-
-@pytest.fixture
-def site(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Return a tenant that holds a domain and nothing else."""
-    site = Site(service.url, service.token, recorder)
-    site.clear()
-    site.create(HOME)
-    yield site
-    site.close()
-
-
 @pytest.fixture
 def desk(site: Site, tmp_path: Path) -> Iterator[Desk]:
-    """Return the tenant with a name server of its own."""
+    """Return a tenant that holds a domain and nothing else, with a name server of its own."""
+    site.create(HOME)
     with stage_with(tmp_path, {HOME: ""}) as stage:
         yield Desk(site, stage)

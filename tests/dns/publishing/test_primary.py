@@ -48,6 +48,7 @@ def test_the_primary_takes_the_update(
 ) -> None:
     """By its name in the zone's SOA record, or in the option; all its name servers are asked."""
     gate, resolver = world
+    site.create(HOME)
     options: dict[str, Any] = {**OPTIONS, **named, "resolvers": [resolver]}
     done = site.run("email_dns_records", state="present", wait=True, **options)
     assert not done["failed"], done
@@ -59,6 +60,7 @@ def test_the_primary_takes_the_update(
 
 def test_a_primary_that_is_not_found(site: Site) -> None:
     """It is said which options help."""
+    site.create(HOME)
     options: dict[str, Any] = {**OPTIONS, "resolvers": [f"127.0.0.1:{free_port()}"]}
     result = site.run("email_dns_records", state="present", **options)
     assert (result["failed"], result["changed"]) == (True, False)
