@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jinja2
 import yaml
 
 from ansible_collections.postroom.email.tests.support.playbooks import COLLECTIONS
@@ -30,6 +31,24 @@ def test_defaults() -> None:
 def test_readme() -> None:
     """The table of the README has all variables, in the order of the specification."""
     assert re.findall(r"^\| `(dns_\w+)` \|", README, re.MULTILINE) == list(OPTIONS)
+
+
+def test_result() -> None:
+    """The README tells of every key that the role leaves, and its example takes a stage of null."""
+    table = README.partition("## Result")[2].partition("## Providers")[0]
+    *_tasks, last = yaml.safe_load((ROLE / "tasks/domain.yml").read_text())
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(
+        last["vars"]["__dns_told"]
+    )
+    (play,) = yaml.safe_load(
+        re.findall(r"^```yaml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
+    )
+    shown = jinja2.Template(play["tasks"][1]["ansible.builtin.debug"]["msg"])
+    stages = {"stage": "active"}, {"stage": None}
+    assert [shown.render(item={"key": "a.b", "value": value}) for value in stages] == [
+        "a.b is active",
+        "a.b is not looked at",
+    ]
 
 
 def test_examples() -> None:
