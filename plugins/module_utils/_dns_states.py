@@ -19,9 +19,10 @@ from ._api.applying.verifying import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServerError, NotPublished
 from ._api.models import DnsRecordSet
 from ._api.nameservers import finding
+from ._api.nameservers.keys import Key
 from ._api.nameservers.library import require
 from ._api.nameservers.resolving import Resolvers
-from ._api.nameservers.updating import Key, UpdateServer, time_left
+from ._api.nameservers.updating import UpdateServer, time_left
 from ._api.records.judging import Verdict
 from ._api.records.observed import Server
 from ._api.records.sets import RecordSet, wanted_sets

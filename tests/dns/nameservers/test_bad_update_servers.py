@@ -21,8 +21,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.errors import 
     UpdateRefused,
     ZoneChanged,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import (
-    Key,
     UpdateServer,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server

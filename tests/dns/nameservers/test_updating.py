@@ -14,9 +14,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.errors import 
     UpdateRefused,
     ZoneChanged,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import (
     Current,
-    Key,
     UpdateServer,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server

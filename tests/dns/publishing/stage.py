@@ -23,8 +23,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     DnsRecordSet,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import (
-    Key,
     UpdateServer,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import (

@@ -10,16 +10,13 @@ with the same key is not believed.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import (
-    InvalidInput,
     KeyRefused,
     NameServerError,
     NoAnswer,
@@ -29,7 +26,7 @@ from ..errors import (
 from ..records.observed import Server
 from ..records.sets import RecordSet, as_rdata
 from .asking import NoReply, no_authority, over_tcp, owners, plain, upwards, values_of
-from .library import ALGORITHMS
+from .keys import Key
 from .wildcards import probes_of
 
 with contextlib.suppress(ImportError):
@@ -55,37 +52,6 @@ if TYPE_CHECKING:
 _CHANGED = ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET")
 #: How much of the time that is left an update may take: the rest is for what became of it.
 _FOR_UPDATE = 0.5
-
-
-@dataclass(frozen=True)
-class Key:
-    """A TSIG key.
-
-    :param name: a domain name
-    :param secret: base64
-    :param algorithm: one of `library.ALGORITHMS`
-    :raises InvalidInput: it cannot be a key; the sentence never holds the secret
-    """
-
-    name: str
-    secret: str = field(repr=False)
-    algorithm: str = ALGORITHMS[0]
-
-    def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
-            raise InvalidInput(
-                f"tsig_algorithm: {self.algorithm!r} is not one of {', '.join(ALGORITHMS)}."
-            )
-        if not _is_name(self.name):
-            raise InvalidInput(
-                f"tsig_name: {self.name!r} cannot be the name of a key. Give the name that the "
-                "name server knows the key by."
-            )
-        if not _is_base64(self.secret):
-            raise InvalidInput(
-                "tsig_secret: it is not base64. Give the secret as the name server's "
-                "configuration has it."
-            )
 
 
 def time_left(until: float) -> float:
@@ -382,17 +348,3 @@ def _at(response: Message, name: str, kind: str) -> RRset | None:
     return response.get_rrset(
         response.answer, _name(name), dns.rdataclass.IN, dns.rdatatype.from_text(kind)
     )
-
-
-def _is_name(text: str) -> bool:
-    try:
-        return bool(text.strip(".")) and _name(text.removesuffix(".")) is not None
-    except (dns.exception.DNSException, UnicodeError):
-        return False
-
-
-def _is_base64(text: str) -> bool:
-    try:
-        return bool(base64.b64decode(text, validate=True))
-    except ValueError:
-        return False

@@ -21,10 +21,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.fi
     parse_server,
     system_resolvers,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import (
     ALGORITHMS,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.wildcards import (
     probes_of,
 )
