@@ -4,11 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.postroom.email.tests.support.fixtures import (
-    direct,
-    recorder,
-    service,
-    site,
-)
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.recorded import recorder, site
 
 __all__ = ["direct", "recorder", "service", "site"]

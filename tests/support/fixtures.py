@@ -10,9 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from .postgresql import NO_POSTGRESQL, binaries, cluster
-from .recorder import Recorder, recording
 from .service import RunningService, running_service
-from .site import Site
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,22 +27,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
     """Run the reference service."""
     with running_service(tmp_path_factory.mktemp("service")) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def recorder(service: RunningService) -> Iterator[Recorder]:
-    """Run a recorder in front of the service."""
-    with recording(service.url) as recorder:
-        yield recorder
-
-
-@pytest.fixture
-def site(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Give an empty tenant."""
-    site = Site(service.url, service.token, recorder)
-    site.clear()
-    yield site
-    site.close()
 
 
 @contextmanager

@@ -17,13 +17,9 @@ from ansible_collections.postroom.email.tests.dns.publishing.stage import (
     Stage,
     stage_with,
 )
-from ansible_collections.postroom.email.tests.support.fixtures import (
-    direct,
-    recorder,
-    service,
-    site,
-)
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.recorded import recorder, site
 from ansible_collections.postroom.email.tests.support.site import Site
 
 __all__ = ["direct", "recorder", "service", "site"]

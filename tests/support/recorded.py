@@ -1,0 +1,29 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fixtures of suites that run modules: a tenant, and a recorder between them and the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .recorder import Recorder, recording
+from .service import RunningService
+from .site import Site
+
+
+@pytest.fixture(scope="session")
+def recorder(service: RunningService) -> Iterator[Recorder]:
+    """Run a recorder in front of the service."""
+    with recording(service.url) as recorder:
+        yield recorder
+
+
+@pytest.fixture
+def site(service: RunningService, recorder: Recorder) -> Iterator[Site]:
+    """Give an empty tenant."""
+    site = Site(service.url, service.token, recorder)
+    site.clear()
+    yield site
+    site.close()
