@@ -93,12 +93,12 @@ RETURN = r"""
 _value:
   description:
     - One mapping for each name and type of the records, in their order, unchanged ones included.
-    - Each has C(name), without a dot at the end, C(type), C(ttl) in seconds, and C(values), all
-      values as a zone file has them, with those that were there as they were written. Without
+    - Each has C(name), without a dot at the end, C(type), C(ttl) in seconds, and C(value), a list
+      of all values as a zone file has them, with those that were there as they were written. Without
       values the record set is to go.
     - Where one of the values has a comment, C(comments) has that of each value, or null.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) says why. C(before) is
-      null where there is no record set, and otherwise a mapping with C(ttl) and C(values).
+      null where there is no record set, and otherwise a mapping with C(ttl) and C(value).
   type: list
   elements: dict
 """
@@ -185,7 +185,7 @@ def _row(wanted: RecordSet, found: Found, publication: Publication) -> dict[str,
 
 
 def _shown(record_set: RecordSet, found: Found) -> dict[str, Any]:
-    shown = {"ttl": record_set.ttl, "values": found.spelled(record_set)}
+    shown = {"ttl": record_set.ttl, "value": found.spelled(record_set)}
     comments = found.commented(record_set)
     return {**shown, "comments": comments} if any(comments) else shown
 

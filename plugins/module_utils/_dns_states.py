@@ -253,7 +253,7 @@ def _current(sets: Iterable[RecordSet], aliases: Mapping[str, str]) -> list[Valu
     return [
         *(one.as_dict() for one in sets if one.values),
         *(
-            {"name": name, "type": "CNAME", "ttl": None, "values": [f"{target}."]}
+            {"name": name, "type": "CNAME", "ttl": None, "value": [f"{target}."]}
             for name, target in aliases.items()
         ),
     ]

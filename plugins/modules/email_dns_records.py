@@ -314,7 +314,7 @@ current:
       type: int
       returned: always
       sample: 3600
-    values:
+    value:
       description: The values as text for a zone file.
       type: list
       elements: str

@@ -81,4 +81,4 @@ def test_a_change() -> None:
     after = publication.changes[0].after
     assert after is not None
     fields = SAMPLES["current"]["contains"]
-    assert samples(fields, ("name", "type", "values")) == (HOME, "TXT", after.as_dict()["values"])
+    assert samples(fields, ("name", "type", "value")) == (HOME, "TXT", after.as_dict()["value"])

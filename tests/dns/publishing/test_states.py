@@ -82,10 +82,8 @@ def test_what_is_current_is_what_the_name_server_has(desk: Desk) -> None:
     others(desk)
     done = desk.run("present")
     found = desk.run("verified")
-    by_name = {(one["name"], one["type"]): sorted(one["values"]) for one in done["current"]}
-    assert by_name == {
-        (one["name"], one["type"]): sorted(one["values"]) for one in found["current"]
-    }
+    by_name = {(one["name"], one["type"]): sorted(one["value"]) for one in done["current"]}
+    assert by_name == {(one["name"], one["type"]): sorted(one["value"]) for one in found["current"]}
     held = desk.stage.held()
     assert by_name[HOME, "TXT"] == list(held["TXT"])
     assert '"somebody" "else\\"s"' in held["TXT"]

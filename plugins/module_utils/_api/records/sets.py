@@ -63,7 +63,7 @@ class RecordSet(NamedTuple):
             "name": self.name,
             "type": self.type,
             "ttl": self.ttl,
-            "values": [as_rdata(value) for value in self.values],
+            "value": [as_rdata(value) for value in self.values],
         }
 
 

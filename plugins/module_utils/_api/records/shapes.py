@@ -97,7 +97,7 @@ def _write(item: Mapping[str, Any], zone: str, place: str) -> Write:
         raise InvalidInput(
             f"{after}: the name does not lie in the zone {zone}. Give the zone that holds it."
         )
-    earlier = item.get("before") or {"ttl": after.ttl, "values": []}
+    earlier = item.get("before") or {"ttl": after.ttl, "value": []}
     if not isinstance(earlier, Mapping):
         raise InvalidInput(f"{after}: before is no mapping. Give ttl and values, or leave it out.")
     before = _only(read_found([{**earlier, "name": after.name, "type": after.type}]), place)

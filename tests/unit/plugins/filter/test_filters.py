@@ -36,7 +36,7 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
 MODULES = (record_sets, records_for, spf_merge, txt_strings, zone_text)
 MERGED = "v=spf1 mx include:spf.example.net ~all"
 CURRENT: list[dict[str, Any]] = [
-    {"name": "Example.com.", "type": "MX", "ttl": "60", "values": ["20 MX.other.example."]},
+    {"name": "Example.com.", "type": "MX", "ttl": "60", "value": ["20 MX.other.example."]},
     {"record": DOMAIN, "type": "TXT", "ttl": 60, "value": ["a note", '"v=spf1 mx " "~all"']},
     {},
 ]
@@ -77,7 +77,7 @@ def test_record_sets_are_created_whole() -> None:
         (SELECTOR, "TXT", "create"),
     ]
     assert rows[0] == {
-        "name": DOMAIN, "type": "MX", "ttl": 3600, "values": ["10 mail.example.net."],
+        "name": DOMAIN, "type": "MX", "ttl": 3600, "value": ["10 mail.example.net."],
         "action": "create", "reason": "it lacks the mail server mail.example.net (priority 10)",
         "before": None,
     }  # fmt: skip
@@ -86,10 +86,10 @@ def test_record_sets_are_created_whole() -> None:
 def test_what_is_there_stays_as_it_was_written() -> None:
     """The service's records come beside it, and the SPF record is merged."""
     servers, notes, _key = work_in(CURRENT)
-    assert servers["values"] == ["20 MX.other.example.", "10 mail.example.net."]
+    assert servers["value"] == ["20 MX.other.example.", "10 mail.example.net."]
     assert servers["ttl"] == 60
-    assert servers["before"] == {"ttl": 60, "values": ["20 MX.other.example."]}
-    assert notes["values"] == ['"a note"', f'"{MERGED}"']
+    assert servers["before"] == {"ttl": 60, "value": ["20 MX.other.example."]}
+    assert notes["value"] == ['"a note"', f'"{MERGED}"']
     assert notes["action"] == "update"
 
 
@@ -98,12 +98,12 @@ def test_a_second_run_has_nothing_to_do() -> None:
     there = work_in(CURRENT)
     again = work_in(there)
     assert [row["action"] for row in again] == ["none"] * 3
-    assert [row["values"] for row in again] == [row["values"] for row in there]
+    assert [row["value"] for row in again] == [row["value"] for row in there]
     assert FILTERS["records_for"](again, "nsupdate") == []
     servers, notes, selector = work_in(there, "absent")
-    assert (servers["action"], servers["values"]) == ("update", ["20 MX.other.example."])
-    assert (notes["action"], notes["values"]) == ("update", ['"a note"', '"v=spf1 mx ~all"'])
-    assert (selector["action"], selector["values"]) == ("delete", [])
+    assert (servers["action"], servers["value"]) == ("update", ["20 MX.other.example."])
+    assert (notes["action"], notes["value"]) == ("update", ['"a note"', '"v=spf1 mx ~all"'])
+    assert (selector["action"], selector["value"]) == ("delete", [])
 
 
 def test_input_is_left_alone() -> None:
@@ -153,7 +153,7 @@ def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
 
 def test_an_alias_of_the_right_key_stays() -> None:
     """It was verified that it leads there; otherwise it is in the way."""
-    alias = [{"name": SELECTOR, "type": "CNAME", "values": ["keys.example.net."]}]
+    alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
     assert len(FILTERS["records_for"](rows, "nsupdate")) == 2
@@ -163,9 +163,9 @@ def test_an_alias_of_the_right_key_stays() -> None:
 
 def test_escapes_of_route53_go_out_as_they_came() -> None:
     """In between they are as in a zone file."""
-    there = [{"name": DOMAIN, "type": "TXT", "values": [r'"caf\303\251"']}]
+    there = [{"name": DOMAIN, "type": "TXT", "value": [r'"caf\303\251"']}]
     rows = FILTERS["record_sets"](neutral(), there, escapes="octal")
-    assert rows[1]["values"][0] == r'"caf\195\169"'
+    assert rows[1]["value"][0] == r'"caf\195\169"'
     calls = FILTERS["records_for"](rows, "route53")
     assert calls[1]["value"][0] == r'"caf\303\251"'
 
@@ -217,7 +217,7 @@ def test_zone_text_takes_records_and_record_sets() -> None:
     lines = text(neutral()).splitlines()
     assert lines[0].split() == ["example.com.", "3600", "IN", "MX", "10", "mail.example.net."]
     assert text(work_in()).splitlines() == lines
-    assert text([{"name": "a.b", "type": "TXT", "values": ["x"]}], ttl=5) == 'a.b. 5 IN TXT "x"\n'
+    assert text([{"name": "a.b", "type": "TXT", "value": ["x"]}], ttl=5) == 'a.b. 5 IN TXT "x"\n'
 
 
 @pytest.mark.parametrize(

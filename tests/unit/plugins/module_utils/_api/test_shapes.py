@@ -16,20 +16,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.shapes
 )
 from ansible_collections.postroom.email.tests.support.recordsets import DOMAIN, SPF
 
+OUTSIDE = "example.com MX: the name does not lie in the zone {}. Give the zone that holds it."
 MERGED = "v=spf1 mx include:spf.example.net ~all"
 SERVERS: dict[str, Any] = {
     "name": DOMAIN, "type": "MX", "ttl": 60, "action": "update",
-    "values": ["20 MX.other.example", "10 mail.example.net."],
-    "before": {"ttl": 60, "values": ["20 MX.other.example"]},
+    "value": ["20 MX.other.example", "10 mail.example.net."],
+    "before": {"ttl": 60, "value": ["20 MX.other.example"]},
 }  # fmt: skip
 NOTES: dict[str, Any] = {
     "name": DOMAIN, "type": "TXT", "ttl": 60, "action": "update",
-    "values": [r'"\195\188"', f'"{MERGED}"'],
-    "before": {"ttl": 60, "values": [r'"\195\188"', '"v=spf1 mx ~all"']},
+    "value": [r'"\195\188"', f'"{MERGED}"'],
+    "before": {"ttl": 60, "value": [r'"\195\188"', '"v=spf1 mx ~all"']},
 }  # fmt: skip
 GONE: dict[str, Any] = {
     "name": "s._domainkey.example.com", "type": "TXT", "ttl": 60, "action": "delete",
-    "values": [], "before": {"ttl": 60, "values": ['"v=DKIM1; p="']},
+    "value": [], "before": {"ttl": 60, "value": ['"v=DKIM1; p="']},
 }  # fmt: skip
 SAME = NOTES | {"action": "none"}
 SETS = [SERVERS, NOTES, GONE, SAME]
@@ -44,7 +45,7 @@ def test_nsupdate_takes_absolute_names() -> None:
         },
         {
             "zone": "example.com", "record": "example.com.", "type": "TXT", "state": "present",
-            "ttl": 60, "value": NOTES["values"],
+            "ttl": 60, "value": NOTES["value"],
         },
         {
             "zone": "example.com", "record": "s._domainkey.example.com.", "type": "TXT",
@@ -76,7 +77,7 @@ def test_hetzner_takes_relative_names_and_keeps_comments() -> None:
             {"value": "10 mail.example.net.", "comment": None},
         ],
     }  # fmt: skip
-    assert [record["value"] for record in notes["records"]] == NOTES["values"]
+    assert [record["value"] for record in notes["records"]] == NOTES["value"]
     assert gone == {"zone": DOMAIN, "name": "s._domainkey", "type": "TXT", "state": "absent"}
 
 
@@ -95,9 +96,9 @@ def test_community_dns_reads_quotes() -> None:
     servers, notes, gone = records_for(SETS, "community_dns", DOMAIN)
     assert servers == quotes | {
         "zone": DOMAIN, "record": DOMAIN, "type": "MX", "state": "present", "ttl": 60,
-        "value": SERVERS["values"],
+        "value": SERVERS["value"],
     }  # fmt: skip
-    assert notes["value"] == NOTES["values"]
+    assert notes["value"] == NOTES["value"]
     assert gone == quotes | {
         "zone": DOMAIN, "record": GONE["name"], "type": "TXT", "state": "absent",
     }  # fmt: skip
@@ -120,8 +121,8 @@ def test_powerdns_takes_rrsets() -> None:
 def cloudflare(values: list[str], before: list[str] | None, **more: Any) -> list[Options]:
     """Return the calls for one record set, without what all of them have."""
     kind = "TXT" if '"' in "".join([*values, *(before or [])]) else "MX"
-    earlier = None if before is None else {"ttl": 60, "values": before}
-    row = {"name": DOMAIN, "type": kind, "ttl": 60, "values": values, "before": earlier}
+    earlier = None if before is None else {"ttl": 60, "value": before}
+    row = {"name": DOMAIN, "type": kind, "ttl": 60, "value": values, "before": earlier}
     row |= {"action": "update", **more}
     calls = records_for([row], "cloudflare", DOMAIN)
     common = {"zone": DOMAIN, "record": DOMAIN, "type": kind}
@@ -197,9 +198,9 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
             "name": "Example.com.",
             "type": "mx",
             "action": "create",
-            "values": ["10 mail.example.net."],
+            "value": ["10 mail.example.net."],
         },
-        {"name": "Example.com.", "type": "txt", "action": "create", "values": ["bare text"]},
+        {"name": "Example.com.", "type": "txt", "action": "create", "value": ["bare text"]},
     ]
     first, second = records_for(rows, provider, DOMAIN)
     assert "mail.example.net" in str(first)
@@ -220,12 +221,8 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
          "zone: it is missing. Give the name of the zone at the provider."),
         (SETS, "hetzner", None,
          "zone: it is missing. Give the name of the zone at the provider."),
-        (SETS, "route53", "other.example",
-         ("example.com MX: the name does not lie in the zone other.example. Give the zone that "
-         "holds it.")),
-        (SETS, "route53", "ample.com",
-         ("example.com MX: the name does not lie in the zone ample.com. Give the zone that "
-         "holds it.")),
+        (SETS, "route53", "other.example", OUTSIDE.format("other.example")),
+        (SETS, "route53", "ample.com", OUTSIDE.format("ample.com")),
         (SETS, "route53", 7, "zone: 7 is no zone. Give its name, such as example.com."),
         (SETS, "route53", ".",
          ("zone: '.' is not a domain name. Write it in full, such as example.com, in letters, "
@@ -233,9 +230,9 @@ def test_sets_of_anybody_are_taken(provider: str) -> None:
         (None, "route53", None, "input: this is no list. Give a list."),
         ([7], "route53", None,
          "input, item 1: this is no mapping. Give name, type and values."),
-        ([SAME, {"name": DOMAIN, "type": "A", "values": [], "action": "create"}], "route53", None,
+        ([SAME, {"name": DOMAIN, "type": "A", "value": [], "action": "create"}], "route53", None,
          "input, item 2: this is neither MX nor TXT. Leave it out."),
-        ([SAME, {"name": DOMAIN, "type": "MX", "values": []}], "route53", None,
+        ([SAME, {"name": DOMAIN, "type": "MX", "value": []}], "route53", None,
          ("input, item 2: it has no action, so it does not come from record_sets. Pass the "
           "records through record_sets first.")),
         ([SAME, {"action": "create"}], "route53", None,
