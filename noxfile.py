@@ -220,7 +220,7 @@ def bot(session: nox.Session) -> None:
     # Somebody else's Slack, for a second opinion; later releases of that name are something else.
     place = npm_install(session, "emulate@~0.12.2")
     session.env["POSTROOM_EMULATE"] = str(place)
-    pytest(session, "tests/bot", spread="loadgroup")
+    pytest(session, "tests/bot", spread="loadfile")
 
 
 @leaf(PROGRAM_PYTHONS)
@@ -229,7 +229,7 @@ def bot_floors(session: nox.Session) -> None:
     lowest = [requirement.replace(">=", "==") for requirement in sorted({*BASE, *BOT})]
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
     rooms = (f"tests/bot/{room}" for room in ("policy", "store", "words", "work"))
-    pytest(session, *rooms, spread="loadgroup")
+    pytest(session, *rooms, spread="loadfile")
 
 
 @per_core("e2e", PROGRAM_CORES)

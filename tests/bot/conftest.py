@@ -22,20 +22,6 @@ from postroom_bot.store.database import Database, migrate
 __all__ = ["direct", "postgresql_url", "service"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests go to the same process, where they are spread over several."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
-
-
-def _group(item: pytest.Item) -> str:
-    """Return what a test shares its stage with: all of a deployment, nobody, or its file."""
-    parameters = getattr(item, "callspec", None)
-    if parameters is not None and "plan" in parameters.params:
-        return str(parameters.params["plan"])
-    return item.nodeid if item.path.stem == "test_canary" else str(item.path)
-
-
 @pytest.fixture(scope="session")
 def postgresql_template(postgresql_url: str) -> Iterator[str]:
     """Migrate one PostgreSQL database for all tests to have copies of, and give its name."""
