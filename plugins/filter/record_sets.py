@@ -163,17 +163,16 @@ def _to_plan(records: Any, wanted: Iterable[RecordSet], found: Found) -> list[Re
     return [
         record_set
         for record_set in wanted
-        if record_set.name not in found.aliases or (record_set.name, record_set.type) not in there
+        if record_set.name not in found.aliases or record_set.key not in there
     ]
 
 
 def _row(wanted: RecordSet, found: Found, publication: Publication) -> dict[str, Any]:
-    key = wanted.name, wanted.type
-    before = found.sets.get(key)
+    before = found.sets.get(wanted.key)
     row = {"action": "none", "reason": "", "before": _shown(before, found) if before else None}
     after = before
     for change in publication.changes:
-        if (change.subject.name, change.subject.type) == key:
+        if change.subject.key == wanted.key:
             after = change.after
             row |= {"action": change.action, "reason": change.reason}
     return {

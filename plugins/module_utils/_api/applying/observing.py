@@ -19,11 +19,10 @@ from ..records.criteria import Wanted
 from ..records.judging import Verdict, is_wildcards, judge
 from ..records.lookups import Cost
 from ..records.observed import Answer, Observation, Server
+from ..records.sets import Key
 
 Item = TypeVar("Item")
 T = TypeVar("T")
-#: A name in full, and a type.
-Key = tuple[str, str]
 
 _MOST_AT_ONCE = 32
 
@@ -68,7 +67,7 @@ class Sight(NamedTuple):
 
     def of(self, wanted: Wanted) -> Observation:
         """Return what was seen of one record's name and type."""
-        return self.observations[key_of(wanted)]
+        return self.observations[wanted.key]
 
     @property
     def has_resolved(self) -> bool:
@@ -108,18 +107,16 @@ class Observer:
     def look(self, wanted: Sequence[Wanted]) -> Sight:
         """Ask the authoritative servers for the records."""
         zones = together({each.name for each in wanted}, self._zone)
-        by_key = {key_of(each): each for each in wanted}
+        by_key = {each.key: each for each in wanted}
         asked = [(each, server) for each in by_key.values() for server in zones[each.name].servers]
         answers = together(asked, lambda pair: self._ask(*pair, zones[pair[0].name].apex))
         seen: dict[Key, list[Answer]] = {key: [] for key in by_key}
         for each, server in asked:
-            seen[key_of(each)].append(answers[each, server])
+            seen[each.key].append(answers[each, server])
         problems = {name: zone.problem for name, zone in zones.items() if zone.problem}
         sight = Sight({key: Observation(*key, tuple(seen[key])) for key in seen}, problems)
         probes = together(wanted, lambda each: self._probe(sight, each, zones[each.name]))
-        return sight.with_wildcards(
-            {key_of(each): probe for each, probe in probes.items() if probe}
-        )
+        return sight.with_wildcards({each.key: probe for each, probe in probes.items() if probe})
 
     def resolve(self, sight: Sight) -> Sight:
         """Ask the resolvers for the same, too."""
@@ -177,11 +174,6 @@ class _Zone(NamedTuple):
     servers: tuple[Server, ...]
     apex: str = ""
     problem: str = ""
-
-
-def key_of(wanted: Wanted) -> Key:
-    """Return the name and the type of the set that a record belongs to."""
-    return wanted.name, wanted.record.type
 
 
 def together(items: Collection[Item], action: Callable[[Item], T]) -> dict[Item, T]:

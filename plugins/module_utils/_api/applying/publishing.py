@@ -26,7 +26,7 @@ from ..planning.publication import (
     plan_presence,
 )
 from ..records.lookups import Ask
-from ..records.sets import Mx, RecordSet, Txt
+from ..records.sets import Key, Mx, RecordSet, texts_of
 from .weighing import weigh
 
 _FIRST_BACKOFF = 0.05
@@ -36,8 +36,6 @@ _MOST_ATTEMPTS = 40
 _MOST_ALIASES = 8
 #: Seconds for counting what SPF records cost, which may take dozens of questions.
 _FOR_WEIGHING = 10.0
-
-Key = tuple[str, str]
 
 
 class Attempts:
@@ -173,8 +171,7 @@ class _Presence:
             except errors.UpdateRefused:
                 return self._ask(name, "TXT").values
             if current.alias is None:
-                values = current.set.values if current.set else ()
-                return [value.text for value in values if isinstance(value, Txt)]
+                return texts_of(current.set.values) if current.set else []
             name = current.alias
         return ()
 
@@ -212,7 +209,7 @@ class _Run:
         for one in self._wanted:
             current = self._server.read(one.name, one.type)
             if current.set is not None:
-                found[one.name, one.type] = current.set
+                found[one.key] = current.set
             if current.alias is not None:
                 aliases[one.name] = current.alias
         publication = self._planner.plan(_Seen(self._wanted, found, aliases))
@@ -255,19 +252,19 @@ class _Run:
         try:
             self._server.update(zone, changes)
         except errors.NoAnswer:
-            self._unsure.update((_key(change), change) for change in changes)
+            self._unsure.update((change.subject.key, change) for change in changes)
             raise
         self._note(changes)
 
     def _settle(self, planned: Sequence[SetChange]) -> None:
         """Find out what became of updates that were not answered: what is done is not planned."""
-        left = {_key(change) for change in planned}
+        left = {change.subject.key for change in planned}
         self._note([change for key, change in self._unsure.items() if key not in left])
 
     def _note(self, changes: Sequence[SetChange]) -> None:
         for change in changes:
-            self._unsure.pop(_key(change), None)
-            self._done[_key(change)] = change
+            self._unsure.pop(change.subject.key, None)
+            self._done[change.subject.key] = change
 
     def tell(self, error: errors.PostroomError) -> None:
         """Have an error tell what was done before it."""
@@ -278,12 +275,8 @@ class _Run:
             error.add(f"Whether {names} was written is not known. Run again.")
 
 
-def _key(change: SetChange) -> Key:
-    return change.subject.name, change.subject.type
-
-
 def _after(found: Mapping[Key, RecordSet], changes: Sequence[SetChange]) -> Iterator[RecordSet]:
     """Yield the sets that are there when the changes are made."""
     after: dict[Key, RecordSet | None] = {**found}
-    after.update((_key(change), change.after) for change in changes)
+    after.update((change.subject.key, change.after) for change in changes)
     yield from (one for one in after.values() if one is not None)

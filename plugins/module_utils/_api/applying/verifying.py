@@ -21,9 +21,9 @@ from ..records.dkim import abridged
 from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
 from ..records.lookups import Ask, Cost, count, within
 from ..records.observed import Observation
-from ..records.sets import RecordSet, Txt
+from ..records.sets import Key, RecordSet, texts_of
 from ..records.spf import is_spf
-from .observing import Asked, Key, Observer, Sight
+from .observing import Asked, Observer, Sight
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
@@ -69,11 +69,8 @@ class Verification(NamedTuple):
 
     @property
     def shortfall(self) -> str:
-        """What is not there, why, and what to do, one line a record; empty if all are there.
-
-        Keys are abridged.
-        """
-        return "\n".join(map(_line, self.lacking))
+        """What is not there, why, and what to do, one line a record; empty if all are there."""
+        return "\n".join(map(line_of, self.lacking))
 
 
 class Waiting(NamedTuple):
@@ -204,10 +201,9 @@ class _Wait:
         self._waiting.tell(f"{self._verifier.domain}: {progress}; asking again for {left:.0f} s.")
 
 
-def _line(verdict: Verdict) -> str:
-    """Return what there is to say of a record that is lacking, with its name only at the front."""
-    remedy = verdict.remedy.removeprefix(f"At {verdict.name}").lstrip(",: ")
-    told = f"{verdict.detail} {remedy[:1].upper()}{remedy[1:]}"
+def line_of(verdict: Verdict) -> str:
+    """Return what there is to say of a record that is lacking, in a line. Keys are abridged."""
+    told = f"{verdict.detail} {verdict.step[:1].upper()}{verdict.step[1:]}"
     return f"{verdict.name} {verdict.record.type} ({verdict.status}): {abridged(told)}"
 
 
@@ -228,7 +224,7 @@ def _cost(wanted: Wanted, sight: Sight, ask: Ask | None) -> Cost | None:
 def _texts(seen: Observation) -> Iterator[str]:
     for answer in seen.answers:
         if answer.kind == "answered":
-            yield from (value.text for value in answer.values if isinstance(value, Txt))
+            yield from texts_of(answer.values)
 
 
 def _current(seen: Observation) -> RecordSet | None:

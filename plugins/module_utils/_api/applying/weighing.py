@@ -17,7 +17,7 @@ from ..errors import Refused
 from ..planning.publication import SetChange
 from ..records.judging import Rejection, cost_advice, rejection_of
 from ..records.lookups import Ask, Cost, count, within
-from ..records.sets import RecordSet, Txt
+from ..records.sets import RecordSet, texts_of
 from ..records.spf import is_spf
 
 
@@ -48,8 +48,7 @@ def _merged(changes: Sequence[SetChange]) -> Iterator[_Merged]:
 
 def _policy(record_set: RecordSet | None) -> str | None:
     """Return the SPF record in a set, if there is one."""
-    values = record_set.values if record_set else ()
-    texts = (value.text for value in values if isinstance(value, Txt))
+    texts = texts_of(record_set.values) if record_set else []
     return next(filter(is_spf, texts), None)
 
 

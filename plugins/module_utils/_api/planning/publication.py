@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput, Refused
 from ..records import dkim, merging, spf
-from ..records.sets import Mx, RecordSet, Txt, Value, as_lines, txt
+from ..records.sets import Key, Mx, RecordSet, Txt, Value, as_lines, texts_of, txt
 from .changes import Action, shown
 
-CurrentSets = Mapping[tuple[str, str], RecordSet]
+CurrentSets = Mapping[Key, RecordSet]
 _Values = tuple[Value, ...]
 _NO_TEXTS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
@@ -159,7 +159,7 @@ def _plan(
     warnings: list[str] = []
     for record_set in wanted:
         empty = record_set._replace(values=())
-        before = current.get((record_set.name, record_set.type), empty)
+        before = current.get(record_set.key, empty)
         try:
             draft = rule(record_set, before)
         except (InvalidInput, Refused) as error:
@@ -205,7 +205,7 @@ def _with_value(values: _Values, wanted: Value, ours: _Values) -> _Draft:
         return _with_spf(values, wanted)
     if dkim.is_key(wanted.text):
         return _with_key(values, wanted, ours)
-    if wanted.text in _texts(values):
+    if wanted.text in texts_of(values):
         return _Draft(values)
     return _Draft((*values, wanted), ("it lacks a text of the service",))
 
@@ -230,7 +230,7 @@ def _with_mx(values: _Values, wanted: Mx, ours: _Values) -> _Draft:
 
 def _with_spf(values: _Values, wanted: Txt) -> _Draft:
     """Return the values with the service's terms in the one SPF record."""
-    merged = merging.merge(_texts(values), wanted.text)
+    merged = merging.merge(texts_of(values), wanted.text)
     advice = merging.size_advice(merged)
     warnings = (advice,) if advice else ()
     found = [value for value in _of_text(values) if spf.is_spf(value.text)]
@@ -245,7 +245,7 @@ def _with_spf(values: _Values, wanted: Txt) -> _Draft:
 
 def _lack(there: str, wanted: str) -> str:
     held = {term.key for term in spf.parse(there).before_all}
-    terms = (term for term in spf.parse(wanted).before_all if not term.is_modifier)
+    terms = merging.mechanisms(spf.parse(wanted))
     lacking = [str(term) for term in terms if term.key not in held]
     if lacking:
         return f"its SPF record lacks {', '.join(lacking)}"
@@ -333,10 +333,6 @@ def _without_terms(values: _Values, record: Txt, wanted: str) -> _Draft:
 
 def _of_text(values: _Values) -> list[Txt]:
     return [value for value in values if isinstance(value, Txt)]
-
-
-def _texts(values: _Values) -> list[str]:
-    return [value.text for value in _of_text(values)]
 
 
 def _named(value: Mx) -> str:

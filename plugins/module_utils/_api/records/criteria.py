@@ -13,7 +13,7 @@ from ..errors import PostroomError
 from ..models import DnsRecord, DnsRecordSet
 from . import dkim, merging, spf
 from .notation import fqdn
-from .sets import Mx, Txt, Value, value_of
+from .sets import Key, Mx, Value, texts_of, value_of
 
 Status = Literal["match", "missing", "conflict", "unknown"]
 
@@ -23,6 +23,7 @@ class Finding(NamedTuple):
 
     :param detail: a clause for people, without a full stop
     :param remedy: one sentence that says what to put or remove; empty where nothing is to do
+    :param place: how the remedy begins for who does not see yet at which name it is
     :param held: whether the record is there, whatever else there may be
     """
 
@@ -31,6 +32,7 @@ class Finding(NamedTuple):
     remedy: str = ""
     advice: tuple[str, ...] = ()
     held: bool = False
+    place: str = ""
 
 
 class Wanted(NamedTuple):
@@ -48,6 +50,11 @@ class Wanted(NamedTuple):
     def domain(self) -> str:
         """The domain that it is a record of."""
         return self.name.removeprefix(f"{self.record.host}.")
+
+    @property
+    def key(self) -> Key:
+        """What the record set goes by that it belongs to."""
+        return self.name, self.record.type
 
     @property
     def is_spf(self) -> bool:
@@ -69,7 +76,12 @@ class Wanted(NamedTuple):
     @property
     def adding(self) -> str:
         """The remedy where nothing is in the way."""
-        return f"At {self.name}, add the record {self.shown}"
+        return f"add the record {self.shown}"
+
+    @property
+    def place(self) -> str:
+        """How a remedy begins that is for the record's name."""
+        return f"At {self.name}, "
 
     @property
     def shown(self) -> str:
@@ -94,7 +106,7 @@ def compare(wanted: Wanted, values: Sequence[Value]) -> Finding:
     """Say whether a record is among the values of its name and type."""
     if wanted.record.type == "MX":
         return _compare_mx(wanted, [value for value in values if isinstance(value, Mx)])
-    texts = [value.text for value in values if isinstance(value, Txt)]
+    texts = texts_of(values)
     if wanted.is_spf:
         return _compare_spf(wanted, [text for text in texts if spf.is_spf(text)])
     if wanted.is_key:
@@ -138,8 +150,8 @@ def _in_the_way(wanted: Wanted, found: Sequence[Mx], rivals: Sequence[Mx], detai
     noun = "record" if len(rivals) == 1 else "records"
     held = value_of(wanted.record) in found
     also = "" if held else f", and add {wanted.shown}"
-    remedy = f"At {wanted.name}, remove the {noun} {out}{also}"
-    return Finding("conflict", detail, remedy, held=held)
+    remedy = f"remove the {noun} {out}{also}"
+    return Finding("conflict", detail, remedy, held=held, place=wanted.place)
 
 
 def _moved(wanted: Wanted, ours: Mx, moved: Sequence[Mx], *, is_there: bool) -> Finding:
@@ -152,8 +164,8 @@ def _moved(wanted: Wanted, ours: Mx, moved: Sequence[Mx], *, is_there: bool) -> 
     return Finding(
         "conflict",
         f"the MX record for {host} has priority {priorities} in place of {ours.priority}",
-        f"At {wanted.name}, change the priority of the MX record for {host} from {priorities} to "
-        f"{ours.priority}.",
+        f"change the priority of the MX record for {host} from {priorities} to {ours.priority}.",
+        place=wanted.place,
     )
 
 
@@ -174,8 +186,8 @@ def _compare_spf(wanted: Wanted, found: Sequence[str]) -> Finding:
     except PostroomError as error:
         return Finding("conflict", _why_no_merge(wanted, found), str(error))
     if merged != found[0]:
-        remedy = f"At {wanted.name}, replace the SPF record by TXT {merged}"
-        return _unmerged(wanted, spf.parse(found[0]), remedy)
+        finding = _unmerged(wanted, spf.parse(found[0]), f"replace the SPF record by TXT {merged}")
+        return finding._replace(place=wanted.place)
     return _there(_advice_of(wanted, policy))
 
 
@@ -191,9 +203,7 @@ def _why_no_merge(wanted: Wanted, found: Sequence[str]) -> str:
 
 def _unmerged(wanted: Wanted, policy: spf.Spf, remedy: str) -> Finding:
     """Return how a record that can be merged falls short of what is wanted."""
-    mechanisms = [
-        term for term in spf.parse(wanted.record.value).before_all if not term.is_modifier
-    ]
+    mechanisms = merging.mechanisms(spf.parse(wanted.record.value))
     held = {term.key for term in policy.terms}
     lacking = [str(term) for term in mechanisms if term.key not in held]
     if lacking:
@@ -230,8 +240,9 @@ def _compare_dkim(wanted: Wanted, found: Sequence[str]) -> Finding:
         return _there(verdict.advice)
     if verdict.status == "missing":
         return _missing(wanted)
-    remedy = f"At {wanted.name}: {verdict.remedy} The wanted record is {wanted.shown}"
-    return Finding("conflict", f"at {wanted.name} {verdict.detail}", remedy)
+    remedy = f"{verdict.remedy} The wanted record is {wanted.shown}"
+    detail = f"at {wanted.name} {verdict.detail}"
+    return Finding("conflict", detail, remedy, place=f"At {wanted.name}: ")
 
 
 def _compare_text(wanted: Wanted, found: Sequence[str]) -> Finding:
@@ -243,7 +254,8 @@ def _there(advice: tuple[str, ...] = ()) -> Finding:
 
 
 def _missing(wanted: Wanted) -> Finding:
-    return Finding("missing", f"there is no {wanted.noun} record at {wanted.name}", wanted.adding)
+    detail = f"there is no {wanted.noun} record at {wanted.name}"
+    return Finding("missing", detail, wanted.adding, place=wanted.place)
 
 
 def _entry(value: Mx) -> str:

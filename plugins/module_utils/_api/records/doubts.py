@@ -15,8 +15,7 @@ from typing import Any
 
 from ..errors import Refused
 from .plain import listed
-
-Key = tuple[str, str]
+from .sets import Key
 
 
 def refuse_doubts(records: Any) -> None:

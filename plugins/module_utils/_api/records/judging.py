@@ -57,6 +57,7 @@ class Verdict(NamedTuple):
     :param remedy: what to put or remove, in one sentence; empty for a match
     :param advice: what else there is to say, one sentence or two each
     :param held: whether every server that told has the record, whatever else there may be
+    :param step: the remedy, for who sees already at which name it is
     """
 
     record: DnsRecord
@@ -68,6 +69,7 @@ class Verdict(NamedTuple):
     servers: tuple[ServerVerdict, ...]
     advice: tuple[str, ...] = ()
     held: bool = False
+    step: str = ""
 
 
 class Rejection(NamedTuple):
@@ -116,10 +118,11 @@ def judge(wanted: Wanted, observation: Observation, cost: Cost | None = None) ->
         finding.status,
         tuple(dict.fromkeys(value for each in told for value in each.values)),
         finding.detail,
-        finding.remedy,
+        f"{finding.place}{finding.remedy}",
         tuple(each.verdict for each in seen),
         finding.advice,
         held=bool(told) and all(each.finding.held for each in told),
+        step=finding.remedy,
     )
 
 
@@ -166,6 +169,7 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
             "missing",
             f"nothing is published at {wanted.name} itself: a wildcard record answers",
             wanted.adding,
+            place=wanted.place,
         )
     return _Seen(answer, finding)
 
@@ -190,8 +194,8 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> F
         return Finding(
             "conflict",
             f"{found_as}, so it can hold no other record",
-            f"At {wanted.name}, replace the CNAME record by A and AAAA records, and add "
-            f"{wanted.shown}",
+            f"replace the CNAME record by A and AAAA records, and add {wanted.shown}",
+            place=wanted.place,
         )
     if unfollowed:
         return Finding(
@@ -204,7 +208,8 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> F
     return Finding(
         "conflict",
         f"{found_as}, and {finding.detail}",
-        f"At {wanted.name}, replace the CNAME record by {wanted.shown}",
+        f"replace the CNAME record by {wanted.shown}",
+        place=wanted.place,
     )
 
 
@@ -236,9 +241,10 @@ def _amiss(wanted: Wanted, told: Sequence[_Seen]) -> Finding:
         f"Resolvers may keep what is at {wanted.name} now for {ttl // 3600} hours after a change: "
         f"its TTL is {ttl} s. Lower it before you change it."
     )
+    if transfer := _transfer(told):
+        worst = worst._replace(remedy=transfer, place="")
     return worst._replace(
         detail=f"{'; '.join(clauses)}.",
-        remedy=_transfer(told) or worst.remedy,
         advice=(*worst.advice, *([slow] if ttl > _DAY else [])),
     )
 
@@ -337,7 +343,8 @@ def _too_dear(wanted: Wanted, cost: Cost | None) -> Finding | None:
     return Finding(
         "conflict",
         f"The SPF record at {wanted.name} is there, but receivers reject it: {rejection.why}.",
-        f"At {wanted.name}, mend the SPF record: {rejection.remedy}.",
+        f"mend the SPF record: {rejection.remedy}.",
+        place=wanted.place,
     )
 
 

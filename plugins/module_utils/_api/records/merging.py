@@ -79,13 +79,18 @@ def size_advice(text: str) -> str | None:
     )
 
 
+def mechanisms(spf: Spf) -> list[Term]:
+    """Return the terms that are put in and taken out: all but modifiers and ``all``."""
+    return [term for term in spf.terms if not term.is_modifier and not is_all(term)]
+
+
 def _records(texts: Iterable[str]) -> list[str]:
     return [text for text in texts if is_spf(text)]
 
 
 def _merged(spf: Spf, wanted: Spf) -> Spf:
     """Return a record with the mechanisms of another before its first ``all``."""
-    mine = {term.key: term for term in _mechanisms(wanted)}
+    mine = {term.key: term for term in mechanisms(wanted)}
     _check_agreement(spf, wanted, mine)
     kept: list[Term] = []
     for place, term in enumerate(spf.terms):
@@ -129,10 +134,6 @@ def _check_agreement(spf: Spf, wanted: Spf, mine: dict[tuple[str, str], Term]) -
             )
 
 
-def _mechanisms(spf: Spf) -> list[Term]:
-    return [term for term in spf.terms if not term.is_modifier and not is_all(term)]
-
-
 def _meaning(term: Term) -> Meaning:
     return term.effective, term.key
 
@@ -170,21 +171,21 @@ def _replacement(records: Sequence[Spf], wanted: Spf, change: Callable[[Spf, Spf
 
 
 def _without(spf: Spf, wanted: Spf) -> Spf:
-    mine = {_meaning(term) for term in _mechanisms(wanted)}
+    mine = {_meaning(term) for term in mechanisms(wanted)}
     return Spf(tuple(term for term in spf.terms if _meaning(term) not in mine))
 
 
 def _united(records: Sequence[Spf]) -> Spf | None:
     """Return one record that says what all of them say, or None where they contradict."""
-    mechanisms = {term.key: term for spf in records for term in _mechanisms(Spf(spf.before_all))}
-    every = {_meaning(term) for spf in records for term in _mechanisms(Spf(spf.before_all))}
+    terms = [term for spf in records for term in mechanisms(Spf(spf.before_all))]
+    by_key = {term.key: term for term in terms}
     last = _last_word(records)
-    if last is None or len(every) > len(mechanisms):
+    if last is None or len(set(map(_meaning, terms))) > len(by_key):
         return None
     extra = {term.key: term for spf in records for term in spf.terms if _is_extra(term)}
     if len({name for name, _value in extra}) < len(extra):
         return None
-    return Spf((*mechanisms.values(), *last, *extra.values()))
+    return Spf((*by_key.values(), *last, *extra.values()))
 
 
 def _last_word(records: Sequence[Spf]) -> tuple[Term, ...] | None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
 from .notation import Escapes, checked_ttl, read_txt
-from .sets import RecordSet, Txt, Value, as_rdata, read_rdata
+from .sets import Key, RecordSet, Txt, Value, as_rdata, read_rdata
 
 #: Seconds, where nobody says.
 DEFAULT_TTL = 3600
@@ -42,7 +42,7 @@ class Found(NamedTuple):
     :param comments: what somebody noted on values, in the same way
     """
 
-    sets: dict[tuple[str, str], RecordSet]
+    sets: dict[Key, RecordSet]
     aliases: dict[str, str]
     spelling: dict[tuple[str, str, Value], str]
     comments: dict[tuple[str, str, Value], str]
@@ -50,14 +50,13 @@ class Found(NamedTuple):
     def spelled(self, record_set: RecordSet) -> list[str]:
         """Return the values of a set, those that were there as they were written."""
         return [
-            self.spelling.get((record_set.name, record_set.type, value)) or as_rdata(value)
+            self.spelling.get((*record_set.key, value)) or as_rdata(value)
             for value in record_set.values
         ]
 
     def commented(self, record_set: RecordSet) -> list[str | None]:
         """Return the comment on each value of a set, None where there is none."""
-        keys = [(record_set.name, record_set.type, value) for value in record_set.values]
-        return [self.comments.get(key) for key in keys]
+        return [self.comments.get((*record_set.key, value)) for value in record_set.values]
 
 
 class _Written(NamedTuple):

@@ -39,6 +39,8 @@ class Txt(NamedTuple):
 
 
 Value = Union[Mx, Txt]  # noqa: UP007 - pylint takes the bar between classes to be arithmetic
+#: What a record set goes by: its name in full, and its type.
+Key = tuple[str, str]
 
 
 class RecordSet(NamedTuple):
@@ -57,6 +59,11 @@ class RecordSet(NamedTuple):
     def __str__(self) -> str:
         return f"{self.name} {self.type}"
 
+    @property
+    def key(self) -> Key:
+        """What it goes by."""
+        return self.name, self.type
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, with the values as a zone file has them."""
         return {
@@ -72,6 +79,11 @@ def txt(text: str) -> Txt:
     return Txt(tuple(string.encode("utf-8", "surrogateescape") for string in txt_strings(text)))
 
 
+def texts_of(values: Iterable[Value]) -> list[str]:
+    """Return the texts among values, each with its strings in one."""
+    return [value.text for value in values if isinstance(value, Txt)]
+
+
 def value_of(record: DnsRecord) -> Value:
     """Return one record of the service as name servers hold it."""
     if record.type == "MX":
@@ -84,7 +96,7 @@ def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
 
     :param ttl: seconds
     """
-    grouped: dict[tuple[str, str], list[Value]] = {}
+    grouped: dict[Key, list[Value]] = {}
     for record in record_set.records:
         key = fqdn(record_set, record), record.type
         grouped.setdefault(key, []).append(value_of(record))
