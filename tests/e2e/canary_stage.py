@@ -106,7 +106,10 @@ class Stage:
 
 @contextmanager
 def canary_stage(folder: Path) -> Iterator[Stage]:
-    """Run two services, one that fails often and one that is slow and will be killed."""
+    """Run two services, one that fails often and one that is slow and will be killed.
+
+    :param folder: where all lies; with a short path, since Ansible puts Unix sockets below it
+    """
     with (
         running_service(folder / "faulty", faults=FAULTS) as faulty,
         running_service(folder / "doomed", faults="latency=900ms") as doomed,

@@ -20,9 +20,9 @@ from ansible_collections.postroom.email.tests.support.secrets import forms_of, l
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Return a stage with its services."""
-    with canary_stage(tmp_path) as stage:
+    with canary_stage(tmp_path_factory.mktemp("stage")) as stage:
         yield stage
 
 

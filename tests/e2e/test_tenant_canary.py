@@ -56,10 +56,11 @@ MISTAKES = [
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Return a stage with its services, a definition, and files that are mistaken."""
-    with canary_stage(tmp_path) as stage:
-        folder = tmp_path / "given"
+    stage_folder = tmp_path_factory.mktemp("stage")
+    with canary_stage(stage_folder) as stage:
+        folder = stage_folder / "given"
         (folder / "tenant.yml").write_text(yaml.safe_dump(DEFINITION), "utf-8")
         files = [folder / f"{number}.{ending}" for number, (ending, _text) in enumerate(MISTAKES)]
         for file, (_ending, text) in zip(files, MISTAKES, strict=True):

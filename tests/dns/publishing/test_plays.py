@@ -70,11 +70,11 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, desk: Desk) -> None:
 
 
 @pytest.fixture
-def canary(desk: Desk, service: RunningService, tmp_path: Path) -> Iterator[canary_stage.Stage]:
+def canary(
+    desk: Desk, service: RunningService, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[canary_stage.Stage]:
     """Return a stage for playbooks that must keep their secrets."""
-    folder = tmp_path / "canary"
-    folder.mkdir()
-    stage = canary_stage.Stage(folder, service, service)
+    stage = canary_stage.Stage(tmp_path_factory.mktemp("stage"), service, service)
     desk.site.create("other.example")
     with misbehaving({("*", "*"): silent}) as mute:
         for name, value in {**variables(desk), "silent_server": str(mute)}.items():
