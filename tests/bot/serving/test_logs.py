@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import redirect_stderr
+from functools import partial
 
 import pytest
 
@@ -86,15 +87,20 @@ def test_an_exception_is_told_by_its_kind_and_place(style: str) -> None:
 
 
 @STYLES
-def test_only_warnings_of_others_are_let_through(style: str) -> None:
+def test_only_warnings_of_others_are_let_through(
+    style: str, request: pytest.FixtureRequest
+) -> None:
     """Slack's libraries log payloads at debug and info."""
 
     def work() -> None:
         for name in ("slack_bolt.App", "slack_sdk.web", "httpx", "slack_bolt.postroom:x"):
-            logging.getLogger(name).setLevel(logging.DEBUG)
-            logging.getLogger(name).debug("payload")
-            logging.getLogger(name).info("payload")
-            logging.getLogger(name).warning("trouble")
+            logger = logging.getLogger(name)
+            # Other tests look at what these log.
+            request.addfinalizer(partial(logger.setLevel, logger.level))
+            logger.setLevel(logging.DEBUG)
+            logger.debug("payload")
+            logger.info("payload")
+            logger.warning("trouble")
 
     lines = written(style, work)
     assert len(lines) == 4
