@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ._api.applying.observing import Asked
 from ._api.applying.publishing import Attempts, Published, publish
-from ._api.applying.verifying import Verification, Waiting, line_of, verify, wait
+from ._api.applying.verifying import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServerError, NotPublished
 from ._api.models import DnsRecordSet
 from ._api.nameservers import finding
@@ -149,7 +149,7 @@ class Task:
             return outcome._replace(values=values)
         _raise_if_lacking(record_set, found, waiting, values)
         # What is lacking nevertheless is there, with something in its way.
-        warnings = (*outcome.warnings, *map(line_of, found.lacking))
+        warnings = (*outcome.warnings, *(verdict.line for verdict in found.lacking))
         return outcome._replace(values=values, warnings=warnings)
 
 
@@ -217,7 +217,7 @@ def _raise_if_lacking(
         f"After {waiting.seconds:g} s, {len(lacking)} of {len(found.verdicts)} records of "
         f"{record_set.domain} are not as they should be:"
     )
-    error = NotPublished("\n".join([head, *map(line_of, lacking)]))
+    error = NotPublished("\n".join([head, *(verdict.line for verdict in lacking)]))
     error.done = values.get("changes", ())
     error.details = {key: value for key, value in values.items() if key != "changes"}
     raise error

@@ -121,3 +121,8 @@ class Play:
             seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
         )
         return wait(records(home), asked_of(server, resolvers=resolvers, seconds=each), waiting)
+
+
+def shortfall(verification: Verification) -> str:
+    """Return what is told of the records that are lacking, in a line each; "" for none."""
+    return "\n".join(verdict.line for verdict in verification.lacking)

@@ -20,6 +20,7 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     SECONDS,
     published,
     seen,
+    shortfall,
     statuses,
     zone,
 )
@@ -81,7 +82,7 @@ def test_records_that_are_there_are_a_match(bind: BindServer) -> None:
     assert statuses(verification) == ["match"] * 3
     assert verification.verified
     assert verification.stage == "published"
-    assert verification.shortfall == ""
+    assert shortfall(verification) == ""
     assert verification.verdicts[0].detail == f"{bind} has it."
     current = verification.current["right.example", "MX"]
     assert current == ("right.example", "MX", 300, (Mx(10, "mail.example.net"),))
@@ -94,7 +95,7 @@ def test_a_domain_without_records_is_created(bind: BindServer) -> None:
     assert statuses(verification) == ["missing"] * 3
     assert verification.stage == "created"
     assert verification.current["bare.example", "MX"] == ("bare.example", "MX", 0, ())
-    assert verification.shortfall.splitlines()[0] == (
+    assert shortfall(verification).splitlines()[0] == (
         f"bare.example MX (missing): {bind}: there is no MX record at bare.example. Add "
         "the record MX 10 mail.example.net."
     )

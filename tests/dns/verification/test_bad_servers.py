@@ -21,6 +21,7 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     SPF,
     published,
     seen,
+    shortfall,
     statuses,
 )
 from ansible_collections.postroom.email.tests.support import habits
@@ -184,7 +185,7 @@ def test_answers_with_any_bytes_changed_come_to_a_verdict(
     assert len(verification.verdicts) == 3
     assert verification.stage in {"created", "unknown", "published"}
     assert all(line.isprintable() for line in verification.advice)
-    assert verification.shortfall.replace("\n", "").isprintable()
+    assert shortfall(verification).replace("\n", "").isprintable()
 
 
 @settings(max_examples=30, deadline=None)

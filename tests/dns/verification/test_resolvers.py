@@ -14,6 +14,7 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     Play,
     published,
     seen,
+    shortfall,
     statuses,
     zone,
 )
@@ -135,9 +136,9 @@ def test_what_only_resolvers_tell_is_waited_for(scene: Scene) -> None:
     assert len(play.pauses) == 2
     assert f"2 of 3 records are there, TXT of {home} is in conflict" in play.lines[0]
     vain = Play().wait("bogus.example", scene.authority, (scene.resolver,), seconds=3)
-    assert "DNSSEC signatures do not hold" in vain.shortfall
+    assert "DNSSEC signatures do not hold" in shortfall(vain)
     assert "receivers reject it: it takes more than 10" in (
-        Play().wait("dear.example", scene.authority, (scene.resolver,), seconds=3).shortfall
+        shortfall(Play().wait("dear.example", scene.authority, (scene.resolver,), seconds=3))
     )
 
 
@@ -241,4 +242,4 @@ def test_where_no_authority_can_be_found_nothing_is_known(habit: habits.Habit) -
     assert statuses(verification) == ["unknown"] * 3
     assert verification.stage == "unknown"
     assert verification.verdicts[0].detail
-    assert SPF not in verification.shortfall
+    assert SPF not in shortfall(verification)

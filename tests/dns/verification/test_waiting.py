@@ -22,6 +22,7 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     asked_of,
     published,
     records,
+    shortfall,
     statuses,
 )
 from ansible_collections.postroom.email.tests.support import habits
@@ -122,7 +123,7 @@ def test_when_the_time_is_up_what_is_not_there_is_named(bind: BindServer) -> Non
     bind.change(home, add=lines(home, 0))
     verification = Play().wait(home, bind, seconds=10)
     assert statuses(verification) == ["match", "missing", "missing"]
-    told = verification.shortfall.splitlines()
+    told = shortfall(verification).splitlines()
     assert told[0] == (
         f"{home} TXT (missing): {bind}: there is no SPF record at {home}. Add the record "
         "TXT v=spf1 include:spf.example.net ~all"

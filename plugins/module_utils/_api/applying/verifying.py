@@ -17,7 +17,6 @@ from typing import NamedTuple
 from ..models import DnsRecordSet
 from ..records.advising import advise
 from ..records.criteria import Wanted, in_a_row, wanted_records
-from ..records.dkim import abridged
 from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
 from ..records.lookups import Ask, Cost, count, within
 from ..records.observed import Observation
@@ -66,11 +65,6 @@ class Verification(NamedTuple):
     def lacking(self) -> tuple[Verdict, ...]:
         """The verdicts on what is not there, or not known to be."""
         return tuple(verdict for verdict in self.verdicts if verdict.status != "match")
-
-    @property
-    def shortfall(self) -> str:
-        """What is not there, why, and what to do, one line a record; empty if all are there."""
-        return "\n".join(map(line_of, self.lacking))
 
 
 class Waiting(NamedTuple):
@@ -199,12 +193,6 @@ class _Wait:
             return
         self._told, self._told_at = progress, now
         self._waiting.tell(f"{self._verifier.domain}: {progress}; asking again for {left:.0f} s.")
-
-
-def line_of(verdict: Verdict) -> str:
-    """Return what there is to say of a record that is lacking, in a line. Keys are abridged."""
-    told = f"{verdict.detail} {verdict.step[:1].upper()}{verdict.step[1:]}"
-    return f"{verdict.name} {verdict.record.type} ({verdict.status}): {abridged(told)}"
 
 
 def _lack(verdict: Verdict) -> str:

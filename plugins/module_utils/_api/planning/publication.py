@@ -244,11 +244,9 @@ def _with_spf(values: _Values, wanted: Txt) -> _Draft:
 
 
 def _lack(there: str, wanted: str) -> str:
-    held = {term.key for term in spf.parse(there).before_all}
-    terms = merging.mechanisms(spf.parse(wanted))
-    lacking = [str(term) for term in terms if term.key not in held]
+    lacking = merging.lacking(spf.parse(wanted), spf.parse(there).before_all)
     if lacking:
-        return f"its SPF record lacks {', '.join(lacking)}"
+        return f"its SPF record lacks {', '.join(map(str, lacking))}"
     return "its SPF record names the service more than once"
 
 

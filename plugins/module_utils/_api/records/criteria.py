@@ -22,17 +22,22 @@ class Finding(NamedTuple):
     """What was found of a record in one place.
 
     :param detail: a clause for people, without a full stop
-    :param remedy: one sentence that says what to put or remove; empty where nothing is to do
-    :param place: how the remedy begins for who does not see yet at which name it is
+    :param step: one sentence that says what to put or remove; empty where nothing is to do
+    :param place: how that sentence begins for who does not see yet at which name it is
     :param held: whether the record is there, whatever else there may be
     """
 
     status: Status
     detail: str
-    remedy: str = ""
+    step: str = ""
     advice: tuple[str, ...] = ()
     held: bool = False
     place: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to put or remove, and where."""
+        return f"{self.place}{self.step}"
 
 
 class Wanted(NamedTuple):
@@ -75,19 +80,18 @@ class Wanted(NamedTuple):
 
     @property
     def adding(self) -> str:
-        """The remedy where nothing is in the way."""
+        """The step where nothing is in the way."""
         return f"add the record {self.shown}"
-
-    @property
-    def place(self) -> str:
-        """How a remedy begins that is for the record's name."""
-        return f"At {self.name}, "
 
     @property
     def shown(self) -> str:
         """The record as people enter it: ``MX 10 mail.example.net.``, or the whole text."""
         value = value_of(self.record)
         return _entry(value) if isinstance(value, Mx) else f"TXT {self.record.value}"
+
+    def finding(self, status: Status, detail: str, step: str, *, held: bool = False) -> Finding:
+        """Return a finding with what to do at the record's name."""
+        return Finding(status, detail, step, held=held, place=f"At {self.name}, ")
 
 
 def wanted_records(record_set: DnsRecordSet) -> tuple[Wanted, ...]:
@@ -150,8 +154,7 @@ def _in_the_way(wanted: Wanted, found: Sequence[Mx], rivals: Sequence[Mx], detai
     noun = "record" if len(rivals) == 1 else "records"
     held = value_of(wanted.record) in found
     also = "" if held else f", and add {wanted.shown}"
-    remedy = f"remove the {noun} {out}{also}"
-    return Finding("conflict", detail, remedy, held=held, place=wanted.place)
+    return wanted.finding("conflict", detail, f"remove the {noun} {out}{also}", held=held)
 
 
 def _moved(wanted: Wanted, ours: Mx, moved: Sequence[Mx], *, is_there: bool) -> Finding:
@@ -161,11 +164,10 @@ def _moved(wanted: Wanted, ours: Mx, moved: Sequence[Mx], *, is_there: bool) -> 
     if is_there or len(moved) > 1:
         detail = f"the MX record for {host} is there with priority {priorities}, too"
         return _in_the_way(wanted, [ours] if is_there else [], moved, detail)
-    return Finding(
+    return wanted.finding(
         "conflict",
         f"the MX record for {host} has priority {priorities} in place of {ours.priority}",
         f"change the priority of the MX record for {host} from {priorities} to {ours.priority}.",
-        place=wanted.place,
     )
 
 
@@ -186,8 +188,7 @@ def _compare_spf(wanted: Wanted, found: Sequence[str]) -> Finding:
     except PostroomError as error:
         return Finding("conflict", _why_no_merge(wanted, found), str(error))
     if merged != found[0]:
-        finding = _unmerged(wanted, spf.parse(found[0]), f"replace the SPF record by TXT {merged}")
-        return finding._replace(place=wanted.place)
+        return _unmerged(wanted, spf.parse(found[0]), f"replace the SPF record by TXT {merged}")
     return _there(_advice_of(wanted, policy))
 
 
@@ -201,21 +202,22 @@ def _why_no_merge(wanted: Wanted, found: Sequence[str]) -> str:
     return f"the SPF record at {wanted.name} says otherwise of the service"
 
 
-def _unmerged(wanted: Wanted, policy: spf.Spf, remedy: str) -> Finding:
+def _unmerged(wanted: Wanted, policy: spf.Spf, step: str) -> Finding:
     """Return how a record that can be merged falls short of what is wanted."""
-    mechanisms = merging.mechanisms(spf.parse(wanted.record.value))
-    held = {term.key for term in policy.terms}
-    lacking = [str(term) for term in mechanisms if term.key not in held]
+    asked = spf.parse(wanted.record.value)
+    lacking = merging.lacking(asked, policy.terms)
     if lacking:
-        detail = f"the SPF record at {wanted.name} is without {in_a_row(lacking)}"
-        return Finding("missing", detail, remedy)
-    names = in_a_row([str(term) for term in mechanisms])
-    read = {term.key for term in policy.before_all}
-    if all(term.key in read for term in mechanisms):
-        flaw = "more than once, and receivers look it up each time"
-    else:
+        names = in_a_row(list(map(str, lacking)))
+        return wanted.finding(
+            "missing", f"the SPF record at {wanted.name} is without {names}", step
+        )
+    names = in_a_row(list(map(str, merging.mechanisms(asked))))
+    if merging.lacking(asked, policy.before_all):
         flaw = "after all, where receivers do not look"
-    return Finding("conflict", f"the SPF record at {wanted.name} has {names} {flaw}", remedy)
+    else:
+        flaw = "more than once, and receivers look it up each time"
+    detail = f"the SPF record at {wanted.name} has {names} {flaw}"
+    return wanted.finding("conflict", detail, step)
 
 
 def _advice_of(wanted: Wanted, policy: spf.Spf) -> tuple[str, ...]:
@@ -240,9 +242,9 @@ def _compare_dkim(wanted: Wanted, found: Sequence[str]) -> Finding:
         return _there(verdict.advice)
     if verdict.status == "missing":
         return _missing(wanted)
-    remedy = f"{verdict.remedy} The wanted record is {wanted.shown}"
+    step = f"{verdict.remedy} The wanted record is {wanted.shown}"
     detail = f"at {wanted.name} {verdict.detail}"
-    return Finding("conflict", detail, remedy, place=f"At {wanted.name}: ")
+    return Finding("conflict", detail, step, place=f"At {wanted.name}: ")
 
 
 def _compare_text(wanted: Wanted, found: Sequence[str]) -> Finding:
@@ -255,7 +257,7 @@ def _there(advice: tuple[str, ...] = ()) -> Finding:
 
 def _missing(wanted: Wanted) -> Finding:
     detail = f"there is no {wanted.noun} record at {wanted.name}"
-    return Finding("missing", detail, wanted.adding, place=wanted.place)
+    return wanted.finding("missing", detail, wanted.adding)
 
 
 def _entry(value: Mx) -> str:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from ..models import DnsRecord
 from .criteria import Finding, Status, Wanted, compare, in_a_row
+from .dkim import abridged
 from .lookups import MOST_LOOKUPS, MOST_VOIDS, Cost
 from .observed import Answer, Observation
 from .sets import as_rdata
@@ -54,10 +55,10 @@ class Verdict(NamedTuple):
     :param name: in full, as A-labels, without a dot at the end
     :param found: the values that any server holds, as a zone file has them
     :param detail: what was found where
-    :param remedy: what to put or remove, in one sentence; empty for a match
+    :param step: what to put or remove, in one sentence; empty for a match
     :param advice: what else there is to say, one sentence or two each
     :param held: whether every server that told has the record, whatever else there may be
-    :param step: the remedy, for who sees already at which name it is
+    :param place: how that sentence begins for who does not see yet at which name it is
     """
 
     record: DnsRecord
@@ -65,11 +66,22 @@ class Verdict(NamedTuple):
     status: Status
     found: tuple[str, ...]
     detail: str
-    remedy: str
+    step: str
     servers: tuple[ServerVerdict, ...]
     advice: tuple[str, ...] = ()
     held: bool = False
-    step: str = ""
+    place: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to put or remove, and where."""
+        return f"{self.place}{self.step}"
+
+    @property
+    def line(self) -> str:
+        """All that there is to say of a record that is lacking. Keys are abridged."""
+        told = f"{self.detail} {self.step[:1].upper()}{self.step[1:]}"
+        return f"{self.name} {self.record.type} ({self.status}): {abridged(told)}"
 
 
 class Rejection(NamedTuple):
@@ -118,11 +130,11 @@ def judge(wanted: Wanted, observation: Observation, cost: Cost | None = None) ->
         finding.status,
         tuple(dict.fromkeys(value for each in told for value in each.values)),
         finding.detail,
-        f"{finding.place}{finding.remedy}",
+        finding.step,
         tuple(each.verdict for each in seen),
         finding.advice,
         held=bool(told) and all(each.finding.held for each in told),
-        step=finding.remedy,
+        place=finding.place,
     )
 
 
@@ -165,11 +177,10 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
     if answer.alias is not None:
         finding = _aliased(wanted, answer.alias, finding, answer.detail)
     if finding.status != "match" and is_wildcards(answer, wildcard):
-        finding = Finding(
+        finding = wanted.finding(
             "missing",
             f"nothing is published at {wanted.name} itself: a wildcard record answers",
             wanted.adding,
-            place=wanted.place,
         )
     return _Seen(answer, finding)
 
@@ -191,11 +202,10 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> F
     """
     found_as = f"{wanted.name} is an alias (CNAME) of {alias}"
     if wanted.record.host == "@":
-        return Finding(
+        return wanted.finding(
             "conflict",
             f"{found_as}, so it can hold no other record",
             f"replace the CNAME record by A and AAAA records, and add {wanted.shown}",
-            place=wanted.place,
         )
     if unfollowed:
         return Finding(
@@ -205,11 +215,10 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> F
         )
     if finding.status == "match":
         return finding
-    return Finding(
+    return wanted.finding(
         "conflict",
         f"{found_as}, and {finding.detail}",
         f"replace the CNAME record by {wanted.shown}",
-        place=wanted.place,
     )
 
 
@@ -242,7 +251,7 @@ def _amiss(wanted: Wanted, told: Sequence[_Seen]) -> Finding:
         f"its TTL is {ttl} s. Lower it before you change it."
     )
     if transfer := _transfer(told):
-        worst = worst._replace(remedy=transfer, place="")
+        worst = worst._replace(step=transfer, place="")
     return worst._replace(
         detail=f"{'; '.join(clauses)}.",
         advice=(*worst.advice, *([slow] if ttl > _DAY else [])),
@@ -340,11 +349,10 @@ def _too_dear(wanted: Wanted, cost: Cost | None) -> Finding | None:
     rejection = rejection_of(cost) if cost else None
     if rejection is None:
         return None
-    return Finding(
+    return wanted.finding(
         "conflict",
         f"The SPF record at {wanted.name} is there, but receivers reject it: {rejection.why}.",
         f"mend the SPF record: {rejection.remedy}.",
-        place=wanted.place,
     )
 
 

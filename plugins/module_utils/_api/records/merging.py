@@ -84,6 +84,12 @@ def mechanisms(spf: Spf) -> list[Term]:
     return [term for term in spf.terms if not term.is_modifier and not is_all(term)]
 
 
+def lacking(wanted: Spf, held: Iterable[Term]) -> list[Term]:
+    """Return the mechanisms of a record that are not among the terms of another."""
+    keys = {term.key for term in held}
+    return [term for term in mechanisms(wanted) if term.key not in keys]
+
+
 def _records(texts: Iterable[str]) -> list[str]:
     return [text for text in texts if is_spf(text)]
 
