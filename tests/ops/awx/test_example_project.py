@@ -1,0 +1,51 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The project for AWX to copy has what job templates need."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import yaml
+
+from ansible_collections.postroom.email.tests.support import repository
+
+FOLDER = "playbooks/examples/awx_project"
+#: What makes the controller and the bot is run by a person, not by the controller.
+NOT_OF_A_TENANT = {"awx", "deploy_bot"}
+
+
+def stems(folder: str) -> set[str]:
+    """Return the names of the YAML files right in a folder, without their ending."""
+    found = [file for file in repository.files() if file.suffix == ".yml"]
+    return {file.stem for file in found if file.parent.as_posix() == folder}
+
+
+def project_yaml(file: str) -> Any:
+    """Return what a file of the project holds."""
+    return yaml.safe_load(repository.read(f"{FOLDER}/{file}"))
+
+
+def test_every_playbook_of_a_tenant_has_a_wrapper() -> None:
+    """Each runs the collection's playbook of its own name, and nothing else is there."""
+    wrappers = stems(FOLDER) - {"tenant"}
+    assert wrappers == stems("playbooks") - NOT_OF_A_TENANT
+    for name in sorted(wrappers):
+        (play,) = project_yaml(f"{name}.yml")
+        assert play["ansible.builtin.import_playbook"] == f"postroom.email.{name}"
+
+
+def test_its_definition_is_one() -> None:
+    """`tenant.yml` may be converged as it is."""
+    schema = json.loads(repository.read("schemas/definition.schema.json"))
+    jsonschema.validate(project_yaml("tenant.yml"), schema)
+
+
+def test_it_asks_for_this_collection() -> None:
+    """AWX installs the collection by its name, from the release on that has all of this."""
+    galaxy = repository.read_yaml("galaxy.yml")
+    (wanted,) = project_yaml("collections/requirements.yml")["collections"]
+    assert wanted["name"] == f"{galaxy['namespace']}.{galaxy['name']}"
+    assert wanted["version"] == f">={galaxy['version']}"
