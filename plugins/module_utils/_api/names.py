@@ -12,7 +12,9 @@ Two spellings of one name are equal: case is folded, and a domain is compared as
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fnmatch import translate
 from functools import lru_cache
 
 from .errors import InvalidInput
@@ -110,6 +112,15 @@ def glob_key(pattern: str) -> str:
     # Label by label, for the labels that are patterns have no A-label.
     labels = (_ascii_domain(label) or label.lower() for label in domain.split("."))
     return local.lower() + at + ".".join(labels)
+
+
+def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return what tells whether a name's key matches one of these shell-style patterns."""
+    alternatives = [translate(glob_key(pattern)) for pattern in patterns]
+    if not alternatives:
+        return lambda key: False  # noqa: ARG005
+    compiled = re.compile("|".join(alternatives))
+    return lambda key: compiled.match(key) is not None
 
 
 @lru_cache(maxsize=4096)

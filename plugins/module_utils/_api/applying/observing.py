@@ -176,12 +176,16 @@ class _Zone(NamedTuple):
     problem: str = ""
 
 
-def together(items: Collection[Item], action: Callable[[Item], T]) -> dict[Item, T]:
+def together(
+    items: Collection[Item], action: Callable[[Item], T], *, most: int = _MOST_AT_ONCE
+) -> dict[Item, T]:
     """Do something with all items at once, and return what came of each.
 
     An interrupt is not kept waiting for what is under way, which ends by itself.
+
+    :param most: with so many of them at a time
     """
-    pool = ThreadPoolExecutor(_MOST_AT_ONCE)
+    pool = ThreadPoolExecutor(most)
     try:
         running = {item: pool.submit(action, item) for item in items}
         return {item: future.result() for item, future in running.items()}

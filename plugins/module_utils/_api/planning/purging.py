@@ -6,16 +6,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import translate
 
 from ..definition.model import Finding
 from ..errors import InvalidInput
 from ..models import Domain, Forwarder, Mailbox, Principal
-from ..names import Name, glob_key
+from ..names import Name, matcher
 from .common import listed
 
 ALIAS = "alias"
@@ -68,8 +66,8 @@ class Purge:
 
     def __init__(self, rules: PurgeRules) -> None:
         self.rules = rules
-        self._in_scope = _matcher(rules.scope)
-        self._is_ignored = _matcher(rules.ignore)
+        self._in_scope = matcher(rules.scope)
+        self._is_ignored = matcher(rules.ignore)
 
     def takes(self, principal: Principal) -> bool:
         """Tell whether something undeclared is to go.
@@ -101,7 +99,7 @@ class Purge:
         """
         for option, patterns in (("scope", self.rules.scope), ("ignore", self.rules.ignore)):
             for pattern in patterns:
-                matches = _matcher([pattern])
+                matches = matcher([pattern])
                 names = ({p.name, *p.addresses} for p in principals)
                 if set("*?[") & set(pattern.rpartition("@")[2]):
                     continue
@@ -151,12 +149,3 @@ def _in_words(counts: Counter[str]) -> str:
         if counts[kind]
     ]
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Return what tells whether a name's key matches one of the patterns."""
-    alternatives = [translate(glob_key(pattern)) for pattern in patterns]
-    if not alternatives:
-        return lambda key: False  # noqa: ARG005
-    compiled = re.compile("|".join(alternatives))
-    return lambda key: compiled.match(key) is not None

@@ -1,0 +1,120 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the inventory tells of each domain of a tenant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import (
+    Asked,
+    together,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import verify
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Domain,
+    Foreign,
+    Principal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import (
+    Name,
+    matcher,
+    parse_domain,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import require
+from ansible_collections.postroom.email.plugins.module_utils._api.records.judging import Stage
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+
+Facts = dict[str, Any]
+
+#: Seconds for one question to one name server.
+_SECONDS_FOR_ONE = 5.0
+#: Each of them has several questions under way.
+_DOMAINS_AT_ONCE = 8
+_COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
+_ALIASES = "email_aliases"
+
+
+class Gathered(NamedTuple):
+    """What was read.
+
+    :param domains: plain data by name, names in order: whole numbers, and a word for the stage
+    :param warnings: a sentence for each domain that can be no host
+    """
+
+    domains: dict[str, Facts]
+    warnings: tuple[str, ...]
+
+
+def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
+    """Read the domains of a tenant.
+
+    :param options: ``domains`` and ``exclude``, lists of patterns; ``stage``, whether to ask name
+        servers, and whom in ``nameservers`` and ``resolvers``
+    :raises InvalidInput: one of the servers is none
+    :raises ImportError: name servers are to be asked, and dnspython is not installed
+    """
+    asked = _asked(options) if options["stage"] else None
+    principals = client.list_principals()
+    names, warnings = _chosen(principals, options)
+    facts = _counted(principals, names)
+    if asked is not None:
+        look = partial(_stage, client, asked)
+        for name, stage in together(names, look, most=_DOMAINS_AT_ONCE).items():
+            facts[name.key]["email_stage"] = stage
+    return Gathered(facts, warnings)
+
+
+def _asked(options: Mapping[str, Any]) -> Asked:
+    require()
+    return Asked.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
+
+
+def _stage(client: Client, asked: Asked, name: Name) -> Stage:
+    own = client.with_time(client.timeout, is_patient=True)
+    return verify(own.dns_records(name), asked).stage
+
+
+def _chosen(
+    principals: Iterable[Principal], options: Mapping[str, Any]
+) -> tuple[list[Name], tuple[str, ...]]:
+    """Return the domains that are to be hosts, in order, and warnings about those that can't."""
+    wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
+    names = sorted(each.name for each in principals if isinstance(each, Domain))
+    chosen = [name for name in names if wanted(name.key) and not unwanted(name.key)]
+    odd = [name for name in chosen if not _is_domain(name)]
+    warnings = (
+        f"{str(name)!r} is registered, and is no domain name, so it becomes no host."
+        for name in odd
+    )
+    return [name for name in chosen if name not in odd], tuple(warnings)
+
+
+def _is_domain(name: Name) -> bool:
+    """Say whether it is made of letters, digits, hyphens and dots, which no template is."""
+    try:
+        parse_domain(name.key)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _counted(principals: Iterable[Principal], names: Iterable[Name]) -> dict[str, Facts]:
+    counts = Counter(_places(principals))
+    keys = (*_COUNTS.values(), _ALIASES)
+    return {name.key: {key: counts[name.key, key] for key in keys} for name in names}
+
+
+def _places(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:
+    """Yield the domain of each address, and what it counts as there."""
+    for principal in principals:
+        if isinstance(principal, (Domain, Foreign)):
+            continue
+        yield principal.name.domain.key, _COUNTS[principal.kind]
+        yield from ((alias.domain.key, _ALIASES) for alias in principal.aliases)
