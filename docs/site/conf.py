@@ -1,0 +1,36 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sphinx's settings for the docsite, which `tools/docsite.py` builds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+galaxy = yaml.safe_load((HERE.parents[1] / "galaxy.yml").read_text("utf-8"))
+
+project = "Postroom"
+copyright = "2026, Postroom contributors"  # noqa: A001 -- Sphinx's name for it
+version = release = galaxy["version"]
+language = "en"
+
+extensions = ["myst_parser", "sphinx_antsibull_ext", "links", "pictures"]
+# It lists nothing: no plugin of ours documents an environment variable in the way it looks for.
+exclude_patterns = ["reference/environment_variables.rst"]
+repository_url = f"{galaxy['repository']}/blob/main"
+
+# As on GitHub: every heading can be linked to, and pictures are fenced blocks.
+myst_heading_anchors = 4
+myst_fence_as_directive = ["mermaid"]
+
+html_theme = "furo"
+html_title = f"{project} {version}"
+html_css_files = ["postroom.css"]
+html_copy_source = False
+# Examples hold templates, placeholders and output that is left out; none of that is a mistake.
+suppress_warnings = ["misc.highlighting_failure"]

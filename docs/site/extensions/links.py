@@ -1,0 +1,87 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Resolve links that are written for the repository.
+
+The guides link to each other and to files as GitHub shows them. In the docsite a file that has a
+page becomes a link to it, a plugin one to its page in the reference, and any other file one to the
+repository. Plugins of other collections are documented at docs.ansible.com.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+ROOT = Path(__file__).resolve().parents[3]
+
+_PLUGIN = re.compile(r"plugins/(?P<kind>\w+?)s?/(?P<name>[a-z]\w*)\.py")
+_ELSEWHERE = re.compile(r"ansible_collections\.(\w+)\.(\w+)\.(\w+)")
+_ANSIBLE = "https://docs.ansible.com/projects/ansible/latest"
+#: Labels of Ansible's own documentation that antsibull-docs refers to.
+_LABELS = {
+    "action_plugins": "plugins/action.html",
+    "ansible_configuration_settings": "reference_appendices/config.html",
+    "common_return_values": "reference_appendices/common_return_values.html",
+    "inventory_plugins": "plugins/inventory.html",
+    "playbooks_vault": "vault_guide/index.html",
+}
+
+
+def file_of(page: str) -> str:
+    """Return the file of the repository that a page is made of: `bot` of `bot/README.md`."""
+    if page == "index":
+        return "docs/README.md"
+    if page == "readme":
+        return "README.md"
+    guide = f"docs/{page}.md"
+    return guide if (ROOT / guide).is_file() else f"{page}/README.md"
+
+
+def page_of(file: str, pages: set[str]) -> str | None:
+    """Return the page that shows a file of the repository, or None if there is none."""
+    if plugin := _PLUGIN.fullmatch(file):
+        return f"reference/{plugin['name']}_{plugin['kind']}"
+    return next((page for page in pages if file_of(page) == file), None)
+
+
+def _resolve_files(app: Sphinx, document: nodes.document) -> None:
+    """Point the links of a page to pages, and those to other files to the repository."""
+    here = posixpath.dirname(file_of(app.env.docname))
+    for link in list(document.findall(pending_xref)):
+        if link["reftype"] != "myst" or link.get("refdomain") == "doc":
+            continue
+        path, _hash, anchor = link["reftarget"].partition("#")
+        file = posixpath.normpath(posixpath.join(here, path))
+        if page := page_of(file, app.env.found_docs):
+            link.attributes |= {"refdomain": "doc", "reftarget": page, "reftargetid": anchor}
+        elif (ROOT / file).exists():
+            uri = f"{app.config.repository_url}/{file}"
+            link.replace_self(nodes.reference("", "", *link.children, refuri=uri))
+
+
+def _resolve_labels(
+    _app: Sphinx, _env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
+) -> nodes.reference | None:
+    """Return a link to Ansible's documentation for a label that it has."""
+    label = node["reftarget"]
+    place = _LABELS.get(label)
+    if plugin := _ELSEWHERE.match(label):
+        place = "collections/" + "/".join(plugin.groups()) + ".html"
+    return nodes.reference("", "", content, refuri=f"{_ANSIBLE}/{place}") if place else None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register both."""
+    app.add_config_value("repository_url", "", "env", types=str)
+    app.connect("doctree-read", _resolve_files)
+    app.connect("missing-reference", _resolve_labels)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

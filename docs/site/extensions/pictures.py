@@ -1,0 +1,50 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Show blocks of `mermaid` as pictures, drawn in the browser by the copy of Mermaid in the site.
+
+Mermaid is loaded as a plain script, which also works where the pages are opened as files; modules,
+which ready-made extensions load, do not.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+SCRIPT = "mermaid.min.js"
+# Straight away, before the browser has gone on: Mermaid itself waits for the whole page.
+_START = 'mermaid.initialize({theme: "neutral", securityLevel: "strict"});'
+
+
+class Picture(SphinxDirective):
+    """A block of `mermaid`."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the text of the picture, which is also shown where there are no scripts."""
+        text = html.escape("\n".join(self.content))
+        picture = f'<pre class="mermaid">\n{text}\n</pre>'
+        return [nodes.raw("", picture, format="html", classes=["mermaid"])]
+
+
+def _load_mermaid(
+    app: Sphinx, _page: str, _template: str, _context: Any, tree: nodes.document | None
+) -> None:
+    """Load Mermaid on pages that have a picture; it is large."""
+    if tree and any("mermaid" in node["classes"] for node in tree.findall(nodes.raw)):
+        app.add_js_file(SCRIPT)
+        app.add_js_file(None, body=_START)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("mermaid", Picture)
+    app.connect("html-page-context", _load_mermaid)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

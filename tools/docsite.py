@@ -1,0 +1,73 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Build the docsite: `python tools/docsite.py FOLDER MERMAID`.
+
+FOLDER/html gets the pages, and FOLDER/source what they are made of: the guides, the READMEs, and the
+reference of the plugins and roles, which antsibull-docs writes. MERMAID is the folder that npm has
+installed `mermaid` below. Every warning is an error; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "docs" / "site"
+COLLECTION = "postroom.email"
+MERMAID = Path("node_modules", "mermaid", "dist", "mermaid.min.js")
+
+
+def pages() -> dict[str, Path]:
+    """Return the file of the repository that each page shows, but for the plugins' reference."""
+    guides = {file.stem: file for file in (ROOT / "docs").glob("*.md") if file.stem != "README"}
+    roles = {f"roles/{file.parent.name}": file for file in ROOT.glob("roles/*/README.md")}
+    programs = {name: ROOT / name / "README.md" for name in ("bot", "service")}
+    start = {"index": ROOT / "docs" / "README.md", "readme": ROOT / "README.md"}
+    return {**start, **guides, **roles, **programs}
+
+
+def lay_out(source: Path) -> None:
+    """Copy the guides and READMEs to where their pages are to be."""
+    for page, file in pages().items():
+        copy = source / f"{page}.md"
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    with (source / "index.md").open("a", encoding="utf-8") as index:
+        index.write("\n" + (SITE / "contents.md").read_text("utf-8"))
+
+
+def write_reference(target: Path, home: Path) -> None:
+    """Have antsibull-docs write the pages of the plugins and roles."""
+    target.mkdir()
+    command = ("antsibull-docs", "collection", "--use-current", "--squash-hierarchy")
+    options = ("--fail-on-error", "--no-add-antsibull-docs-version", "--dest-dir", str(target))
+    # It keeps a log in the home folder.
+    home.mkdir()
+    env = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "HOME": str(home)}
+    subprocess.run([*command, *options, COLLECTION], check=True, env={**os.environ, **env})
+
+
+def build(folder: Path, mermaid: Path) -> None:
+    """Build the site anew in an own folder.
+
+    :raises subprocess.CalledProcessError: a program failed, and has said why
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    source, static = folder / "source", folder / "static"
+    lay_out(source)
+    write_reference(source / "reference", folder / "home")
+    static.mkdir()
+    shutil.copy(mermaid / MERMAID, static)
+    strict = ("-W", "--keep-going", "-q", "-E", "-j", "auto")
+    statics = f"html_static_path={SITE / 'static'},{static}"
+    paths = ("-c", str(SITE), "-d", str(folder / "doctrees"), "-D", statics)
+    command = (sys.executable, "-m", "sphinx", "-b", "html", *strict, *paths)
+    subprocess.run([*command, str(source), str(folder / "html")], check=True)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))
