@@ -252,6 +252,11 @@ results:
       type: str
       returned: always
       sample: alice@example.com
+    state:
+      description: What the object is to be. One of V(present) and V(absent).
+      type: str
+      returned: always
+      sample: present
     outcome:
       description: One of V(changed), V(unchanged), V(failed) and V(not_attempted).
       type: str

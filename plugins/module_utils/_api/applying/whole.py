@@ -11,9 +11,9 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from .. import errors
-from ..definition.model import Definition, Finding, in_words
+from ..definition.model import Declared, Definition, Finding, in_words
 from ..memory import without_collection
-from ..models import Domain, Forwarder, Mailbox
+from ..models import Domain, Forwarder, Mailbox, Principal
 from ..planning.changes import Change
 from ..planning.drafts import Passwords
 from ..planning.purging import Purge, PurgeRules
@@ -81,7 +81,7 @@ class TenantReport(NamedTuple):
         rows = list(self._changed_rows())
         if unchanged:
             reason = "it is as declared"
-            rows += [_row(kind, str(name), UNCHANGED, reason) for kind, name in self.plan.unchanged]
+            rows += [_row(one, UNCHANGED, reason, absent=one.absent) for one in self.plan.unchanged]
         return rows
 
     def summary(self) -> dict[str, int]:
@@ -114,7 +114,8 @@ class TenantReport(NamedTuple):
         order = (CHANGED, NOT_ATTEMPTED, FAILED)
         for step, result in zip(self.plan.steps, self.results):  # noqa: B905
             subject = step.change.subject
-            row = _row(subject.kind, str(subject.name), result.outcome, result.reason)
+            gone = step.change.action == "delete"
+            row = _row(subject, result.outcome, result.reason, absent=gone)
             known = rows.setdefault(subject.name.key, row)
             if known is not row:
                 # One object may have two steps, when it gives an address up and takes another.
@@ -207,8 +208,12 @@ def refuse(findings: list[Finding], kind: type[errors.PostroomError]) -> None:
         raise error
 
 
-def _row(kind: str, name: str, outcome: str, reason: str) -> dict[str, str]:
-    return {"kind": kind, "name": name, "outcome": outcome, "reason": reason}
+def _row(
+    subject: Declared | Principal, outcome: str, reason: str, *, absent: bool
+) -> dict[str, str]:
+    state = "absent" if absent else "present"
+    about = {"kind": subject.kind, "name": str(subject.name), "state": state}
+    return about | {"outcome": outcome, "reason": reason}
 
 
 def _refuse_other_plan(found: TenantReport, expected: str | None) -> None:

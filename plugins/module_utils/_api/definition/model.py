@@ -164,6 +164,9 @@ class DeclaredForwarder:
 DeclaredIndividual = Union[DeclaredMailbox, DeclaredForwarder]  # noqa: UP007
 
 
+Declared = Union[DeclaredDomain, DeclaredIndividual]  # noqa: UP007
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """All that is declared, by name. No name and no address is in it twice."""

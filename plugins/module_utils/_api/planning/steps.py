@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..definition.model import Finding
+from ..definition.model import Declared, Finding
 from ..models import Forwarder, Individual, Mailbox, Principal
 from ..names import Name
 from .changes import Change
@@ -39,13 +39,13 @@ class TenantPlan(NamedTuple):
 
     :param steps: in the order of their stages
     :param findings: what stands against the plan
-    :param unchanged: the kind and name of each declared object that is as it should be
+    :param unchanged: what is declared and is as it should be, there or not
     :param undeclared: what the tenant holds and the definition does not name
     """
 
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
-    unchanged: tuple[tuple[str, Name], ...]
+    unchanged: tuple[Declared, ...]
     undeclared: tuple[Principal, ...]
     undeclared_aliases: tuple[tuple[Name, Individual], ...]
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..definition.model import (
+    Declared,
     DeclaredDomain,
     DeclaredForwarder,
     DeclaredIndividual,
@@ -330,10 +331,10 @@ def _undeclared_aliases(drafts: Drafts, purge: Purge) -> Iterator[tuple[Name, In
                 yield alias, draft.current
 
 
-def _unchanged(definition: Definition, changed: set[Name]) -> Iterator[tuple[str, Name]]:
+def _unchanged(definition: Definition, changed: set[Name]) -> Iterator[Declared]:
     for declared in (*definition.domains.values(), *definition.individuals.values()):
         if declared.name not in changed:
-            yield declared.kind, declared.name
+            yield declared
 
 
 def _held(tenant: Tenant) -> Counter[str]:

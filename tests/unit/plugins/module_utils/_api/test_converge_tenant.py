@@ -132,6 +132,20 @@ def test_rows_tell_each_object_once(serve: Serve, connect: Connect) -> None:
     )
 
 
+def test_rows_tell_what_is_to_be_there(serve: Serve, connect: Connect) -> None:
+    """What is to be gone is told apart from what is to stay, whether it is gone already or not."""
+    gone = {"state": "absent"}
+    parts: Parts = {
+        "domains": ["example.com", {"name": "old.example", **gone}],
+        "mailboxes": [mail("alice"), {"name": "dora@example.com", **gone}],
+    }
+    found = checked(connect(serve(inhabited())), parts)
+    assert [(row["name"], row["state"]) for row in found.rows(unchanged=True)] == [
+        ("dora@example.com", "absent"), ("example.com", "present"), ("old.example", "absent"),
+        ("alice@example.com", "present"),
+    ]  # fmt: skip
+
+
 def test_what_is_undeclared_is_told(serve: Serve, connect: Connect) -> None:
     """By kind; aliases with their owners."""
     parts: Parts = {"mailboxes": [mail("alice", "y")]}

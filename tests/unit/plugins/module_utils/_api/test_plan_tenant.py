@@ -260,7 +260,7 @@ def test_what_nobody_declared_is_reported() -> None:
     assert [str(p.name) for p in planned.undeclared] == ["example.com", "old.example", BOB]
     aliases = [(str(alias), str(owner.name)) for alias, owner in planned.undeclared_aliases]
     assert aliases == [("t@example.com", ALICE)]
-    assert [f"{kind} {name}" for kind, name in planned.unchanged] == [
+    assert [f"{one.kind} {one.name}" for one in planned.unchanged] == [
         f"mailbox {ALICE}", f"mailbox {CAROL}",
     ]  # fmt: skip
 
