@@ -37,6 +37,7 @@ from tools.sessions import (  # noqa: E402
     ansible_core,
     ansible_test,
     groups,
+    import_to_galaxy,
     integrate,
     link_collection,
     npm_install,
@@ -80,8 +81,8 @@ nox.options.error_on_missing_interpreters = True
 
 antsibull_nox.load_antsibull_nox_toml()
 
-# What `test` runs, in this order. The first three come from antsibull-nox.toml.
-LEAVES = ["extra-checks", "ansible-lint", "build-import-check"]
+# What `test` runs, in this order. The first two come from antsibull-nox.toml.
+LEAVES = ["extra-checks", "ansible-lint"]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
@@ -273,22 +274,18 @@ def docs(session: nox.Session) -> None:
 
 
 @leaf(PROGRAM_PYTHONS)
-def wheel(session: nox.Session) -> None:
-    """Build the collection and the wheel, and use the wheel as its users do."""
-    session.install("build", ansible_core(MAIN_CORE))
-    dist = STATE / "built"
-    shutil.rmtree(dist, ignore_errors=True)
-    session.run("ansible-galaxy", "collection", "build", "--output-path", str(dist), silent=True)
-    # From a copy: setuptools leaves its work beside the sources.
-    copy = STATE / "trees" / session.name
-    shutil.rmtree(copy, ignore_errors=True)
-    ansible_tree.copy_files(ROOT, copy)
-    session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), str(copy), silent=True)
-    session.run("python", "-m", "venv", "--clear", str(dist / "venv"))
-    python = str(dist / "venv" / "bin" / "python")
-    built = next(dist.glob("*.whl"))
-    session.run(python, "-m", "pip", "install", "--quiet", f"{built}[bot,service]", external=True)
+def release(session: nox.Session) -> None:
+    """Build what is published, and take it in as Galaxy and its users do."""
+    session.install(*groups("build"), ansible_core(MAIN_CORE))
+    dist = STATE / "dist"
+    session.run("python", "tools/release.py", str(dist))
     session.run("python", "tools/check_built.py", str(dist))
+    (wheel,), (collection,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    import_to_galaxy(session, collection)
+    users = STATE / "users"
+    session.run("python", "-m", "venv", "--clear", str(users))
+    python = str(users / "bin" / "python")
+    session.run(python, "-m", "pip", "install", "--quiet", f"{wheel}[bot,service]", external=True)
     # Outside of the checkout, so that nothing but the wheel can answer.
     with session.chdir(dist):
         session.run(python, str(ROOT / "tools" / "use_wheel.py"), external=True)

@@ -75,6 +75,15 @@ def npm_install(session: nox.Session, package: str) -> Path:
     return place
 
 
+def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
+    """Have Galaxy's importer look at a collection; what it only complains of fails, too."""
+    with session.chdir(tarball.parent):
+        command = ("python", "-m", "galaxy_importer.main", tarball.name)
+        told = str(session.run(*command, silent=True, env=ANSIBLE | {"HOME": str(HOME)}))
+    if complaints := [line for line in told.splitlines() if line.startswith("ERROR")]:
+        session.error("Galaxy's importer says: " + "; ".join(complaints))
+
+
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
     """Run every command, also after one has failed, and fail if one did."""
     failed = []

@@ -27,11 +27,6 @@ def name_of(requirement: str) -> str:
     return re.split(r"[\[<>=!~; ]", requirement, maxsplit=1)[0]
 
 
-def test_the_version_is_one() -> None:
-    """The wheel has the version of the collection."""
-    assert PROJECT["version"] == GALAXY["version"]
-
-
 def test_an_execution_environment_installs_what_the_wheel_does() -> None:
     """Ansible's execution environments get the requirements of the client core."""
     file = repository.read_yaml("meta/execution-environment.yml")["dependencies"]["python"]
