@@ -24,7 +24,7 @@ import nox
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from tools import ansible_tree, pythons, report  # noqa: E402
+from tools import pythons, report  # noqa: E402
 from tools.sessions import (  # noqa: E402
     ANSIBLE,
     BASE,

@@ -27,7 +27,7 @@ def tarball(path: Path, names: list[str], mtime: float) -> Path:
     with tarfile.open(path, "w:gz") as archive:
         for name, content in [*described.items(), *((name, TEXTS[name]) for name in names)]:
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mtime = len(content), mtime  # type: ignore[assignment]
+            entry.size, entry.mtime = len(content), mtime
             archive.addfile(entry, io.BytesIO(content))
     return path
 
