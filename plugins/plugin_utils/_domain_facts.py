@@ -89,10 +89,7 @@ def _chosen(
     names = sorted(each.name for each in principals if isinstance(each, Domain))
     chosen = [name for name in names if wanted(name.key) and not unwanted(name.key)]
     odd = [name for name in chosen if not _is_domain(name)]
-    warnings = (
-        f"{str(name)!r} is registered, and is no domain name, so it becomes no host."
-        for name in odd
-    )
+    warnings = (f"{str(name)!r} is registered but no domain name. It is no host." for name in odd)
     return [name for name in chosen if name not in odd], tuple(warnings)
 
 

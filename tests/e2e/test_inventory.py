@@ -1,0 +1,194 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The domains of a tenant as an inventory, as ansible-inventory and playbooks read it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+from ansible_collections.postroom.email.tests.support.site import Site
+
+pytestmark = pytest.mark.matrix
+
+CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": "cache"}
+VAULT_PASSWORD = "of-the-vault"
+
+
+class Desk:
+    """A folder with an inventory file, and the tenant that it is of."""
+
+    def __init__(self, folder: Path, site: Site) -> None:
+        self.folder = folder
+        self.file = folder / "email_domains.yml"
+        self.env = environment(folder, POSTROOM_API_URL=site.url, POSTROOM_API_TOKEN=site.token)
+        # What can't be parsed is an error here, and not an empty inventory with a warning.
+        self.env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = "true"
+
+    def save(self, **options: Any) -> None:
+        """Write the inventory file."""
+        data = {"plugin": "postroom.email.email_domains", **options}
+        self.file.write_text(yaml.safe_dump(data), "utf-8")
+
+    def ask(self, *arguments: str, program: str = "inventory") -> Run:
+        """Run ansible-inventory, or another of Ansible's programs, with the inventory."""
+        command = [sys.executable, "-m", "ansible", program, "-i", str(self.file), *arguments]
+        return run(command, self.env, self.folder)
+
+    def listing(self) -> dict[str, Any]:
+        """Return the whole inventory."""
+        told = self.ask("--list")
+        assert told.status == 0, told.output
+        found: dict[str, Any] = json.loads(told.output)
+        return found
+
+    def hosts(self, group: str = "email_domains") -> list[str]:
+        """Return the hosts of a group."""
+        found: list[str] = self.listing()[group]["hosts"]
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path: Path, site: Site) -> Desk:
+    """Return a folder, and a tenant with two domains."""
+    site.create("one.example", "two.example", "bob@one.example")
+    site.create("ann@one.example", emails=["ann@one.example", "hi@two.example"])
+    site.create("all@one.example", members=["ann@one.example"])
+    site.recorder.take()
+    return Desk(tmp_path, site)
+
+
+def words(told: Run) -> str:
+    """Return the output without the line breaks that some versions put into messages."""
+    return " ".join(told.output.split())
+
+
+def test_domains_are_hosts_with_groups_of_ones_own(desk: Desk, site: Site) -> None:
+    """They have their variables, and go into groups by them."""
+    desk.save(
+        strict=True,
+        compose={"dns_domains": "[email_domain]"},
+        groups={"unused": "email_mailboxes + email_aliases + email_forwarders == 0"},
+        keyed_groups=[{"key": "email_domain.split('.') | last", "prefix": "tld"}],
+    )
+    site.create("empty.test")
+    with site.recorder.forbidding_writes():
+        found = desk.listing()
+    assert found["_meta"]["hostvars"]["one.example"] == {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+        "dns_domains": ["one.example"],
+        "email_aliases": 0,
+        "email_domain": "one.example",
+        "email_forwarders": 1,
+        "email_mailboxes": 2,
+    }
+    assert found["_meta"]["hostvars"]["two.example"]["email_aliases"] == 1
+    assert found["unused"]["hosts"] == ["empty.test"]
+    assert found["tld_example"]["hosts"] == ["one.example", "two.example"]
+    graph = desk.ask("--graph").output
+    assert "@email_domains:\n  |  |--empty.test\n  |  |--one.example\n" in graph
+
+
+def test_a_task_of_a_domain_runs_here(desk: Desk) -> None:
+    """On Ansible's own Python, where the libraries of the modules are, for a slice of domains."""
+    desk.save()
+    (desk.folder / "play.yml").write_text(
+        """
+- hosts: email_domains:&*.example:!two.example
+  gather_facts: false
+  tasks:
+    - postroom.email.email_info:
+        domains: ["{{ email_domain }}"]
+        kinds: [mailbox]
+      register: found
+    - ansible.builtin.assert:
+        that:
+          - ansible_python_interpreter == ansible_playbook_python
+          - found.mailboxes | length == email_mailboxes
+""",
+        "utf-8",
+    )
+    told = desk.ask("play.yml", program="playbook")
+    assert (told.status, told.recap.ok) == (0, 2), told.output
+
+
+def test_the_token_may_come_from_anywhere(desk: Desk, site: Site) -> None:
+    """From a lookup, or from a vault; it is preferred to the environment's, and never shown."""
+    token = desk.env.pop("POSTROOM_API_TOKEN")
+    desk.env["MAIL_TOKEN"] = token
+    desk.save(
+        api_token="{{ lookup('ansible.builtin.env', 'MAIL_TOKEN') }}",
+        api_url=site.url.replace("127.0.0.1", "{{ [127, 0, 0, 1] | join('.') }}"),
+        **CACHED,
+    )
+    told = desk.ask("--list", "-vvvv")
+    assert (told.status, '"one.example"' in told.output) == (0, True), told.output
+    assert leaks([token], [desk.folder]) == []
+    assert token not in told.output
+    (desk.folder / "password").write_text(VAULT_PASSWORD, "utf-8")
+    vault = ["encrypt_string", "--vault-id", "password", token]
+    done = run([sys.executable, "-m", "ansible", "vault", *vault], desk.env, desk.folder)
+    encrypted = done.output[done.output.index("!vault") :]
+    desk.file.write_text(f"plugin: postroom.email.email_domains\napi_token: {encrypted}\n", "utf-8")
+    told = desk.ask("--list", "--vault-id", "password")
+    assert (told.status, '"one.example"' in told.output) == (0, True), told.output
+
+
+def test_what_is_cached_is_not_asked_for_again(desk: Desk, site: Site) -> None:
+    """Until the cache is flushed, or another tenant or another choice of domains is wanted."""
+    desk.save(**CACHED)
+    assert desk.hosts() == ["one.example", "two.example"]
+    assert len(site.recorder.take()) == 1
+    site.create("new.example")
+    desk.save(**CACHED, groups={"first": "email_domain is match('one')"})
+    assert desk.hosts() == ["one.example", "two.example"]
+    assert desk.hosts("first") == ["one.example"]
+    assert site.recorder.take() == []
+    desk.save(**CACHED, exclude=["one.*"])
+    assert desk.hosts() == ["new.example", "two.example"]
+    desk.save(**CACHED)
+    assert '"new.example"' in desk.ask("--list", "--flush-cache").output
+    assert len(desk.hosts()) == 3
+    assert len(site.recorder.take()) == 2
+    desk.env["POSTROOM_API_TOKEN"] = "of-another-tenant-4711"
+    assert "was answered with status 401" in words(desk.ask("--list"))
+    assert leaks([site.token, "of-another-tenant-4711"], [desk.folder]) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"api_url": ""}, "api_url: it is not set. Set it in "),
+        ({"api_url": "mail.example"}, "api_url"),
+        ({"api_token": "{{ none_of_these }}"}, "none_of_these"),
+        ({"stage": True, "resolvers": ["x y"]}, "resolvers: 'x y' is not the address"),
+        ({"strict": True, "compose": {"x": "email_nothing"}}, "email_nothing"),
+    ],
+)
+def test_what_is_wrong_is_told(options: dict[str, Any], sentence: str, desk: Desk) -> None:
+    """In a sentence, and not with a traceback; no half an inventory is made."""
+    desk.save(**options)
+    told = desk.ask("--list")
+    assert told.status != 0, told.output
+    assert sentence in words(told)
+    assert "Traceback" not in told.output
+    assert desk.env["POSTROOM_API_TOKEN"] not in told.output
+
+
+@pytest.mark.parametrize("name", ["api_url", "api_token"])
+def test_address_and_token_are_needed(name: str, desk: Desk) -> None:
+    """Without them the sentence names the option, the file and the variable."""
+    desk.save()
+    del desk.env[f"POSTROOM_{name.upper()}"]
+    told = desk.ask("--list")
+    assert told.status != 0
+    sentence = f"{name}: it is not set. Set it in {desk.file}, or set POSTROOM_{name.upper()} in"
+    assert sentence in words(told)
