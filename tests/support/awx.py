@@ -19,22 +19,25 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
+from ansible_collections.postroom.email.tests.support.controller.web import (
+    PREFIX,
+    Answer,
+    Fault,
+    Request,
+    serving,
+)
 from ansible_collections.postroom.email.tests.support.playbooks import environment, run
 
-PREFIX = "/api/v2/"
 LONGEST_PAGE = 200
 JOB_SECONDS = 120.0
 
 #: Runs a playbook of that name with these variables and tells whether it was successful.
 Play = Callable[[str, Mapping[str, Any]], bool]
-_Answer = tuple[int, Any]
 
 
 class Template(NamedTuple):
@@ -76,20 +79,6 @@ class Job:
             "failed": self.status in ("failed", "error", "canceled"),
             "extra_vars": json.dumps(self.variables),
         }
-
-
-class Fault(NamedTuple):
-    """What befalls one request.
-
-    :param part: of the request's method and path, such as ``POST`` or ``launch``
-    :param status: what it is answered with; None resets the connection
-    :param after: whether it is carried out first
-    """
-
-    part: str
-    status: int | None
-    after: bool = False
-    headers: Mapping[str, str] = {}
 
 
 @dataclass
@@ -134,17 +123,22 @@ class Awx:
         basic = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         return authorization in (f"Bearer {self.token}", f"Basic {basic}")
 
-    def answer(self, method: str, path: str, query: Mapping[str, str], body: Any) -> _Answer:
-        """Carry a request out."""
-        parts = path.removeprefix(PREFIX).strip("/").split("/")
+    def answer(self, request: Request) -> Answer:
+        """Carry a request out for whoever is known."""
+        if not self.lets_in(request.authorization):
+            return 401, {"detail": "Authentication credentials were not provided."}
+        return self.carry_out(request)
+
+    def carry_out(self, request: Request) -> Answer:
+        """Carry a request out for whom is let in."""
         with self._lock:
-            match (method, *parts):
+            match (request.method, *request.path):
                 case ("GET", "job_templates", number, "launch") if self._template(number):
                     return 200, _preflight(self.templates[int(number)])
                 case ("POST", "job_templates", number, "launch") if self._template(number):
-                    return self._launch(int(number), body or {})
+                    return self._launch(int(number), request.body or {})
                 case ("GET", "job_templates", number, "jobs") if self._template(number):
-                    return self._listing(int(number), path, query)
+                    return self._listing(int(number), request)
                 case ("GET", "jobs", number) if number.isdecimal() and int(number) in self.jobs:
                     return 200, self.jobs[int(number)].as_row()
                 case ("POST", "jobs", number, "cancel") if int(number) in self.jobs:
@@ -154,7 +148,7 @@ class Awx:
     def _template(self, number: str) -> bool:
         return number.isdecimal() and int(number) in self.templates
 
-    def _launch(self, number: int, body: Mapping[str, Any]) -> _Answer:
+    def _launch(self, number: int, body: Mapping[str, Any]) -> Answer:
         template = self.templates[number]
         if not self.may_launch:
             return 403, {"detail": "You do not have permission to perform this action."}
@@ -196,7 +190,8 @@ class Awx:
             job.status = "error"
             raise
 
-    def _listing(self, number: int, path: str, query: Mapping[str, str]) -> _Answer:
+    def _listing(self, number: int, request: Request) -> Answer:
+        query = request.query
         mine = [job for job in self.jobs.values() if job.template == number]
         is_descending = query.get("order_by", "id").startswith("-")
         mine.sort(key=lambda job: job.id, reverse=is_descending)
@@ -205,11 +200,12 @@ class Awx:
         if page > 1 and start >= len(mine):
             return 404, {"detail": "Invalid page."}
         more = start + size < len(mine)
-        following = f"{path}?page={page + 1}&page_size={size}" if more else None
+        path = PREFIX + "/".join(request.path)
+        following = f"{path}/?page={page + 1}&page_size={size}" if more else None
         rows = [job.as_row() for job in mine[start : start + size]]
         return 200, {"count": len(mine), "next": following, "previous": None, "results": rows}
 
-    def _cancel(self, job: Job) -> _Answer:
+    def _cancel(self, job: Job) -> Answer:
         if job.status != "pending":
             return 405, {"detail": f'Method "POST" not allowed for a {job.status} job.'}
         job.status = "canceled"
@@ -245,65 +241,9 @@ def running_awx(play: Play) -> Iterator[Awx]:
     """Run a stand-in; its jobs begin at once unless ``going`` is cleared."""
     awx = Awx(play)
     awx.going.set()
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.awx = awx
-    awx.url = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield awx
-    finally:
-        awx.going.set()
-        awx.wait()
-        server.shutdown()
-        server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    awx: Awx
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    timeout = JOB_SECONDS
-
-    def handle(self) -> None:
-        # A client that went away is the client's business.
-        with suppress(ConnectionError):
-            super().handle()
-
-    def log_message(self, *_arguments: object) -> None:
-        """Stay silent."""
-
-    def _serve(self) -> None:
-        content = self.rfile.read(int(self.headers.get("content-length") or 0))
-        fault = self.server.awx.fault_for(f"{self.command} {self.path}")
-        if fault is None or fault.after:
-            answer = self._answer_to(content)
-        if fault is None:
-            self._send(*answer)
-        elif fault.status is None:
-            self.close_connection = True
-        else:
-            self._send(fault.status, {"detail": "A fault."}, fault.headers)
-
-    do_GET = do_POST = _serve  # noqa: N815
-
-    def _answer_to(self, content: bytes) -> _Answer:
-        if not self.server.awx.lets_in(self.headers.get("authorization", "")):
-            return 401, {"detail": "Authentication credentials were not provided."}
-        parts = urlsplit(self.path)
-        query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
-        body = json.loads(content) if content else None
-        return self.server.awx.answer(self.command, parts.path, query, body)
-
-    def _send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        for key, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+    with serving(awx) as awx.url:
+        try:
+            yield awx
+        finally:
+            awx.going.set()
+            awx.wait()

@@ -15,7 +15,8 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     alias,
     request_for,
 )
-from ansible_collections.postroom.email.tests.support.awx import Fault, Template
+from ansible_collections.postroom.email.tests.support.awx import Template
+from ansible_collections.postroom.email.tests.support.controller.web import Fault
 from ansible_collections.postroom.email.tests.support.scripted import Reply, scripted
 from postroom_bot.executors.awx import REQUEST_VARIABLE
 from postroom_bot.executors.base import TryLater, WontDo
