@@ -71,8 +71,8 @@ def password_map(given: Any) -> dict[str, list[str]]:
 
 def _parsed(text: str) -> Any:
     try:
-        # YAML's reader in C wants a plain text, and from core 2.19 on Ansible's texts are more.
-        return Builder(str(text)).build()
+        # Ansible's texts are of types of its own, which YAML's reader in C does not take.
+        return Builder("".join((text,))).build()
     except Malformed as error:
         # Its words may show some of the text.
         where = "" if error.line is None else f", because of line {error.line}"
