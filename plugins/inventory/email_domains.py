@@ -37,15 +37,15 @@ options:
   api_url:
     description:
       - Address of the email service, with its scheme, such as V(https://mail.example.com). It may be
-        a template.
+        a template, of extra variables or lookups.
       - Required, here or in the environment.
     type: str
     env:
       - name: POSTROOM_API_URL
   api_token:
     description:
-      - Bearer token of the tenant. It may be a template, such as a lookup, or encrypted by Ansible
-        Vault. It is in no variable and in no cache.
+      - Bearer token of the tenant. It may be a template, of extra variables or lookups, or encrypted
+        by Ansible Vault. It is in no variable of a host and in no cache.
       - Required, here or in the environment.
     type: str
     env:
@@ -223,6 +223,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         return {**access, **{name: self.get_option(name) for name in (*_PLAIN, *_SHAPING)}}
 
     def _text(self, name: str, path: str) -> str:
+        # So that a template may take them from the file of variables that playbooks are given.
+        self.templar.available_variables = self._vars
         text = str(self.templar.template(self.get_option(name)) or "")
         if not text:
             raise InvalidInput(

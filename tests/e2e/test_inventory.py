@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.postroom.email.tests.support.habits import answer
+from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.site import Site
@@ -181,6 +183,18 @@ def test_what_is_wrong_is_told(options: dict[str, Any], sentence: str, desk: Des
     assert sentence in words(told)
     assert "Traceback" not in told.output
     assert desk.env["POSTROOM_API_TOKEN"] not in told.output
+
+
+def test_a_stage_is_a_variable_too(desk: Desk) -> None:
+    """Groups can be made of what the name servers say, which is remembered as well."""
+    groups = [{"key": "email_stage", "prefix": "stage"}]
+    with misbehaving({("one.example", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
+        servers = {"stage": True, "nameservers": [str(nameserver)]}
+        desk.save(**servers, **CACHED, keyed_groups=groups)
+        assert desk.hosts("stage_unknown") == ["two.example"]
+        asked = len(nameserver.asked)
+        assert desk.hosts("stage_created") == ["one.example"]
+        assert len(nameserver.asked) == asked > 0
 
 
 @pytest.mark.parametrize("name", ["api_url", "api_token"])
