@@ -5,7 +5,7 @@
 A guide is one session: its files are saved where it says so, its commands run in order, in one
 folder and on one tenant. A block of `text` shows what the commands before it print, as lines of
 their output in order; `...` stands for lines that are left out. Commands whose output is shown to
-fail have to fail, all others have to succeed.
+fail have to fail, all others have to succeed. Blocks of other languages are only shown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
 def with_output(blocks: list[readme.Block]) -> Iterator[tuple[readme.Block, str]]:
     """Yield each block that does something, with the output that is shown after it."""
     for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
-        if block.language != "text":
+        if block.language in ("console", "yaml"):
             yield block, after.text if after.language == "text" else ""
 
 
@@ -40,6 +40,12 @@ def missing(shown: str, output: str) -> str | None:
     lines = iter(line.rstrip() for line in output.splitlines())
     wanted = [line.rstrip() for line in shown.splitlines()]
     return next((w for w in wanted if w not in ("", "...") and w not in lines), None)
+
+
+def write_program(file: Path, command: str) -> None:
+    """Write a shell script that can be run."""
+    file.write_text(f"#!/bin/sh\n{command}\n", "utf-8")
+    file.chmod(0o755)
 
 
 class Desk:
@@ -56,6 +62,8 @@ class Desk:
         settings = folder / "ansible"
         settings.mkdir()
         self._env = playbooks.environment(settings)
+        self._programs = settings / "bin"
+        self._env["PATH"] = f"{self._programs}:{self._env['PATH']}"
         account = next(b for b in readme.blocks("yaml") if b.file_name == "account.yml")
         self.save("account.yml", account.text)
 
@@ -64,6 +72,11 @@ class Desk:
         for example, real in self._places.items():
             text = text.replace(example, real)
         (self._folder / name).write_text(text, "utf-8")
+
+    def install(self, name: str, command: str) -> None:
+        """Put a program first on the path that runs a shell command with its arguments."""
+        self._programs.mkdir(exist_ok=True)
+        write_program(self._programs / name, f'{command} "$@"')
 
     def type(self, commands: list[str]) -> playbooks.Run:
         """Run commands, the vault's password aside, and return what was seen."""
@@ -78,7 +91,6 @@ class Desk:
                 assert block.file_name, block.text
                 self.save(block.file_name, block.text)
                 continue
-            assert block.language == "console"
             run = self.type(block.commands)
             assert bool(run.status) == bool(FAILURE.search(shown)), run.output
             lost = missing(shown, run.output)

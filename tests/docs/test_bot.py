@@ -17,6 +17,7 @@ import pytest
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs.guides import write_program
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot import settings
@@ -214,15 +215,9 @@ def home(tmp_path: Path) -> Path:
     programs = tmp_path / "bin"
     programs.mkdir()
     path = ":".join(sys.path)
-    program(programs / "postroom-bot", f'PYTHONPATH={path} {sys.executable} -m postroom_bot "$@"')
-    program(programs / "journalctl", 'echo \'{"time": "..."}\'; postroom-bot audit show')
+    write_program(programs / "postroom-bot", f'PYTHONPATH={path} {sys.executable} -m postroom_bot "$@"')
+    write_program(programs / "journalctl", 'echo \'{"time": "..."}\'; postroom-bot audit show')
     return tmp_path
-
-
-def program(file: Path, command: str) -> None:
-    """Write a shell script that can be run."""
-    file.write_text(f"#!/bin/sh\n{command}\n", "utf-8")
-    file.chmod(0o755)
 
 
 def typed() -> list[tuple[list[str], str]]:
