@@ -108,7 +108,7 @@ def _kind(place: str, option: Mapping[str, Any]) -> str:
     if "choices" in option:
         return "multiselect" if option["type"] == "list" else "multiplechoice"
     given = option["survey"].get("type", kind)
-    if given != kind and not {given, kind} <= {*_TEXTS}:
+    if given != kind and (given not in _TEXTS or kind not in _TEXTS):
         raise InvalidInput(
             f"{place}.survey.type: it can be text or textarea, and only for a text or a list."
         )

@@ -20,6 +20,7 @@ from ansible_collections.postroom.email.plugins.filter import (
     record_sets,
     records_for,
     spf_merge,
+    survey_spec,
     txt_strings,
     zone_text,
 )
@@ -33,7 +34,7 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
     neutral,
 )
 
-MODULES = (record_sets, records_for, spf_merge, txt_strings, zone_text)
+MODULES = (record_sets, records_for, spf_merge, survey_spec, txt_strings, zone_text)
 MERGED = "v=spf1 mx include:spf.example.net ~all"
 CURRENT: list[dict[str, Any]] = [
     {"name": "Example.com.", "type": "MX", "ttl": "60", "value": ["20 MX.other.example."]},
@@ -232,6 +233,7 @@ def test_zone_text_takes_records_and_record_sets() -> None:
         ("spf_merge", ([], SPF, 7), "spf_merge: too many positional arguments. See its"),
         ("spf_merge", ([], None), "wanted: this is no text. Give a text."),
         ("spf_merge", (["v=spf1 a", "v=spf1 mx"], SPF), "There are 2 SPF records"),
+        ("survey_spec", ("options: {}",), "The argument file: this is no mapping."),
         ("txt_strings", (["x"],), "input: this is no text. Give a text."),
         ("zone_text", (7,), "input: this is no list. Give a list."),
         ("zone_text", ([], "1h"), "option ttl: ttl is '1h'. Give a number of seconds."),
