@@ -8,13 +8,10 @@ They run on the machine of Ansible and its own Python, whatever Python other hos
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
-import yaml
 
-from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.site import Site
 
 pytestmark = pytest.mark.matrix
@@ -22,43 +19,6 @@ pytestmark = pytest.mark.matrix
 PASSWORD = "correct-horse/battery#staple"
 #: Special to YAML, to templates, to shells or to patterns.
 ODD = ("null", "1e3", "~", "*", "{{x}}", "#tag", "%2f", "o'neil", "!a", "&a")
-
-
-class Desk:
-    """A folder to run playbooks in, and the tenant that they are run on."""
-
-    def __init__(self, folder: Path, site: Site) -> None:
-        self.folder = folder
-        home = folder / "settings"
-        home.mkdir()
-        access = {"POSTROOM_API_URL": site.url, "POSTROOM_API_TOKEN": site.token}
-        # A shell keeps this right; there is none here.
-        self._env = environment(home, **access, PWD=str(folder))
-
-    def play(self, name: str, *options: str, **variables: object) -> Run:
-        """Run one of the playbooks with these variables."""
-        self.save("variables.json", variables)
-        command = [sys.executable, "-m", "ansible", "playbook", f"postroom.email.{name}"]
-        return run([*command, "-e", "@variables.json", *options], self._env, self.folder)
-
-    def save(self, name: str, data: object) -> None:
-        """Write data as YAML."""
-        (self.folder / name).write_text(yaml.safe_dump(data), "utf-8")
-
-    def load(self, name: str) -> object:
-        """Read YAML."""
-        return yaml.safe_load((self.folder / name).read_text("utf-8"))
-
-
-@pytest.fixture
-def desk(tmp_path: Path, site: Site) -> Desk:
-    """Return a folder for the tenant."""
-    return Desk(tmp_path, site)
-
-
-def words(told: Run) -> str:
-    """Return the output without the line breaks that some versions put into messages."""
-    return " ".join(told.output.split())
 
 
 def test_a_round_trip(desk: Desk, site: Site) -> None:

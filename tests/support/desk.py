@@ -1,0 +1,67 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A folder to run the collection's own playbooks in, by their names, as their users do."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import yaml
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
+
+from .playbooks import Run, environment, run
+from .service import RunningService
+
+
+class Desk:
+    """A folder to run playbooks in, and the tenant that they are run on.
+
+    :param url: where the service is, or what is in front of it
+    """
+
+    def __init__(self, folder: Path, url: str, token: str) -> None:
+        self.folder = folder
+        home = folder / "settings"
+        home.mkdir()
+        access = {"POSTROOM_API_URL": url, "POSTROOM_API_TOKEN": token}
+        # A shell keeps this right; there is none here.
+        self._env = environment(home, **access, PWD=str(folder))
+
+    def play(self, name: str, *options: str, **variables: object) -> Run:
+        """Run one of the playbooks with these variables."""
+        self.save("variables.json", variables)
+        command = [sys.executable, "-m", "ansible", "playbook", f"postroom.email.{name}"]
+        return run([*command, "-e", "@variables.json", *options], self._env, self.folder)
+
+    def save(self, name: str, data: object) -> None:
+        """Write data as YAML."""
+        (self.folder / name).write_text(yaml.safe_dump(data), "utf-8")
+
+    def load(self, name: str) -> object:
+        """Read YAML."""
+        return yaml.safe_load((self.folder / name).read_text("utf-8"))
+
+
+def words(told: Run) -> str:
+    """Return the output without the line breaks that some versions put into messages."""
+    return " ".join(told.output.split())
+
+
+def opens(service: RunningService, mailbox: str, password: str) -> bool:
+    """Tell whether a password is one of a mailbox's, as its IMAP and SMTP servers would see it."""
+    with closing(sqlite3.connect(service.database)) as database:
+        query = "SELECT hash FROM secret JOIN principal ON id = principal_id WHERE name = ?"
+        hashes = [str(row[0]) for row in database.execute(query, (mailbox,))]
+    assert hashes, f"{mailbox} has no password"
+    return any(_matches(known, password) for known in hashes)
+
+
+def _matches(known: str, password: str) -> bool:
+    try:
+        return PasswordHasher().verify(known, password)
+    except VerifyMismatchError:
+        return False
