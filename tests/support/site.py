@@ -40,6 +40,10 @@ class Site:
         for name in names:
             self._service.create(name, **lists)
 
+    def delete(self, name: str) -> None:
+        """Delete one of them."""
+        self._service.delete(name)
+
     def clear(self) -> None:
         """Delete all that the tenant holds, and forget what has passed the recorder."""
         self._service.clear()

@@ -1,0 +1,227 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Jobs as AWX runs them: ansible-runner's transmit | worker | process, over real pipes.
+
+    ended = run_job(folder, account, Job("add_alias.yml", {"mail_alias": "sales@example.com"}))
+    assert ended.changed == 1
+
+The private data directory has AWX's shape: what a credential injects is in `env/envvars`, in a file
+of its own, and in extra variables that name that file; the answers of a survey are in
+`env/extravars`; `project` is a copy of the project, and `inventory` a script that prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+
+PROJECT = repository.ROOT / "playbooks" / "examples" / "awx_project"
+SOURCE = "email_domains.yml"
+IDENT = "7"
+SECONDS = 300
+HERE = {
+    "ansible_connection": "local",
+    "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+}
+LOCALHOST = {"all": {"hosts": ["localhost"]}, "_meta": {"hostvars": {"localhost": HERE}}}
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the credential of a tenant holds.
+
+    :param passwords: by address, as its file has them
+    """
+
+    url: str
+    token: str
+    passwords: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Every secret of it."""
+        several = [[one] if isinstance(one, str) else one for one in self.passwords.values()]
+        return [self.token, *(password for some in several for password in some)]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is launched.
+
+    :param playbook: file of the project
+    :param variables: answers of the survey, and variables of the job template
+    :param files: more files of the project, by name
+    :param inventory: `json` for what AWX makes of an inventory, `source` for the project's source
+    """
+
+    playbook: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    check: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    inventory: str = "json"
+
+
+class Ended:
+    """What became of a job, and all that is left of it.
+
+    :param folder: where it ran
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.project = folder / "node" / "project"
+        self._folder = folder
+        self._artifacts = folder / "kept" / "artifacts" / IDENT
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        """Every event of the job, in order."""
+        files = (self._artifacts / "job_events").glob("*.json")
+        rows = [json.loads(file.read_text("utf-8")) for file in files]
+        return sorted(rows, key=lambda row: int(row["counter"]))
+
+    @property
+    def status(self) -> str:
+        """How it ended: `successful`, `failed`, `timeout` or `error`."""
+        return (self._artifacts / "status").read_text("utf-8")
+
+    @property
+    def output(self) -> str:
+        """What Ansible printed, for people."""
+        return (self._artifacts / "stdout").read_text("utf-8")
+
+    @property
+    def changed(self) -> int:
+        """How many tasks changed something, on all hosts."""
+        return sum(self._stats["changed"].values())
+
+    @property
+    def artifacts(self) -> dict[str, Any]:
+        """What set_stats hands to the next node of a workflow."""
+        found: dict[str, Any] = self._stats.get("artifact_data", {})
+        return found
+
+    @property
+    def _stats(self) -> dict[str, Any]:
+        (stats,) = [row for row in self.events if row["event"] == "playbook_on_stats"]
+        found: dict[str, Any] = stats["event_data"]
+        return found
+
+    @property
+    def failures(self) -> str:
+        """What the failed tasks say, in one text."""
+        rows = [row for row in self.events if row["event"] == "runner_on_failed"]
+        return "\n".join(str(row["event_data"]["res"].get("msg")) for row in rows)
+
+    def leaks(self, account: Account, *more: str) -> list[str]:
+        """Return where secrets show, in all that is kept of the job, one line each.
+
+        :param more: secrets beside those of the account
+        """
+        places = ("kept", "stream", "console", "settings", "node/project", "node/inventory")
+        _forget_environment(self._artifacts / "command", self._folder / "stream")
+        return leaks([*account.secrets, *more], [self._folder / place for place in places])
+
+
+def run_job(folder: Path, account: Account, job: Job) -> Ended:
+    """Run a job to its end, in a folder that is not there yet."""
+    for made in ("settings", "given/env", "given/inventory", "kept"):
+        (folder / made).mkdir(parents=True)
+    _give(folder / "given", folder / "node", account, job)
+    steps = (
+        ["transmit", str(folder / "given"), "--playbook", job.playbook, "--ident", IDENT],
+        ["worker", "--private-data-dir", str(folder / "node")],
+        ["process", str(folder / "kept"), "--ident", IDENT],
+    )
+    transmit, worker, process = (shlex.join(["ansible-runner", *step]) for step in steps)
+    script = f"{transmit} | {worker} | tee stream | {process} > console 2>&1"
+    subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env=playbooks.environment(folder / "settings"),
+        timeout=SECONDS,
+        check=False,
+    )
+    return Ended(folder)
+
+
+def _give(given: Path, node: Path, account: Account, job: Job) -> None:
+    """Write a private data directory.
+
+    :param node: where it will be when the job runs
+    """
+    shutil.copytree(PROJECT, given / "project")
+    for name, text in job.files.items():
+        (given / "project" / name).write_text(text, "utf-8")
+    _give_inventory(given, job)
+    injected = {"mail_passwords_file": str(node / "env" / "tmp_passwords")}
+    options = ["-e", f"@{node / 'env' / 'tmp_variables'}", "--diff", "-vv"]
+    contents = {
+        "envvars": {"POSTROOM_API_URL": account.url, "POSTROOM_API_TOKEN": account.token},
+        "extravars": _unsafe(dict(job.variables)),
+        "settings": {"idle_timeout": SECONDS, "job_timeout": SECONDS},
+        "tmp_variables": injected,
+        "tmp_passwords": dict(account.passwords) or None,
+    }
+    for name, content in contents.items():
+        text = "" if content is None else yaml.dump(content, Dumper=_Dumper, allow_unicode=True)
+        (given / "env" / name).write_text(text, "utf-8")
+    (given / "env" / "cmdline").write_text(
+        shlex.join([*options, *(["--check"] if job.check else [])]), "utf-8"
+    )
+
+
+def _give_inventory(given: Path, job: Job) -> None:
+    if job.inventory == "source":
+        shutil.copy(PROJECT / "inventory" / SOURCE, given / "inventory")
+        return
+    script = given / "inventory" / "hosts"
+    script.write_text(f"#!/usr/bin/env python3\nprint({json.dumps(LOCALHOST)!r})\n", "utf-8")
+    script.chmod(0o700)
+
+
+class _Unsafe(str):
+    """A text that AWX has Ansible not take for a template."""
+
+    __slots__ = ()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes such texts as AWX does."""
+
+
+_Dumper.add_representer(_Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
+
+
+def _unsafe(value: Any) -> Any:
+    """Return the answers of a survey as AWX hands them over: no text of theirs is a template."""
+    if isinstance(value, dict):
+        return {key: _unsafe(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_unsafe(one) for one in value]
+    return _Unsafe(value) if isinstance(value, str) else value
+
+
+def _forget_environment(command: Path, stream: Path) -> None:
+    """Take out of what the runner tells of itself the environment, which AWX masks."""
+    told = json.loads(command.read_text("utf-8"))
+    command.write_text(json.dumps({**told, "env": {}}), "utf-8")
+    lines = stream.read_bytes().splitlines(keepends=True)
+    stream.write_bytes(b"".join(map(_without_environment, lines)))
+
+
+def _without_environment(line: bytes) -> bytes:
+    if b'"status": "starting"' not in line:
+        return line
+    return json.dumps({**json.loads(line), "env": {}}).encode() + b"\n"
