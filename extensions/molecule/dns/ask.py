@@ -1,0 +1,36 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Asks a name server, and prints one line for each record. Nothing of the collection's is used.
+
+python ask.py 127.0.0.1 5353 example.com TXT
+"""
+
+from __future__ import annotations
+
+import sys
+
+import dns.message
+import dns.query
+import dns.rdata
+import dns.rdatatype
+
+SECONDS = 5.0
+
+
+def main(address: str, port: str, name: str, kind: str) -> None:
+    """Print the records of a name: texts as one piece, all else as in a zone file."""
+    query = dns.message.make_query(name, kind)
+    answer = dns.query.tcp(query, address, SECONDS, int(port))
+    for found in answer.answer:
+        for record in found:
+            print(_text(record))  # noqa: T201
+
+
+def _text(record: dns.rdata.Rdata) -> str:
+    if record.rdtype == dns.rdatatype.TXT:
+        return b"".join(record.strings).decode()
+    return record.to_text()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
