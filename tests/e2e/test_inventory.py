@@ -18,8 +18,6 @@ from ansible_collections.postroom.email.tests.support.playbooks import Run, envi
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.site import Site
 
-pytestmark = pytest.mark.matrix
-
 CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": "cache"}
 VAULT_PASSWORD = "of-the-vault"
 
@@ -72,6 +70,7 @@ def words(told: Run) -> str:
     return " ".join(told.output.split())
 
 
+@pytest.mark.matrix
 def test_domains_are_hosts_with_groups_of_ones_own(desk: Desk, site: Site) -> None:
     """They have their variables, and go into groups by them."""
     desk.save(
@@ -122,6 +121,7 @@ def test_a_task_of_a_domain_runs_here(desk: Desk) -> None:
     assert (told.status, told.recap.ok) == (0, 2), told.output
 
 
+@pytest.mark.matrix
 def test_the_token_may_come_from_anywhere(desk: Desk, site: Site) -> None:
     """From a lookup, or from a vault; it is preferred to the environment's, and never shown."""
     token = desk.env.pop("POSTROOM_API_TOKEN")
@@ -144,6 +144,7 @@ def test_the_token_may_come_from_anywhere(desk: Desk, site: Site) -> None:
     assert (told.status, '"one.example"' in told.output) == (0, True), told.output
 
 
+@pytest.mark.matrix
 def test_what_is_cached_is_not_asked_for_again(desk: Desk, site: Site) -> None:
     """Until the cache is flushed, or another tenant or another choice of domains is wanted."""
     desk.save(**CACHED)
@@ -157,7 +158,9 @@ def test_what_is_cached_is_not_asked_for_again(desk: Desk, site: Site) -> None:
     desk.save(**CACHED, exclude=["one.*"])
     assert desk.hosts() == ["new.example", "two.example"]
     desk.save(**CACHED)
-    assert '"new.example"' in desk.ask("--list", "--flush-cache").output
+    (desk.folder / "play.yml").write_text("- hosts: all\n", "utf-8")
+    flushed = desk.ask("play.yml", "--list-hosts", "--flush-cache", program="playbook")
+    assert "new.example" in flushed.output
     assert len(desk.hosts()) == 3
     assert len(site.recorder.take()) == 2
     desk.env["POSTROOM_API_TOKEN"] = "of-another-tenant-4711"
@@ -205,4 +208,5 @@ def test_address_and_token_are_needed(name: str, desk: Desk) -> None:
     told = desk.ask("--list")
     assert told.status != 0
     sentence = f"{name}: it is not set. Set it in {desk.file}, or set POSTROOM_{name.upper()} in"
-    assert sentence in words(told)
+    # Some versions break lines even within the path.
+    assert sentence.replace(" ", "") in "".join(told.output.split())
