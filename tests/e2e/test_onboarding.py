@@ -89,7 +89,7 @@ def test_a_password_may_be_an_answer(desk: Desk, office: Site, service: RunningS
                     "bob@bücher.example",
                 ]
             },
-            "No such forwarder: none@xn--bcher-kva.example, bob@xn--bcher-kva.example. Check mail_",
+            "No such forwarder: bob@xn--bcher-kva.example, none@xn--bcher-kva.example. Check mail_",
         ),
         ({"mail_aliases": ["bob@bücher.example"]}, "bob@bücher.example is taken: it delivers to"),
         ({"mail_mailbox": "all@bücher.example"}, "is a forwarder, not a mailbox."),

@@ -41,6 +41,12 @@ class Desk:
         """Write data as YAML."""
         (self.folder / name).write_text(yaml.safe_dump(data), "utf-8")
 
+    def encrypt(self, name: str, key: str) -> None:
+        """Encrypt a file with ansible-vault, by the password in another file."""
+        program = [sys.executable, "-m", "ansible", "vault", "encrypt", "--vault-password-file"]
+        told = run([*program, key, name], self._env, self.folder)
+        assert told.status == 0, told.output
+
     def load(self, name: str) -> object:
         """Read YAML."""
         return yaml.safe_load((self.folder / name).read_text("utf-8"))

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""New passwords of mailboxes: all or a choice of them, never shown, and nobody is created."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
+from ansible_collections.postroom.email.tests.support.scripted import problem
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.spoiler import spoiled
+
+ANN, BOB, CAT = (f"{name}@xn--bcher-kva.example" for name in ("ann", "bob", "cat"))
+OLD = "of no interest"
+NEW = {
+    "Ann@Bücher.example": "{{ lookup('pipe', 'id') }}-canary-INDIA-8261",
+    BOB: ["canary-JULIET: 'with', \"all\"\\n", "canary-KILO-second-one"],
+}
+SECRETS = [NEW["Ann@Bücher.example"], *NEW[BOB]]
+#: How files may be wrong.
+STRAY = "stray-secret-LIMA-9083"
+MISTAKES = {
+    "tag": f"{ANN}: !{STRAY}\n",
+    "anchor": f"{ANN}: *{STRAY}\n",
+    "quote": f"{ANN}: '{STRAY}\n",
+    "no map": STRAY,
+    "turned round": f"{STRAY}: {ANN}\n",
+    "twice": f"{STRAY}: a\n{STRAY}: b\n",
+    "no text": f"{ANN}: {{secret: {STRAY}}}\n",
+}
+
+
+@pytest.fixture
+def office(site: Site) -> Site:
+    """Give a tenant that has mailboxes and a forwarder."""
+    site.create("xn--bcher-kva.example", ANN, BOB, CAT)
+    site.create("team@xn--bcher-kva.example", members=[ANN])
+    return site
+
+
+@pytest.mark.matrix
+def test_passwords_are_new(
+    desk: Desk, office: Site, service: RunningService, tmp_path: Path
+) -> None:
+    """For all that have one in an encrypted file; none shows, not even at -vvvv."""
+    (tmp_path / "key").write_text("the key of the vault")
+    desk.save("passwords.yml", NEW)
+    given = {"mail_passwords_file": "passwords.yml"}
+    desk.encrypt("passwords.yml", "key")
+    options = ("--vault-password-file", "key", "-vvvv", "--diff")
+    with office.recorder.forbidding_writes():
+        told = desk.play("rotate_passwords", "--check", *options, **given)
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert opens(service, ANN, OLD)
+    told = desk.play("rotate_passwords", *options, **given)
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert opens(service, ANN, str(NEW["Ann@Bücher.example"]))
+    assert all(opens(service, BOB, password) for password in NEW[BOB])
+    assert not opens(service, ANN, OLD)
+    assert opens(service, CAT, OLD)
+    (tmp_path / "output").write_text(told.output)
+    assert leaks(SECRETS, [tmp_path]) == []
+
+
+def test_a_choice_of_them(desk: Desk, office: Site, service: RunningService) -> None:
+    """Mailboxes may be chosen, also as a survey's text; each run sets them anew."""
+    chosen = {
+        "vault_mail_passwords": {ANN: "new", BOB: "new"},
+        "mail_mailboxes": "BOB@bücher.example\n",
+    }
+    changed = [desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
+    assert changed == [1, 1]
+    assert opens(service, BOB, "new")
+    assert opens(service, ANN, OLD)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"mail_passwords_file": "empty.yml"},
+            "There are no passwords to set. Give vault_mail_pass",
+        ),
+        (
+            {"vault_mail_passwords": {ANN: STRAY}, "mail_mailboxes": [ANN, "bob@bücher.example"]},
+            f"There is no new password for {BOB}. Give it one, or take it out of mail_mailboxes.",
+        ),
+        (
+            {
+                "vault_mail_passwords": {
+                    ANN: STRAY,
+                    "bbo@one.example": STRAY,
+                    "team@bücher.example": "x",
+                }
+            },
+            "No such mailbox: bbo@one.example, team@xn--bcher-kva.example. Correct the address,",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(
+    given: dict[str, Any], sentence: str, desk: Desk, office: Site
+) -> None:
+    """In one sentence, with nothing written, nobody created and no password shown."""
+    (desk.folder / "empty.yml").touch()
+    with office.recorder.forbidding_writes():
+        told = desk.play("rotate_passwords", "-vvvv", **given)
+    assert told.status == 2, told.output
+    assert sentence in words(told)
+    assert STRAY not in told.output
+
+
+def test_files_that_are_wrong(desk: Desk, office: Site) -> None:
+    """What can't be read, or is no map of passwords, is told without any of it."""
+    shown = {}
+    with office.recorder.forbidding_writes():
+        for mistake, text in MISTAKES.items():
+            (desk.folder / "passwords.yml").write_text(text)
+            told = desk.play("rotate_passwords", "-vvvv", mail_passwords_file="passwords.yml")
+            assert told.status == 2, told.output
+            assert STRAY not in told.output, mistake
+            shown[mistake] = words(told)
+    for mistake in ("tag", "anchor", "quote", "twice"):
+        assert "passwords: They can't be read as YAML, because of line " in shown[mistake]
+    assert "passwords: They are no map of addresses to passwords. Write a line" in shown["no map"]
+    assert "passwords: A key is not an email address. Write" in shown["turned round"]
+    assert f"passwords: The password of {ANN} is no text." in shown["no text"]
+
+
+def test_half_of_it(site: Site, office: Site, service: RunningService, tmp_path: Path) -> None:
+    """Where some fail, it is told who has a new password and who has not."""
+    given = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
+    with spoiled(service.url) as spoiler:
+        desk = Desk(tmp_path, spoiler.url, site.token)
+        spoiler.spoil(problem(422, f"It may not be {STRAY}."), part="PATCH /api/principal/bob")
+        told = desk.play("rotate_passwords", "-vvvv", "--diff", **given)
+    assert told.status == 2, told.output
+    assert f"New passwords are set for {ANN}, {CAT}." in words(told)
+    assert f"They are not, or not for certain, for {BOB}. Run it again for these," in words(told)
+    assert STRAY not in told.output
+    assert [opens(service, name, STRAY) for name in (ANN, BOB, CAT)] == [True, False, True]
