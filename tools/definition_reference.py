@@ -94,7 +94,7 @@ def _section(root: Schema, schema: Schema, title: str, text: str) -> Iterator[st
         about = _resolved(root, part)
         notes = [about["description"]]
         notes += ["Needed."] if key in needed else []
-        notes += [f"Default: `{_flow(about['default'])}`."] if "default" in about else []
+        notes += [f"Default: `{flow(about['default'])}`."] if "default" in about else []
         yield f"| `{key}` | {_kind(root, part)} | {_example(about)} | {' '.join(notes)} |"
     yield ""
 
@@ -111,7 +111,7 @@ def _kind(root: Schema, part: Schema) -> str:
     if "anyOf" in about:
         return " or ".join(_kind(root, one) for one in about["anyOf"])
     if "enum" in about or "const" in about:
-        return " or ".join(f"`{_flow(value)}`" for value in about.get("enum", [about.get("const")]))
+        return " or ".join(f"`{flow(value)}`" for value in about.get("enum", [about.get("const")]))
     if about.get("type") == "array":
         return f"list of: {_kind(root, about['items'])}"
     if about.get("type") == "object":
@@ -133,10 +133,10 @@ def _lower(title: str) -> str:
 
 
 def _example(about: Schema) -> str:
-    return ", ".join(f"`{_flow(example)}`" for example in about["examples"])
+    return ", ".join(f"`{flow(example)}`" for example in about["examples"])
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
     """Return a value as YAML writes it in one line."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)
     return text.removesuffix("\n").removesuffix("\n...")

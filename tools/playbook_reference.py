@@ -1,0 +1,156 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write the reference of the playbooks from their argument files: `playbook_reference.py > FILE`.
+
+The file is `docs/playbooks.md`; a test compares it with what this prints.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT)]
+
+from tools.definition_reference import flow  # noqa: E402
+
+ARGUMENTS = ROOT / "playbooks" / "arguments"
+
+#: What an argument file holds, as schemas/arguments.schema.json describes it.
+Arguments = dict[str, Any]
+
+HEAD = """\
+# The playbooks
+
+<!-- Written by tools/playbook_reference.py from playbooks/arguments. -->
+
+Each is run by its full name, such as `postroom.email.add_alias`. Its variables are given with `-e`,
+one by one or as a file. What is secret belongs into a file that `ansible-vault` has encrypted, such
+as the README's `account.yml`.
+
+In AWX, job templates do what is done to a tenant; [AWX](awx.md) tells how they come there. The tables
+say what AWX asks whoever launches a job. What it does not ask for comes from a credential or is set
+in the job template.
+
+| Playbook | What it does | Run again |
+|---|---|---|
+"""
+TABLE = """\
+| Variable | Type | Default | AWX asks | Meaning |
+|---|---|---|---|---|"""
+
+_TYPES = {
+    "str": "text",
+    "path": "path",
+    "int": "number",
+    "float": "number",
+    "bool": "`true` or `false`",
+    "dict": "mapping",
+}
+#: What means something else to Markdown than it does in a sentence, in a table above all.
+_MARKS = re.compile(r"([*|<])")
+
+
+def read_all(folder: Path = ARGUMENTS) -> dict[str, Arguments]:
+    """Return what each argument file holds, by name without ending."""
+    return {file.stem: yaml.safe_load(file.read_bytes()) for file in sorted(folder.glob("*.yml"))}
+
+
+def playbooks(files: Mapping[str, Arguments]) -> dict[str, Arguments]:
+    """Return the argument files of playbooks, without those that only hold shared options."""
+    return {name: arguments for name, arguments in files.items() if "example" in arguments}
+
+
+def options(files: Mapping[str, Arguments], playbook: str) -> dict[str, dict[str, Any]]:
+    """Return all options of a playbook: what is needed first, its own before what it shares."""
+    arguments = files[playbook]
+    found = dict(arguments["options"])
+    for shared in arguments.get("options_from", []):
+        found |= files[shared]["options"]
+    return dict(sorted(found.items(), key=lambda item: not item[1].get("required")))
+
+
+def reference(files: Mapping[str, Arguments]) -> str:
+    """Return the whole page."""
+    known = playbooks(files)
+    rows = [
+        f"| [`{name}`](#{name}) | {_escaped(arguments['short_description'])}. "
+        f"| {_again(arguments)} |\n"
+        for name, arguments in known.items()
+    ]
+    return (
+        HEAD + "".join(rows) + "".join(line + "\n" for name in known for line in _part(files, name))
+    )
+
+
+def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
+    """Yield the lines about one playbook."""
+    arguments = files[playbook]
+    source = f"[{playbook}.yml](../playbooks/{playbook}.yml)"
+    yield from ("", f"## {playbook}", "")
+    yield from (f"{_escaped(arguments['short_description'])}: {source}.", "")
+    for paragraph in [*map(_escaped, arguments["description"]), _promise(arguments)]:
+        yield from (paragraph, "")
+    yield from ("```shell", arguments["example"].rstrip("\n"), "```", "")
+    yield TABLE
+    for name, option in options(files, playbook).items():
+        yield _row(name, option)
+    for role in arguments.get("roles", []):
+        yield ""
+        yield (
+            f"It also takes the variables of the role [{role}](../roles/{role}/README.md), "
+            "under their own names."
+        )
+
+
+def _again(arguments: Arguments) -> str:
+    if arguments.get("reads_only"):
+        return "Reads only."
+    return "Changes nothing." if arguments["repeatable"] else "Does it again."
+
+
+def _promise(arguments: Arguments) -> str:
+    if arguments.get("reads_only"):
+        return "It changes nothing at the service."
+    again = "changes nothing" if arguments["repeatable"] else "does it again"
+    return f"A second run with the same variables {again}."
+
+
+def _row(name: str, option: Mapping[str, Any]) -> str:
+    described = option["description"]
+    paragraphs = described if isinstance(described, list) else [described]
+    if option.get("no_log"):
+        paragraphs = [*paragraphs, "Secret."]
+    asks = option.get("survey", {}).get("question", "")
+    cells = [_escaped(asks), _escaped(" ".join(paragraphs))]
+    return f"| `{name}` | {_kind(option)} | {_default(option)} | {' | '.join(cells)} |"
+
+
+def _kind(option: Mapping[str, Any]) -> str:
+    """Return the type of an option in words."""
+    choices = [f"`{choice}`" for choice in option.get("choices", [])]
+    if option["type"] == "list":
+        return f"list of {', '.join(choices) or _TYPES[option['elements']] + 's'}"
+    return " or ".join(choices) or _TYPES[option["type"]]
+
+
+def _default(option: Mapping[str, Any]) -> str:
+    if option.get("required"):
+        return "needed"
+    if "default" in option:
+        return f"`{flow(option['default'])}`"
+    return _escaped(option.get("default_text", ""))
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\1", text)
+
+
+if __name__ == "__main__":
+    print(reference(read_all()), end="")
