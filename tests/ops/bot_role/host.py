@@ -1,0 +1,162 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""This machine as a host that the bot is deployed to, in folders and with a user of the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from ansible_collections.postroom.email.tests.ops.bot_role.wheels import Wheels
+from ansible_collections.postroom.email.tests.support import playbooks
+from ansible_collections.postroom.email.tests.support.bot import MAIL_HOST
+from ansible_collections.postroom.email.tests.support.company import Company
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+
+NAME = "postroom-ops-bot"
+_PLAY = """\
+- import_playbook: postroom.email.deploy_bot
+- hosts: all
+  gather_facts: false
+  tasks:
+    - copy: {dest: "{{ result_file }}", content: "{{ bot_result | to_json }}"}
+      check_mode: false
+      changed_when: false
+      diff: false
+"""
+
+
+class Host:
+    """Deploys, and looks at what is there.
+
+    :param place: a folder that everybody may enter
+    :param wheels: the first is installed unless a call says otherwise
+    """
+
+    def __init__(self, place: Path, here: Company, wheels: Wheels) -> None:
+        self.place = place
+        self.company = here
+        self.wheels = wheels
+        self.data = place / "data"
+        self.config = place / "config"
+        self.secrets = {
+            "slack_bot_token": here.slack.bot_token,
+            "slack_app_token": here.slack.app_token,
+            "api_token": here.mail.token,
+        }
+        self.policy = place / "controller" / "policy.yml"
+        self.policy.parent.mkdir(mode=0o700)
+        self.policy.write_text(here.policy, "utf-8")
+        self.outputs: list[str] = []
+        self._variables = {**self._places(), "bot_package": str(wheels.now)}
+        self._port = free_port()
+        self._environment = playbooks.environment(self.policy.parent, ANSIBLE_PIPELINING="true")
+
+    def deploy(self, *options: str, **variables: Any) -> playbooks.Run:
+        """Run the playbook as loud as it can be, with these variables in place of the usual ones."""
+        folder = self.policy.parent
+        play, given = folder / "play.yml", folder / "given.json"
+        play.write_text(_PLAY, "utf-8")
+        given.write_text(json.dumps({**self.variables(), **variables}), "utf-8")
+        given.chmod(0o600)
+        inventory = f"{NAME}-host,"
+        run = playbooks.run_playbook(
+            play, self._environment, "-i", inventory, "-e", f"@{given}", "-vvvv", "--diff", *options
+        )
+        given.unlink()
+        self.outputs.append(run.output)
+        return run
+
+    def variables(self) -> dict[str, Any]:
+        """Return what the playbook is given usually."""
+        return {
+            **self._variables,
+            "bot_settings": self.settings(),
+            "bot_policy": str(self.policy),
+            "bot_secrets": self.secrets,
+        }
+
+    def settings(self, **others: object) -> dict[str, object]:
+        """Return the bot's settings."""
+        return {
+            "api_url": self.company.mail.url,
+            "mail_host": MAIL_HOST,
+            "slack_api_url": self.company.slack.base_url,
+            "admin_port": self._port,
+            **others,
+        }
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What the last run that came to its end has left as bot_result."""
+        found: dict[str, Any] = json.loads((self.policy.parent / "result.json").read_text("utf-8"))
+        return found
+
+    @property
+    def pid(self) -> int:
+        """The number of the bot's process."""
+        return int((self.place / "bot.pid").read_text("utf-8"))
+
+    @property
+    def log(self) -> str:
+        """All that the bot has logged."""
+        return (self.place / "bot.log").read_text("utf-8")
+
+    def readiness(self) -> dict[str, Any]:
+        """Return what /readyz answers."""
+        with urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=30) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+
+    def audit(self) -> list[str]:
+        """Return the audit, a line each."""
+        command = [self.place / "home" / "bin" / "postroom-bot", "audit", "show"]
+        environment: Mapping[str, str] = {
+            "CREDENTIALS_DIRECTORY": str(self.config / "credentials"),
+            "POSTROOM_BOT_CONFIG": str(self.config / "settings.yml"),
+        }
+        shown = subprocess.run(
+            command, cwd=self.data, env=environment, check=True, capture_output=True, text=True
+        )
+        return shown.stdout.splitlines()
+
+    def _places(self) -> dict[str, Any]:
+        return {
+            "ansible_connection": "local",
+            "ansible_become": False,
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "bot_hosts": "all",
+            "bot_service_manager": "none",
+            "bot_name": NAME,
+            "bot_home": str(self.place / "home"),
+            "bot_config_dir": str(self.config),
+            "bot_data_dir": str(self.data),
+            "bot_log_file": str(self.place / "bot.log"),
+            "bot_pid_file": str(self.place / "bot.pid"),
+            "result_file": str(self.place / "controller" / "result.json"),
+        }
+
+
+def has_user() -> bool:
+    """Tell whether the bot's user is there."""
+    return NAME in {user.pw_name for user in pwd.getpwall()}
+
+
+def owner_of_process(pid: int) -> str:
+    """Return the name of the user that a process runs as."""
+    return pwd.getpwuid(Path("/proc", str(pid)).stat().st_uid).pw_name
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether there is a process of that number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

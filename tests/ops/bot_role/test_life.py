@@ -1,0 +1,150 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The life of a bot on a host, from its installation to its removal, in the order of this file."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from ansible_collections.postroom.email.tests.ops.bot_role.host import (
+    NAME,
+    Host,
+    has_user,
+    is_running,
+    owner_of_process,
+)
+from ansible_collections.postroom.email.tests.ops.bot_role.wheels import LATER_VERSION
+from ansible_collections.postroom.email.tests.support.company import ALICE
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+
+WRONG_TOKEN = "xoxb-wrong-INDIA-4417-kqzx-9930"
+
+
+def mode(path: Path) -> int:
+    """Return the permissions of a file or a folder."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_it_works_for_people(host: Host) -> None:
+    """Installed, it is ready, and does in Slack and at the mail service what it is there for."""
+    assert host.result["action"] == "started"
+    assert host.result["version"] == host.wheels.version
+    assert host.result["ready"]["ready"] is True
+    here = host.company
+    assert here.alice.command("/email alias remove old@example.com").ok
+    here.slack.wait_for_message(here.alice.direct_channel, "old@example.com")
+    assert any("request.new" in line for line in host.audit())
+
+
+def test_it_has_a_user_and_places_of_its_own(host: Host) -> None:
+    """Its process is its user's, and nobody else reads its database and its secrets."""
+    assert owner_of_process(host.pid) == NAME
+    credentials = host.config / "credentials"
+    assert {mode(folder) for folder in (host.data, credentials)} == {0o700}
+    assert {mode(file) for file in credentials.iterdir()} == {0o600}
+    assert {mode(file) for file in host.data.iterdir()} == {0o600}
+    assert host.data.owner() == NAME
+    assert (host.config / "settings.yml").owner() == "root"
+
+
+def test_a_second_run_changes_nothing(host: Host) -> None:
+    """Nothing is written, and the same process goes on."""
+    before = host.pid
+    run = host.deploy()
+    assert (run.status, run.recap.changed) == (0, 0), run.output
+    assert host.result["action"] == "none"
+    assert host.pid == before
+
+
+def test_check_mode_says_what_would_become(host: Host) -> None:
+    """The settings' difference is shown, and neither they nor the process change."""
+    settings, before = (host.config / "settings.yml").read_bytes(), host.pid
+    run = host.deploy("--check", bot_settings=host.settings(log_level="debug"))
+    assert (run.status, run.recap.changed) == (0, 1), run.output
+    assert "+log_level: debug" in run.output
+    assert host.result["action"] == "restarted"
+    assert (host.config / "settings.yml").read_bytes() == settings
+    assert host.pid == before
+
+
+def test_an_edited_policy_is_read_anew(host: Host) -> None:
+    """The process goes on with the new one."""
+    before = host.pid
+    text = host.policy.read_text("utf-8")
+    host.policy.write_text(text.replace("requests_per_day: 1000", "requests_per_day: 999"), "utf-8")
+    run = host.deploy()
+    assert (run.status, run.recap.changed) == (0, 2), run.output
+    assert host.result["action"] == "reloaded"
+    host.company.slack.wait_for(lambda: "the policy was read anew" in host.log)
+    assert host.pid == before
+
+
+def test_a_policy_with_mistakes_is_refused(host: Host) -> None:
+    """The bot says what is wrong with it; the file and the process of before stay."""
+    policy, before = (host.config / "policy.yml").read_bytes(), host.pid
+    run = host.deploy(bot_policy={"version": 1, "ruls": []})
+    assert run.status != 0
+    assert "The bot finds mistakes in what is to be put in force" in run.output
+    assert f"{host.config}/policy.yml: " in run.output
+    assert (host.config / "policy.yml").read_bytes() == policy
+    assert host.pid == before
+    assert host.readiness()["policy"] == "ok"
+    assert not list(Path("/run").glob(f"{NAME}.*"))
+
+
+def test_a_bot_that_does_not_get_ready_is_told_of(host: Host) -> None:
+    """The end of its log says why; what is to be corrected is clear."""
+    secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
+    run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5)
+    assert run.status != 0
+    assert f"The bot on {NAME}-host did not get ready in 5 seconds" in run.output
+    assert "Slack does not accept slack_bot_token" in run.output
+
+
+def test_an_upgrade_keeps_the_database(host: Host) -> None:
+    """A later version begins where the one before ended, even badly; going back is refused."""
+    audit = host.audit()
+    run = host.deploy(bot_package=str(host.wheels.later))
+    assert run.status == 0, run.output
+    assert (host.result["action"], host.result["version"]) == ("restarted", LATER_VERSION)
+    assert host.audit() == audit
+    assert len(list((host.place / "home").glob("venv-*"))) == 1
+
+    refused = host.deploy()
+    assert refused.status != 0
+    assert "which this version doesn't know: run the version that made it" in refused.output
+    assert is_running(host.pid)
+    here = host.company
+    here.slack.wait_for(lambda: here.alice.command("/email help").ok)
+    assert host.audit() == audit
+    assert here.aliases() == [ALICE]
+
+
+def test_no_secret_shows_anywhere(host: Host, tmp_path: Path) -> None:
+    """All that was printed at the highest verbosity, and every file but their own, is free of it."""
+    printed = tmp_path / "printed"
+    printed.write_text("\n".join(host.outputs), "utf-8")
+    secrets = [*host.secrets.values(), WRONG_TOKEN]
+    process = Path("/proc", str(host.pid))
+    places = [printed, process / "cmdline", process / "environ"]
+    places += [entry for entry in host.place.iterdir() if entry != host.config]
+    places += [entry for entry in host.config.iterdir() if entry.name != "credentials"]
+    assert leaks(secrets, places) == []
+    assert len(leaks(secrets, [host.config])) >= len(host.secrets)
+
+
+def test_removal_leaves_nothing_but_the_database(host: Host) -> None:
+    """Root alone keeps it, until it is told to delete that, too."""
+    pid = host.pid
+    run = host.deploy(bot_state="absent")
+    assert run.status == 0, run.output
+    assert host.result == {"state": "absent", "action": "removed"}
+    assert not is_running(pid)
+    assert not has_user()
+    assert {entry.name for entry in host.place.iterdir()} == {"controller", "data"}
+    assert {entry.owner() for entry in (host.data, *host.data.iterdir())} == {"root"}
+    assert (host.data / "postroom-bot.sqlite3").is_file()
+    purged = host.deploy(bot_state="absent", bot_purge_data=True)
+    assert (purged.status, purged.recap.changed) == (0, 1), purged.output
+    assert not host.data.exists()
