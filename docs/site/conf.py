@@ -20,8 +20,6 @@ version = release = galaxy["version"]
 language = "en"
 
 extensions = ["myst_parser", "sphinx_antsibull_ext", "links", "pictures"]
-# It lists nothing: no plugin of ours documents an environment variable in the way it looks for.
-exclude_patterns = ["reference/environment_variables.rst"]
 repository_url = f"{galaxy['repository']}/blob/main"
 
 # As on GitHub: every heading can be linked to, and pictures are fenced blocks.
@@ -32,5 +30,6 @@ html_theme = "furo"
 html_title = f"{project} {version}"
 html_css_files = ["postroom.css"]
 html_copy_source = False
+html_use_index = False
 # Examples hold templates, placeholders and output that is left out; none of that is a mistake.
 suppress_warnings = ["misc.highlighting_failure"]

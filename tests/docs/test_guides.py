@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.records.merging import merge
+from ansible_collections.postroom.email.plugins.module_utils._api.definition import model
+from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.docs.guides import Desk, missing
 from ansible_collections.postroom.email.tests.support import repository
@@ -115,7 +116,7 @@ def test_spf_records_are_merged_as_the_guide_says() -> None:
     rows = SPF_ROW.findall((readme.CHECKOUT / "docs" / "dns.md").read_text("utf-8"))
     assert len(rows) >= 3
     for before, after in rows:
-        assert merge([before], "v=spf1 include:spf.postroom.test ~all") == after
+        assert merging.merge([before], "v=spf1 include:spf.postroom.test ~all") == after
 
 
 QUOTED = re.compile(r'\*"([^"]+)"\*')
@@ -150,6 +151,8 @@ def test_every_kind_of_failure_is_explained() -> None:
     """The guide has a row for each kind that `failure` can name, and for nothing else."""
     text = (readme.CHECKOUT / "docs" / "troubleshooting.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert set(rows) == kinds_of(errors.PostroomError) - {"PostroomError", "ServiceError"}
+    kinds = kinds_of(errors.PostroomError)
+    assert {model.InvalidDefinition.__name__, merging.SpfConflict.__name__} < kinds
+    assert set(rows) == kinds - {"PostroomError", "ServiceError"}
     assert len(set(rows)) == len(rows)
     assert len(QUOTED.findall(text)) > 40

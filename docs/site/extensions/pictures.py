@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 SCRIPT = "mermaid.min.js"
+#: By this Mermaid finds its pictures.
+_BEGIN = '<pre class="mermaid">'
 # Straight away, before the browser has gone on: Mermaid itself waits for the whole page.
-_START = 'mermaid.initialize({theme: "neutral", securityLevel: "strict"});'
+_START = """mermaid.initialize({
+  theme: "neutral",
+  themeVariables: {noteBkgColor: "#fff5d6", noteTextColor: "#222", noteBorderColor: "#ccb"},
+  securityLevel: "strict",
+});"""
 
 
 class Picture(SphinxDirective):
@@ -30,15 +36,14 @@ class Picture(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the text of the picture, which is also shown where there are no scripts."""
         text = html.escape("\n".join(self.content))
-        picture = f'<pre class="mermaid">\n{text}\n</pre>'
-        return [nodes.raw("", picture, format="html", classes=["mermaid"])]
+        return [nodes.raw("", f"{_BEGIN}\n{text}\n</pre>", format="html")]
 
 
 def _load_mermaid(
     app: Sphinx, _page: str, _template: str, _context: Any, tree: nodes.document | None
 ) -> None:
     """Load Mermaid on pages that have a picture; it is large."""
-    if tree and any("mermaid" in node["classes"] for node in tree.findall(nodes.raw)):
+    if tree and any(_BEGIN in node.astext() for node in tree.findall(nodes.raw)):
         app.add_js_file(SCRIPT)
         app.add_js_file(None, body=_START)
 
