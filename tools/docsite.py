@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Build the docsite: `python tools/docsite.py FOLDER MERMAID`.
 
-FOLDER/html gets the pages, and FOLDER/source what they are made of: the guides, the READMEs, and the
-reference of the plugins and roles, which antsibull-docs writes. MERMAID is the folder that npm has
-installed `mermaid` below. Every warning is an error; nothing is fetched.
+FOLDER/html gets the pages, and FOLDER/source what they are made of: the guides, the READMEs, and
+the reference of the plugins and roles, which antsibull-docs writes. MERMAID is the folder that npm
+has installed `mermaid` below. Every warning is an error; nothing is fetched.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE / "extensions"))
 galaxy = yaml.safe_load((HERE.parents[1] / "galaxy.yml").read_text("utf-8"))
 
 project = "Postroom"
-copyright = "2026, Postroom contributors"  # noqa: A001 -- Sphinx's name for it
+copyright = "2026, Postroom contributors"
 version = release = galaxy["version"]
 language = "en"
 

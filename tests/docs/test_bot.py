@@ -214,8 +214,8 @@ def home(tmp_path: Path) -> Path:
     database.close()
     programs = tmp_path / "bin"
     programs.mkdir()
-    path = ":".join(sys.path)
-    write_program(programs / "postroom-bot", f'PYTHONPATH={path} {sys.executable} -m postroom_bot "$@"')
+    ours = f'PYTHONPATH={":".join(sys.path)} {sys.executable} -m postroom_bot "$@"'
+    write_program(programs / "postroom-bot", ours)
     write_program(programs / "journalctl", 'echo \'{"time": "..."}\'; postroom-bot audit show')
     return tmp_path
 

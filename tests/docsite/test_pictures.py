@@ -28,7 +28,8 @@ SMALLEST = 0.6
 
 def texts_of(picture: str) -> set[str]:
     """Return every text that a picture is to show."""
-    found = [text for pattern in _TEXTS for text in pattern.findall(picture.split("---\n")[-1])]
+    drawn = picture.rpartition("---\n")[-1]
+    found = [text for pattern in _TEXTS for text in pattern.findall(drawn)]
     return {one for text in found for one in text.split("<br/>")}
 
 
