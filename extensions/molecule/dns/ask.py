@@ -12,7 +12,7 @@ import sys
 import dns.message
 import dns.query
 import dns.rdata
-import dns.rdatatype
+import dns.rdtypes.ANY.TXT
 
 SECONDS = 5.0
 
@@ -27,7 +27,7 @@ def main(address: str, port: str, name: str, kind: str) -> None:
 
 
 def _text(record: dns.rdata.Rdata) -> str:
-    if record.rdtype == dns.rdatatype.TXT:
+    if isinstance(record, dns.rdtypes.ANY.TXT.TXT):
         return b"".join(record.strings).decode()
     return record.to_text()
 
