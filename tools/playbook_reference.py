@@ -34,9 +34,9 @@ Each is run by its full name, such as `postroom.email.add_alias`. Its variables 
 one by one or as a file. What is secret belongs into a file that `ansible-vault` has encrypted, such
 as the README's `account.yml`.
 
-In AWX, job templates do what is done to a tenant; [AWX](awx.md) tells how they come there. The tables
-say what AWX asks whoever launches a job. What it does not ask for comes from a credential or is set
-in the job template.
+In AWX, job templates do what is done to a tenant; [AWX](awx.md) tells how they come there. The
+tables say what AWX asks whoever launches a job. What it does not ask for comes from a credential or
+is set in the job template.
 
 | Playbook | What it does | Run again |
 |---|---|---|

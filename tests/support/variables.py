@@ -1,0 +1,106 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which variables a playbook takes: those that it uses, and nobody in it sets.
+
+Files that it names by a constant path are part of it: variables, tasks and templates. What roles
+take is not: they say so themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, nodes
+from jinja2.defaults import DEFAULT_NAMESPACE
+
+#: What is an expression although it stands in no braces.
+CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")
+#: What Ansible itself gives, beside variables that begin with ``ansible_``, and Jinja.
+GIVEN = {"groups", "hostvars", "inventory_hostname", "item", "lookup", "now", "omit", "query"}
+GIVEN |= {*DEFAULT_NAMESPACE}
+ROLES = ("ansible.builtin.import_role", "ansible.builtin.include_role")
+TASKS = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
+_TEMPLATE = re.compile(r"lookup\('ansible\.builtin\.template', '([\w./]+)'\)")
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader with one tag more: what is not for Ansible to render is nothing to us."""
+
+
+_Loader.add_constructor("!unsafe", lambda loader, node: None)
+
+
+class Playbook:
+    """A playbook, read with the files that are part of it.
+
+    :ivar used: names of the variables in expressions
+    :ivar set: names of the variables that get a value
+    :ivar roles: names of the collection's roles that it runs
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._folder = file.parent
+        self.used: set[str] = set()
+        self.set: set[str] = set()
+        self.roles: set[str] = set()
+        self._walk(_load(file))
+
+    @property
+    def taken(self) -> set[str]:
+        """The variables that it uses and does not set, facts of its roles among them."""
+        others = self.used - self.set - GIVEN
+        return {name for name in others if not name.startswith("ansible_")}
+
+    def _walk(self, part: Any, *, condition: bool = False) -> None:
+        if isinstance(part, dict):
+            self._read_mapping(part)
+            for key, value in part.items():
+                self._walk(value, condition=key in CONDITIONS)
+        elif isinstance(part, list):
+            for value in part:
+                self._walk(value, condition=condition)
+        elif isinstance(part, str):
+            self._read_template(f"{{{{ {part} }}}}" if condition else part)
+
+    def _read_mapping(self, part: dict[str, Any]) -> None:
+        """Note what a play or a task sets, and read the files that it names."""
+        for key in ("vars", "ansible.builtin.set_fact"):
+            self.set |= {*part.get(key, {})}
+        self.set |= {
+            part[key] for key in ("register", "loop_var") if isinstance(part.get(key), str)
+        }
+        for file in part.get("vars_files", []):
+            variables = _load(self._folder / file)
+            self.set |= {*variables}
+            self._walk(variables)
+        for key in TASKS:
+            if key in part:
+                self._walk(_load(self._folder / part[key]))
+        for key in ROLES:
+            self.roles |= {part[key]["name"].rpartition(".")[2]} if key in part else set()
+        if "ansible.builtin.template" in part:
+            self._read_file(part["ansible.builtin.template"]["src"])
+
+    def _read_file(self, template: str) -> None:
+        self._read_template((self._folder / "templates" / template).read_text("utf-8"))
+
+    def _read_template(self, text: str) -> None:
+        self.used |= _names(text)
+        for template in _TEMPLATE.findall(text):
+            self._read_file(template)
+
+
+def _load(file: Path) -> Any:
+    return yaml.load(file.read_bytes(), _Loader)  # noqa: S506
+
+
+def _names(text: str) -> set[str]:
+    """Return the names that a template reads and does not set itself."""
+    # In playbooks, Ansible takes a backslash for one.
+    text = text.replace("\\", "\\\\")
+    names = list(Environment(autoescape=True).parse(text).find_all(nodes.Name))
+    own = {name.name for name in names if name.ctx == "store"}
+    return {name.name for name in names if name.ctx == "load"} - own
