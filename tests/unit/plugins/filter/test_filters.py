@@ -17,6 +17,8 @@ from jinja2 import StrictUndefined
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.postroom.email.plugins.filter import (
+    name_key,
+    password_map,
     record_sets,
     records_for,
     spf_merge,
@@ -34,7 +36,9 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
     neutral,
 )
 
-MODULES = (record_sets, records_for, spf_merge, survey_spec, txt_strings, zone_text)
+MODULES = (
+    name_key, password_map, record_sets, records_for, spf_merge, survey_spec, txt_strings, zone_text
+)  # fmt: skip
 MERGED = "v=spf1 mx include:spf.example.net ~all"
 CURRENT: list[dict[str, Any]] = [
     {"name": "Example.com.", "type": "MX", "ttl": "60", "value": ["20 MX.other.example."]},
