@@ -165,10 +165,13 @@ def test_the_reference_is_what_the_tool_prints() -> None:
 
 
 def test_the_readme_lists_every_playbook() -> None:
-    """By the name to run it by."""
+    """By the name to run it by, with what it does and a link to its variables."""
     rows = re.findall(
-        r"^\| \[`postroom\.email\.(\w+)`\]\(docs/playbooks\.md#(\w+)\)",
+        r"^\| \[`postroom\.email\.(\w+)`\]\(docs/playbooks\.md#(\w+)\) \| (.+) \|$",
         repository.read("README.md"),
         re.MULTILINE,
     )
-    assert rows == [(playbook, playbook) for playbook in PLAYBOOKS]
+    told = {name: f"{FILES[name]['short_description']}." for name in PLAYBOOKS}
+    for name in (name for name in PLAYBOOKS if FILES[name].get("reads_only")):
+        told[name] += " Reads only."
+    assert rows == [(name, name, sentence) for name, sentence in told.items()]
