@@ -36,16 +36,17 @@ class Wheels(NamedTuple):
 
 
 def build(place: Path) -> Wheels:
-    """Build both from copies, since setuptools leaves its work beside the sources."""
+    """Build both."""
     copy = place / "copy"
     ansible_tree.copy_files(repository.ROOT, copy)
-    now = _wheel_of(copy, place / "now")
+    now = wheel_of(copy, place / "now")
     _make_later(copy)
-    return Wheels(now, _wheel_of(copy, place / "later"), now.name.split("-")[1])
+    return Wheels(now, wheel_of(copy, place / "later"), now.name.split("-")[1])
 
 
-def _wheel_of(copy: Path, place: Path) -> Path:
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(place), str(copy)]
+def wheel_of(sources: Path, place: Path) -> Path:
+    """Build a wheel of a copy of the checkout: setuptools leaves its work beside the sources."""
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(place), str(sources)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     [wheel] = place.glob("*.whl")
     return wheel
