@@ -5,9 +5,9 @@
     ended = run_job(folder, account, Job("add_alias.yml", {"mail_alias": "sales@example.com"}))
     assert ended.changed == 1
 
-The private data directory has AWX's shape: what a credential injects is in `env/envvars`, in a file
-of its own, and in extra variables that name that file; the answers of a survey are in
-`env/extravars`; `project` is a copy of the project, and `inventory` a script that prints JSON.
+The private data directory has AWX's shape. What the credential type of `playbooks/awx.yml` injects
+is in `env/envvars`, in a file, and in extra variables that name that file; the answers of a survey
+are in `env/extravars`; `project` is a copy of the project, `inventory` a script that prints JSON.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support.controller import injectors
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 PROJECT = repository.ROOT / "playbooks" / "examples" / "awx_project"
@@ -50,6 +51,12 @@ class Account:
     passwords: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def inputs(self) -> dict[str, str]:
+        """The credential as AWX keeps it; what is not there is left out."""
+        passwords = {"passwords": json.dumps(self.passwords)} if self.passwords else {}
+        return {"api_url": self.url, "api_token": self.token, **passwords}
+
+    @property
     def secrets(self) -> list[str]:
         """Every secret of it."""
         several = [[one] if isinstance(one, str) else one for one in self.passwords.values()]
@@ -63,6 +70,7 @@ class Job:
     :param playbook: file of the project
     :param variables: answers of the survey, and variables of the job template
     :param files: more files of the project, by name
+    :param environment: what another credential injects
     :param inventory: `json` for what AWX makes of an inventory, `source` for the project's source
     """
 
@@ -70,6 +78,7 @@ class Job:
     variables: Mapping[str, Any] = field(default_factory=dict)
     check: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     inventory: str = "json"
 
 
@@ -105,6 +114,11 @@ class Ended:
     def changed(self) -> int:
         """How many tasks changed something, on all hosts."""
         return sum(self._stats["changed"].values())
+
+    @property
+    def hosts(self) -> set[str]:
+        """The hosts that anything was done on."""
+        return set(self._stats["processed"])
 
     @property
     def artifacts(self) -> dict[str, Any]:
@@ -165,21 +179,30 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
     for name, text in job.files.items():
         (given / "project" / name).write_text(text, "utf-8")
     _give_inventory(given, job)
-    injected = {"mail_passwords_file": str(node / "env" / "tmp_passwords")}
-    options = ["-e", f"@{node / 'env' / 'tmp_variables'}", "--diff", "-vv"]
+    injected = injectors.injected(_injectors(), account.inputs, str(node / "env"))
+    options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vv"]
     contents = {
-        "envvars": {"POSTROOM_API_URL": account.url, "POSTROOM_API_TOKEN": account.token},
+        "envvars": {**injected["env"], **job.environment},
         "extravars": _unsafe(dict(job.variables)),
+        "of_credential": _unsafe(injected["extra_vars"]),
         "settings": {"idle_timeout": SECONDS, "job_timeout": SECONDS},
-        "tmp_variables": injected,
-        "tmp_passwords": dict(account.passwords) or None,
     }
-    for name, content in contents.items():
-        text = "" if content is None else yaml.dump(content, Dumper=_Dumper, allow_unicode=True)
+    texts = {name: yaml.dump(content, Dumper=_Dumper) for name, content in contents.items()}
+    texts["cmdline"] = shlex.join([*options, *(["--check"] if job.check else [])])
+    texts |= {name.replace(".", "_"): text for name, text in injected["file"].items()}
+    for name, text in texts.items():
         (given / "env" / name).write_text(text, "utf-8")
-    (given / "env" / "cmdline").write_text(
-        shlex.join([*options, *(["--check"] if job.check else [])]), "utf-8"
+
+
+def _injectors() -> Any:
+    """Return the injectors of the credential type that playbooks/awx.yml makes."""
+    tasks = yaml.load(repository.read("playbooks/tasks/awx/ground.yml"), _Loader)  # noqa: S506
+    (found,) = (
+        task["awx.awx.credential_type"]["injectors"]
+        for task in tasks
+        if "awx.awx.credential_type" in task
     )
+    return found
 
 
 def _give_inventory(given: Path, job: Job) -> None:
@@ -202,6 +225,13 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(_Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads them as any text."""
+
+
+_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
 
 
 def _unsafe(value: Any) -> Any:

@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.support.habits import refused
 from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.site import Site
 
-#: These have jobs of their own.
+#: Their jobs are where what they need is: in tests/ops/awx and tests/ops/bot_role.
 ELSEWHERE = {"awx", "deploy_bot"}
 LEAK = """
 - hosts: localhost
@@ -106,6 +106,20 @@ def test_a_leak_would_be_found(tmp_path: Path, site: Site) -> None:
         assert any(place in line and site.token in line for line in found), place
     for secret in ("secret-ALPHA-7731", "secret-BRAVO-5519", "secret-CHARLIE-2207"):
         assert any("/job_events/" in line and secret in line for line in found), secret
+
+
+def test_a_job_goes_over_the_hosts_of_the_inventory(
+    tmp_path: Path, site: Site, nameserver: str
+) -> None:
+    """A slice of the domains that the project's source of an inventory finds is worked on."""
+    site.create("one.example", "two.example", "three.test")
+    variables = {"mail_hosts": "*.example", "dns_nameservers": [nameserver]}
+    account = Account(site.url, site.token)
+    job = Job("onboard_domain.yml", variables, inventory="source")
+    ended = run_job(tmp_path / "job", account, job)
+    assert (ended.status, ended.changed) == ("successful", 0), ended.output
+    assert ended.hosts == {"one.example", "two.example"}
+    assert ended.leaks(account) == []
 
 
 def review_of(folder: Path, account: Account, **variables: str) -> Ended:
