@@ -43,7 +43,7 @@ def stage(
 
 @pytest.fixture(scope="session")
 def told(stage: Stage, service: RunningService) -> Run:
-    """Write the report of that tenant, compared with its definition, and with all that is secret."""
+    """Write the report of that tenant, given its definition and all that is secret."""
     secrets = {"vault_mail_token": service.token, "vault_mail_passwords": PASSWORDS}
     files = {"mail_definition_files": "tenant.yml"}
     told = stage.report("report.html", "-vvv", **files, **secrets)
@@ -52,7 +52,7 @@ def told(stage: Stage, service: RunningService) -> Run:
 
 
 @pytest.fixture(scope="session")
-def written(stage: Stage, told: Run) -> Path:  # noqa: ARG001 - it has written the file
+def written(stage: Stage, told: Run) -> Path:
     """Return where that report is."""
     return stage.folder / "report.html"
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A tenant whose domains are at every stage, its name servers, and a desk to report from.
 
-    active.example     published, and a resolver gives all of it
-    published.example  published, and no resolver gives it
-    created.example    with the mail and the SPF record of an earlier provider, and without a key
-    torn.example       with two SPF records, and with another key
-    unknown.example    of which the name server knows nothing
+active.example     published, and a resolver gives all of it
+published.example  published, and no resolver gives it
+created.example    with the mail and the SPF record of an earlier provider, and without a key
+torn.example       with two SPF records, and with another key
+unknown.example    of which the name server knows nothing
 """
 
 from __future__ import annotations
@@ -86,16 +86,9 @@ def staged(service: RunningService, recorder: Recorder, folder: Path) -> Iterato
         _populate(api)
         with running(folder, _zones(api)) as bind, running(folder, _resolved(api)) as resolver:
             asked = {"dns_nameservers": [str(bind)], "dns_resolvers": [str(resolver)]}
-            yield Stage(api, recorder, new_desk(folder, recorder, service), asked)
-
-
-def new_desk(folder: Path, recorder: Recorder, service: RunningService) -> Desk:
-    """Make a folder to run playbooks in, with the definition in it."""
-    place = folder / "desk"
-    place.mkdir()
-    desk = Desk(place, recorder.url, service.token)
-    desk.save("tenant.yml", DEFINITION)
-    return desk
+            desk = Desk(folder, recorder.url, service.token)
+            desk.save("tenant.yml", DEFINITION)
+            yield Stage(api, recorder, desk, asked)
 
 
 def wanted(api: Api, domain: str) -> tuple[str, str]:
@@ -117,7 +110,10 @@ def plant(
     kinds = {**dict.fromkeys(mailboxes, "mailbox"), **dict.fromkeys(members, "forwarder")}
     addresses = [(name, name, 0) for name in kinds]
     addresses += [(alias, name, 1) for name, aliases in mailboxes.items() for alias in aliases]
-    rows = [(kind, name, f"planted-{number}", domain) for number, (name, kind) in enumerate(kinds.items())]
+    rows = [
+        (kind, name, f"planted-{number}", domain)
+        for number, (name, kind) in enumerate(kinds.items())
+    ]
     targets = [(target, name) for name, targets in members.items() for target in targets]
     with closing(sqlite3.connect(service.database)) as database, database:
         database.executemany(_PRINCIPAL, rows)
@@ -134,7 +130,8 @@ _ADDRESS = """
     SELECT ?, ?, id, domain_id FROM principal WHERE name = ?
 """
 _MEMBER = """
-    INSERT INTO member (address, position, principal_id) SELECT ?, 0, id FROM principal WHERE name = ?
+    INSERT INTO member (address, position, principal_id)
+    SELECT ?, 0, id FROM principal WHERE name = ?
 """
 
 
@@ -150,7 +147,7 @@ def _populate(api: Api) -> None:
 def _zones(api: Api) -> dict[str, str]:
     earlier = '@ MX 20 mx.earlier.example.\n@ TXT "v=spf1 mx -all"'
     torn = f'@ TXT "v=spf1 -all"\n@ TXT "v=spf1 {MARKUP} -all"\n@ MX 10 mail.postroom.test.'
-    other = f'service._domainkey TXT "v=DKIM1; n=\'{MARKUP}\' {{{{ 7*7 }}}}; p=MIIBCgKCAQEA"'
+    other = f"service._domainkey TXT \"v=DKIM1; n='{MARKUP}' {{{{ 7*7 }}}}; p=MIIBCgKCAQEA\""
     return {
         "active.example": _whole(api, "active.example"),
         "published.example": _whole(api, "published.example"),

@@ -21,7 +21,9 @@ TEMPLATES = [
 ]
 OUTPUT = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
 #: What gives HTML already: macros of these templates, and a choice between two literal texts.
-MACRO = re.compile(r"(words|record_of|addresses)\.(counted|status|noun|show|tables)\(.*\)|listed\(.*\)")
+MACRO = re.compile(
+    r"(words|record_of|addresses)\.(counted|status|noun|show|tables)\(.*\)|listed\(.*\)"
+)
 LITERALS = re.compile(r"'[^']*' if [^']*('[^']*'[^']*)?else '[^']*'")
 
 
