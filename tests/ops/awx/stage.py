@@ -67,6 +67,7 @@ class Stage:
             self.folder,
             CONTROLLER_HOST=self.controller.url,
             CONTROLLER_OAUTH_TOKEN=self.controller.token,
+            ANSIBLE_PIPELINING="true",
         )
 
     def play(self, variables: Mapping[str, Any], *options: str) -> Run:
@@ -81,6 +82,7 @@ class Stage:
     def play_as_job(self, variables: Mapping[str, Any]) -> Run:
         """Run the playbook as AWX runs jobs, telling as much as there is."""
         folder = self.folder / "job"
+        folder.mkdir()
         done = ansible_runner.run(
             private_data_dir=str(folder),
             playbook="postroom.email.awx",
