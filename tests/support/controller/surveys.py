@@ -50,6 +50,18 @@ def problems_of_answers(survey: Mapping[str, Any], given: Mapping[str, Any]) -> 
     return found
 
 
+def problems_of_defaults(survey: Mapping[str, Any]) -> list[str]:
+    """Return why defaults would not do as answers: AWX leaves such out, without a word."""
+    items = [item for item in survey["spec"] if "default" in item]
+    given = {
+        item["variable"]: item["default"].splitlines()
+        if item["type"] == "multiselect"
+        else item["default"]
+        for item in items
+    }
+    return problems_of_answers({**survey, "spec": items}, given)
+
+
 def _problems(survey: Mapping[str, Any]) -> Iterator[str]:
     for key, expected, words in (
         ("name", str, "string"),
@@ -118,14 +130,24 @@ def _problems_of_choices(index: int, item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_answer(item: Mapping[str, Any], answer: Any) -> Iterator[str]:
-    name, expected = item["variable"], _TYPES[item["type"]]
-    if item["type"] == "multiselect":
-        expected = list
-    if not isinstance(answer, expected):
+    name = item["variable"]
+    expected = list if item["type"] == "multiselect" else _TYPES[item["type"]]
+    # A whole number will do for one with a point; a boolean will do for neither.
+    if type(answer) not in ((float, int) if expected is float else (expected,)):
         words = {str: "a string", int: "an integer", float: "a numeric type", list: "a list"}
         yield f"Value {answer} for '{name}' expected to be {words[expected]}."
-        return
-    if item["type"] == "multiplechoice" and answer not in item["choices"]:
-        yield f"Value {answer} for '{name}' expected to be one of {item['choices']}."
-    if isinstance(answer, str) and len(answer) > (item.get("max") or len(answer)):
-        yield f"'{name}' value {answer} is too large (must be no more than {item['max']})."
+    elif item["type"] in _CHOOSING:
+        for one in answer if expected is list else [answer]:
+            if one not in item["choices"]:
+                yield f"Value {one} for '{name}' expected to be one of {item['choices']}."
+    else:
+        yield from _problems_of_size(item, answer)
+
+
+def _problems_of_size(item: Mapping[str, Any], answer: Any) -> Iterator[str]:
+    size = len(answer) if isinstance(answer, str) else answer
+    least, most = item.get("min"), item.get("max")
+    if least is not None and size < least:
+        yield f"'{item['variable']}' value {answer} is too small (must be at least {least})."
+    if most is not None and size > most:
+        yield f"'{item['variable']}' value {answer} is too large (must be no more than {most})."
