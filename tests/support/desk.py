@@ -28,14 +28,19 @@ class Desk:
         home = folder / "settings"
         home.mkdir()
         access = {"POSTROOM_API_URL": url, "POSTROOM_API_TOKEN": token}
+        shown = {"ANSIBLE_SHOW_CUSTOM_STATS": "true"}
         # A shell keeps this right; there is none here.
-        self._env = environment(home, **access, PWD=str(folder))
+        self._env = environment(home, **access, **shown, PWD=str(folder))
 
     def play(self, name: str, *options: str, **variables: object) -> Run:
-        """Run one of the playbooks with these variables."""
+        """Run one of the collection's playbooks with these variables."""
+        return self.play_own(f"postroom.email.{name}", *options, **variables)
+
+    def play_own(self, playbook: str, *options: str, **variables: object) -> Run:
+        """Run a playbook that is named or lies in the folder, with these variables."""
         self.save("variables.json", variables)
-        command = [sys.executable, "-m", "ansible", "playbook", f"postroom.email.{name}"]
-        return run([*command, "-e", "@variables.json", *options], self._env, self.folder)
+        command = [sys.executable, "-m", "ansible", "playbook", playbook, "-e", "@variables.json"]
+        return run([*command, *options], self._env, self.folder)
 
     def save(self, name: str, data: object) -> None:
         """Write data as YAML."""

@@ -1,0 +1,183 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The role `tenant`: from a definition to a tenant, its records and a report.
+
+Publishing itself is tested with the role `dns`, and both together by molecule.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.playbooks import Run
+from ansible_collections.postroom.email.tests.support.site import Site
+
+README = repository.read("roles/tenant/README.md")
+PASSWORD = "Quokka-tenant-0/alice"
+PASSWORDS = {"ann@one.example": PASSWORD}
+DEFINITION: dict[str, Any] = {
+    "domains": ["one.example", {"name": "gone.example", "state": "absent"}],
+    "mailboxes": [{"name": "ann@one.example", "aliases": ["hi@one.example"]}],
+}
+#: There are no name servers to ask, and the time would make every report another one.
+VARIABLES: dict[str, Any] = {
+    "vault_mail_passwords": PASSWORDS,
+    "dns_verify": False,
+    "tenant_verify_dns": False,
+    "tenant_report_date": "today",
+}
+
+
+KEEPING: dict[str, Any] = {
+    "ansible.builtin.copy": {
+        "content": "{{ tenant_result | to_json }}",
+        "dest": "{{ playbook_dir }}/result.json",
+        "mode": "0600",
+    },
+    "check_mode": False,
+    "changed_when": False,
+}
+
+
+class RoleDesk(Desk):
+    """A folder with a definition, and the tenant that the role is used on."""
+
+    def run(self, tasks: list[dict[str, Any]], *options: str, **variables: Any) -> Run:
+        """Run tasks on the machine of Ansible, and keep the role's fact."""
+        play = {"hosts": "localhost", "gather_facts": False, "tasks": [*tasks, KEEPING]}
+        self.save("playbook.yml", [play])
+        return self.play_own("playbook.yml", *options, **VARIABLES, **variables)
+
+    def use(self, *options: str, **variables: Any) -> Run:
+        """Use the role with these variables."""
+        task = {"ansible.builtin.include_role": {"name": "postroom.email.tenant"}}
+        return self.run([{**task, "vars": variables}], *options)
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The fact that the role has left."""
+        told: dict[str, Any] = json.loads((self.folder / "result.json").read_text("utf-8"))
+        return told
+
+
+@pytest.fixture
+def desk(tmp_path: Path, site: Site) -> RoleDesk:
+    """Return a folder for the tenant, with its definition."""
+    desk = RoleDesk(tmp_path, site.url, site.token)
+    desk.save("tenant.yml", DEFINITION)
+    return desk
+
+
+@pytest.mark.matrix
+def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
+    """It makes the tenant, tells what to publish and reports; again, it changes nothing."""
+    block = re.findall(r"^```yaml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
+    (play,) = yaml.safe_load(block)
+    report = desk.folder / "report.html"
+    with site.recorder.forbidding_writes():
+        told = desk.run(play["tasks"], "--check", "--diff")
+    assert (told.status, told.recap.failed) == (0, 0), told.output
+    assert not report.exists()
+    reviewed = desk.result["plan_digest"]
+    told = desk.run(play["tasks"])
+    assert (told.status, told.recap.changed) == (0, 2), told.output
+    assert '"one.example is not looked at"' in told.output
+    assert set(site.listing()) == {"one.example", "ann@one.example"}
+    assert "ann@one.example" in report.read_text("utf-8")
+    assert desk.result["plan_digest"] == reviewed
+    with site.recorder.forbidding_writes():
+        told = desk.run(play["tasks"])
+    assert (told.status, told.recap.changed) == (0, 0), told.output
+
+
+@pytest.mark.matrix
+def test_no_password_shows(desk: RoleDesk) -> None:
+    """Not at -vvvv, where the role's arguments are looked at, and not where they are none."""
+    told = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=PASSWORDS)
+    assert told.status == 0, told.output
+    assert PASSWORD not in told.output
+    for wrong in (PASSWORD, [PASSWORD], {"ann@one.example": {"password": PASSWORD}}):
+        told = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=wrong)
+        assert PASSWORD not in told.output
+
+
+def test_the_result(desk: RoleDesk, site: Site) -> None:
+    """It has the keys that the README tells, and records of those domains that are to be there."""
+    site.create("gone.example", "more.example", "eve@more.example")
+    told = desk.use(
+        tenant_definition_files=["tenant.yml"],
+        tenant_passwords=PASSWORDS,
+        tenant_dns_provider="none",
+    )
+    assert told.status == 0, told.output
+    result = desk.result
+    table = README.partition("## Result")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(result)
+    assert [f"{change['action']} {change['name']}" for change in result["plan"]] == [
+        "create one.example",
+        "create ann@one.example",
+        "delete gone.example",
+    ]
+    assert result["summary"]["created"] == 2
+    assert result["undeclared"]["mailboxes"] == ["eve@more.example"]
+    assert list(result["dns"]) == ["one.example"]
+    assert result["report"] == ""
+    # The second time the domain is gone already, and that is no domain to publish either.
+    told = desk.use(tenant_definition_files=["tenant.yml"], tenant_dns_provider="none")
+    assert told.status == 0, told.output
+    assert list(desk.result["dns"]) == ["one.example"]
+
+
+def test_nothing_is_left_to_publish(desk: RoleDesk) -> None:
+    """A definition without a domain that is to be there needs no name server."""
+    desk.save("tenant.yml", {"domains": [{"name": "gone.example", "state": "absent"}]})
+    told = desk.use(tenant_definition_files="tenant.yml", tenant_dns_provider="none")
+    assert (told.status, told.recap.changed) == (0, 0), told.output
+    assert desk.result["dns"] == {}
+
+
+def test_what_is_missing_is_told_before_anything_is_written(desk: RoleDesk, site: Site) -> None:
+    """A definition, a choice that there is, and what the DNS provider needs."""
+    given = {"tenant_definition_files": "tenant.yml", "tenant_passwords": PASSWORDS}
+    with site.recorder.forbidding_writes():
+        told = desk.use(**{**given, "tenant_definition_files": []})
+        assert told.status == 2
+        assert "tenant_definition_files is empty, so there is nothing to do." in words(told)
+        assert "tenant_definition_files" in words(desk.use())
+        told = desk.use(**given, tenant_dns_provider="bind")
+        assert told.status == 2
+        assert "value of tenant_dns_provider must be one of" in words(told)
+        told = desk.use(**given, tenant_dns_provider="rfc2136", dns_tsig_name="mail")
+        assert told.status == 2
+        assert "dns_tsig_secret is not set, and dns_provider=rfc2136 needs it." in words(told)
+    assert site.listing() == {}
+
+
+def test_the_options_of_the_module_pass(desk: RoleDesk, site: Site) -> None:
+    """Purging has its limits, and a plan that nobody expected is not carried out."""
+    site.create("one.example", "eve@one.example", "zoe@one.example")
+    desk.save("tenant.yml", {"domains": ["one.example"]})
+    given = {"tenant_definition_files": "tenant.yml", "tenant_purge": "mailbox"}
+    limits: list[tuple[dict[str, Any], str]] = [
+        ({}, "max_deletions allows 0"),
+        ({"tenant_max_deletions": 2, "tenant_max_delete_percent": 50}, "allows 50."),
+        ({"tenant_max_deletions": 2, "tenant_expected_plan": f"sha256:{0:064}"}, "not the one"),
+    ]
+    with site.recorder.forbidding_writes():
+        for limit, sentence in limits:
+            told = desk.use(**given, **limit)
+            assert told.status == 2
+            assert sentence in words(told)
+        told = desk.use(**given, tenant_scope="*@two.example")
+        assert told.status == 0, told.output
+    told = desk.use(**given, tenant_max_deletions=1, tenant_ignore=["zoe@*"])
+    assert told.status == 0, told.output
+    assert set(site.listing()) == {"one.example", "zoe@one.example"}
