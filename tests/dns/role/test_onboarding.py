@@ -71,6 +71,7 @@ def test_domains_of_an_inventory(
     with recorder.forbidding_writes():
         told = desk.play("onboard_domain", "-i", "hosts.yml", "--check", **given)
     assert changed(told) == {"one": 1, "two": 1, "three": 1}
+    assert f"{ONE} is to be registered. Its records are known after that." in words(told)
     assert server.lookup(ONE, "MX") == ()
     told = desk.play("onboard_domain", "-i", "hosts.yml", "-vvvv", "--diff", **given)
     assert changed(told) == {"one": 2, "two": 2, "three": 1}
