@@ -15,6 +15,7 @@ from ansible_collections.postroom.email.tests.ops.bot_role.host import (
     owner_of_process,
 )
 from ansible_collections.postroom.email.tests.ops.bot_role.wheels import LATER_VERSION
+from ansible_collections.postroom.email.tests.ops.runner.job import Account, job_of, run_job
 from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
@@ -55,6 +56,19 @@ def test_a_second_run_changes_nothing(host: Host) -> None:
     assert (run.status, run.recap.changed) == (0, 0), run.output
     assert host.result["action"] == "none"
     assert host.pid == before
+
+
+def test_a_job_of_awx_does_the_same(host: Host, tmp_path: Path) -> None:
+    """Other settings are put in force, a second job changes nothing, and no secret shows."""
+    settings = host.settings(log_level="warning")
+    job = job_of("deploy_bot", {**host.variables(), "bot_settings": settings})
+    account = Account(host.company.mail.url, host.company.mail.token)
+    first, again = (run_job(tmp_path / name, account, job) for name in ("first", "again"))
+    assert (first.status, first.changed) == ("successful", 1), first.output
+    assert (again.status, again.changed) == ("successful", 0), again.output
+    for ended in (first, again):
+        assert ended.leaks(account, *host.secrets.values()) == []
+    assert host.deploy().status == 0
 
 
 def test_check_mode_says_what_would_become(host: Host) -> None:

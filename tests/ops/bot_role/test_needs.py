@@ -1,0 +1,128 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the role refuses before it touches the host: one sentence each, and never with a secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+from postroom_bot import settings
+
+SECRET = "xoxb-juliet-5503-WQkz-7741-secret"
+GOOD: dict[str, Any] = {
+    "bot_service_manager": "none",
+    "bot_settings": {"api_url": "https://mail.example.net", "mail_host": "mail.example.net"},
+    "bot_policy": {"version": 1},
+    "bot_secrets": {"slack_bot_token": SECRET},
+}
+#: What is given beside, and what is said.
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({"bot_settings": {}}, "bot_settings is not given, and the bot needs it."),
+    "no policy": ({"bot_policy": ""}, "bot_policy is not given"),
+    "no secrets": ({"bot_secrets": {}}, "bot_secrets is not given"),
+    "secrets as text": ({"bot_secrets": SECRET}, "bot_secrets"),
+    "a secret that is a list": (
+        {"bot_secrets": {"api_token": [SECRET]}},
+        "api_token in bot_secrets is empty or no text.",
+    ),
+    "a secret among the settings": (
+        {"bot_settings": {"slack_bot_token": SECRET}},
+        "slack_bot_token is a secret. Move it from bot_settings to bot_secrets.",
+    ),
+    "a password in the database": (
+        {"bot_settings": {"database": f"postgresql://bot:{SECRET}@db/bot"}},
+        "database has a password in it. Move it from bot_settings to bot_secrets.",
+    ),
+    "a secret's name that leads elsewhere": (
+        {"bot_secrets": {"../../shadow": SECRET}},
+        "../../shadow in bot_secrets is no setting's name.",
+    ),
+    "a place of the policy": (
+        {"bot_settings": {"policy_file": "policy.yml"}},
+        "policy_file is set by the role.",
+    ),
+    "no fixed port": ({"bot_settings": {"admin_port": 0}}, "admin_port is 0 or no number"),
+    "a policy that is not there": ({"bot_policy": "gone.yml"}, "There is no file"),
+    "a wheel that is not there": ({"bot_package": "gone.whl"}, "Correct bot_package."),
+    "root": ({"bot_user": "root"}, "bot_user is root, which the bot must not run as."),
+    "everybody's folder": ({"bot_data_dir": "/var"}, "/var can't be a folder of the bot."),
+    "a folder that systemd hides": (
+        {"bot_service_manager": "systemd", "bot_home": "/home/bot/program"},
+        "/home/bot/program is hidden from the bot by its systemd unit.",
+    ),
+}
+_PLAY = """\
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - include_tasks: one.yml
+      loop: "{{ cases.keys() }}"
+      loop_control: {loop_var: case}
+    - copy: {dest: "{{ playbook_dir }}/said.json", content: "{{ said | to_json }}"}
+      check_mode: false
+"""
+_ONE = """\
+- vars:
+    bot_settings: "{{ cases[case].bot_settings }}"
+    bot_policy: "{{ cases[case].bot_policy }}"
+    bot_secrets: "{{ cases[case].bot_secrets }}"
+    bot_package: "{{ cases[case].bot_package | default('postroom[bot]') }}"
+    bot_user: "{{ cases[case].bot_user | default('postroom-bot') }}"
+    bot_home: "{{ cases[case].bot_home | default('/opt/postroom-bot') }}"
+    bot_data_dir: "{{ cases[case].bot_data_dir | default('/var/lib/postroom-bot') }}"
+    bot_service_manager: "{{ cases[case].bot_service_manager }}"
+  block:
+    - include_role: {name: postroom.email.bot}
+  rescue:
+    - set_fact:
+        said: "{{ said | default({}) | combine({case: ansible_failed_result.msg}) }}"
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what was printed, and what was said of each case as JSON.
+
+    In check mode: what should not be refused after all is not to get onto this machine.
+    """
+    place = tmp_path_factory.mktemp("needs")
+    (place / "play.yml").write_text(_PLAY, "utf-8")
+    (place / "one.yml").write_text(_ONE, "utf-8")
+    cases = {name: {**GOOD, **given} for name, (given, _said) in REFUSED.items()}
+    given = place / "given.json"
+    given.write_text(json.dumps({"cases": cases}), "utf-8")
+    environment = playbooks.environment(place, ANSIBLE_PIPELINING="true")
+    options = ("-e", f"@{given}", "--check", "--diff", "-vvvv")
+    run = playbooks.run_playbook(place / "play.yml", environment, *options)
+    assert run.status == 0, run.output
+    given.unlink()
+    (place / "printed").write_text(run.output, "utf-8")
+    return place
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_mistake_is_told(place: Path, case: str) -> None:
+    """Each gets the sentence that names what to change."""
+    said = json.loads((place / "said.json").read_text("utf-8"))
+    assert REFUSED[case][1] in said[case]
+
+
+def test_no_mistake_shows_a_secret(place: Path) -> None:
+    """Secrets in the wrong place or of the wrong kind are not repeated, in no file that is left."""
+    assert leaks([SECRET], [place]) == []
+
+
+def test_secrets_are_the_bots() -> None:
+    """What may not be among the settings is what the bot keeps secret, and nothing else."""
+    role = yaml.safe_load(repository.read("roles/bot/vars/main.yml"))
+    fields = settings.Settings.model_fields.items()
+    secret = {name for name, field in fields if "SecretStr" in str(field.annotation)}
+    assert set(role["__bot_secret_settings"]) == secret
+    assert role["__bot_prefix"] == settings.PREFIX.lower()
