@@ -52,16 +52,21 @@ class Desk:
     """An administrator's folder, with the README's `account.yml` in it.
 
     :param places: addresses and secrets that guides take for example, and the real ones
+    :param variables: more of the environment
     """
 
     def __init__(
-        self, folder: Path, service: RunningService, places: Mapping[str, str] = NOWHERE
+        self,
+        folder: Path,
+        service: RunningService,
+        places: Mapping[str, str] = NOWHERE,
+        variables: Mapping[str, str] = NOWHERE,
     ) -> None:
         self._folder = folder
         self._places = {ADDRESS: service.url, TOKEN: service.token, **places}
         settings = folder / "ansible"
         settings.mkdir()
-        self._env = playbooks.environment(settings)
+        self._env = playbooks.environment(settings, **variables)
         self._programs = settings / "bin"
         self._env["PATH"] = f"{self._programs}:{self._env['PATH']}"
         account = next(b for b in readme.blocks("yaml") if b.file_name == "account.yml")

@@ -33,9 +33,10 @@ from postroom_bot.store.database import Connection, Database, migrate
 COMMANDS = [
     file for file in readme.GUIDES if any(b.language == "console" for b in readme.all_blocks(file))
 ]
-#: This one needs a name server, and is followed where there is one: by tests/dns.
-WITH_NAME_SERVER = "dns"
-HERE = [file for file in COMMANDS if file.stem != WITH_NAME_SERVER]
+#: These need a name server, or a controller, and are followed where there is one: by tests/dns and
+#: by tests/ops.
+ELSEWHERE = ("dns", "awx")
+HERE = [file for file in COMMANDS if file.stem not in ELSEWHERE]
 #: This one begins with an empty tenant.
 FROM_NOTHING = "first-tenant"
 

@@ -47,7 +47,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
         yield Runs(
             stage,
             counted(stage.play(ALL, "--check", "--diff", "-vvvv")),
-            counted(stage.play_as_job(ALL)),
+            counted(stage.play(ALL, "--diff", "-vvvv")),
             counted(stage.play(ALL, "--diff", "-vvvv")),
             counted(stage.play(ALL, "--check", "--diff")),
             sent,

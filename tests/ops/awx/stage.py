@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
-
+from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.awx import Play
 from ansible_collections.postroom.email.tests.support.controller.controller import (
@@ -52,51 +51,30 @@ class Stage:
     """A controller, and a folder for the runs of the playbook.
 
     :param outputs: what each run printed
-    :param events: what each run told AWX, as JSON
     """
 
     controller: Controller
     folder: Path
     outputs: list[str] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)
 
     @property
-    def environment(self) -> dict[str, str]:
-        """The environment of a run, with the controller's address and token."""
-        return environment(
-            self.folder,
-            CONTROLLER_HOST=self.controller.url,
-            CONTROLLER_OAUTH_TOKEN=self.controller.token,
-            ANSIBLE_PIPELINING="true",
-        )
+    def connection(self) -> dict[str, str]:
+        """The variables of the environment that say where AWX is, and who asks."""
+        return {
+            "CONTROLLER_HOST": self.controller.url,
+            "CONTROLLER_OAUTH_TOKEN": self.controller.token,
+            "ANSIBLE_PIPELINING": "true",
+        }
 
-    def play(self, variables: Mapping[str, Any], *options: str) -> Run:
-        """Run the playbook to its end."""
+    def play(self, variables: Mapping[str, Any], *options: str, **others: str) -> Run:
+        """Run the playbook to its end, with variables of the environment besides."""
         (self.folder / "variables.json").write_text(json.dumps(variables), "utf-8")
         command = [sys.executable, "-m", "ansible", "playbook", "postroom.email.awx"]
         told = ["-e", f"@{self.folder / 'variables.json'}"]
-        done = run([*command, *told, *options], self.environment, self.folder)
+        settings = environment(self.folder, **{**self.connection, **others})
+        done = run([*command, *told, *options], settings, self.folder)
         self.outputs.append(done.output)
         return done
-
-    def play_as_job(self, variables: Mapping[str, Any]) -> Run:
-        """Run the playbook as AWX runs jobs, telling as much as there is."""
-        folder = self.folder / "job"
-        folder.mkdir()
-        done = ansible_runner.run(
-            private_data_dir=str(folder),
-            playbook="postroom.email.awx",
-            extravars=dict(variables),
-            envvars=self.environment,
-            verbosity=4,
-            cmdline="--diff",
-            quiet=True,
-        )
-        printed = Path(done.stdout.name).read_text("utf-8")
-        self.outputs.append(printed)
-        events = (folder / "artifacts").glob("*/job_events/*.json")
-        self.events += [event.read_text("utf-8") for event in events]
-        return Run(done.rc, printed)
 
 
 @contextmanager
@@ -107,9 +85,8 @@ def staged(folder: Path, play: Play | None = None) -> Iterator[Stage]:
         yield Stage(controller, folder)
 
 
-def spec_of(survey_of: Callable[[Any], dict[str, Any]], playbook: str) -> list[dict[str, Any]]:
+def spec_of(playbook: str) -> list[dict[str, Any]]:
     """Return the questions that a playbook's arguments make."""
-    spec: list[dict[str, Any]] = survey_of(
-        repository.read_yaml(f"playbooks/arguments/{playbook}.yml")
-    )["spec"]
+    arguments = repository.read_yaml(f"playbooks/arguments/{playbook}.yml")
+    spec: list[dict[str, Any]] = survey_spec(arguments)["spec"]
     return spec

@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 import yaml
 
-from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
 from ansible_collections.postroom.email.tests.ops.awx.stage import ALL, PASSWORD, spec_of
 from ansible_collections.postroom.email.tests.ops.awx.test_example_project import (
     NOT_OF_A_TENANT,
@@ -41,7 +40,7 @@ def test_a_template_asks_what_the_arguments_say(made: Controller, playbook: str)
     """The survey is the one of the argument file, without what the template carries anyway."""
     row = template(made, playbook)
     carried = json.loads(row["extra_vars"])
-    asked = [one for one in spec_of(survey_spec, playbook) if one["variable"] not in carried]
+    asked = [one for one in spec_of(playbook) if one["variable"] not in carried]
     found = made.state.surveys.get(row["id"], {"name": "", "description": "", "spec": []})
     of_the_bot = [one for one in found["spec"] if one["variable"] == "postroom_request"]
     assert [one for one in found["spec"] if one not in of_the_bot] == asked
