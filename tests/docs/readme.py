@@ -20,8 +20,7 @@ _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE |
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
 _LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
-# The variables of the playbooks have a table of their own.
-_OPTION_ROW = re.compile(r"^\| `(?!(?:vault_)?mail_)(\w+)` \|", re.MULTILINE)
+_OPTION_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 _PLUGIN_ROW = re.compile(r"^\| \[`(\w+)`\]\(plugins/(\w+)/", re.MULTILINE)
 
 
