@@ -59,7 +59,7 @@ class Host:
         self._environment = playbooks.environment(self.policy.parent, ANSIBLE_PIPELINING="true")
 
     def deploy(self, *options: str, **variables: Any) -> playbooks.Run:
-        """Run the playbook as loud as it can be, with these variables in place of the usual ones."""
+        """Run the playbook as loud as can be, with these variables in place of the usual ones."""
         folder = self.policy.parent
         play, given = folder / "play.yml", folder / "given.json"
         play.write_text(_PLAY, "utf-8")
@@ -116,7 +116,7 @@ class Host:
 
     def audit(self) -> list[str]:
         """Return the audit, a line each."""
-        command = [self.place / "home" / "bin" / "postroom-bot", "audit", "show"]
+        command = [str(self.place / "home" / "bin" / "postroom-bot"), "audit", "show"]
         environment: Mapping[str, str] = {
             "CREDENTIALS_DIRECTORY": str(self.config / "credentials"),
             "POSTROOM_BOT_CONFIG": str(self.config / "settings.yml"),

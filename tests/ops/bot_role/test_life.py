@@ -64,7 +64,7 @@ def test_a_job_of_awx_does_the_same(host: Host, tmp_path: Path) -> None:
     job = job_of("deploy_bot", {**host.variables(), "bot_settings": settings})
     account = Account(host.company.mail.url, host.company.mail.token)
     first, again = (run_job(tmp_path / name, account, job) for name in ("first", "again"))
-    assert (first.status, first.changed) == ("successful", 1), first.output
+    assert (first.status, first.changed > 0) == ("successful", True), first.output
     assert (again.status, again.changed) == ("successful", 0), again.output
     for ended in (first, again):
         assert ended.leaks(account, *host.secrets.values()) == []
@@ -136,7 +136,7 @@ def test_an_upgrade_keeps_the_database(host: Host) -> None:
 
 
 def test_no_secret_shows_anywhere(host: Host, tmp_path: Path) -> None:
-    """All that was printed at the highest verbosity, and every file but their own, is free of it."""
+    """What was printed at the highest verbosity, and every file but their own, is free of it."""
     printed = tmp_path / "printed"
     printed.write_text("\n".join(host.outputs), "utf-8")
     secrets = [*host.secrets.values(), WRONG_TOKEN]
