@@ -17,16 +17,12 @@ def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
     )
     given = {"mail_api_url", "vault_mail_token", "vault_mail_passwords"}
     variables = {name: value for name, value in ALL.items() if name not in given}
-    controller = {
-        "CONTROLLER_HOST": stage.controller.url,
-        "CONTROLLER_OAUTH_TOKEN": stage.controller.token,
-    }
-    job = job_of("awx", {**variables, "awx_playbooks": ["converge"]}, environment=controller)
+    job = job_of("awx", {**variables, "awx_playbooks": ["converge"]}, environment=stage.connection)
     first, again = (run_job(tmp_path / name, account, job) for name in ("first", "again"))
     assert first.status == "successful", first.output
     assert first.changed > 0
     assert (again.status, again.changed) == ("successful", 0), again.output
     for ended in (first, again):
-        assert ended.leaks(account, *SECRETS.values(), *controller.values()) == []
+        assert ended.leaks(account, *SECRETS.values(), stage.controller.token) == []
     kept = stage.controller.named("credentials", "Postroom tenant")
     assert kept["inputs"]["api_token"] == account.token

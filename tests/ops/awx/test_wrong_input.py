@@ -1,0 +1,72 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is missing, or can't be, is told in one sentence before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.ops.awx.stage import PROJECT, SECRETS, Stage
+
+ENOUGH: Mapping[str, Any] = {
+    "mail_api_url": "https://mail.example.net",
+    "vault_mail_token": SECRETS["vault_mail_token"],
+    "awx_project_url": PROJECT,
+}
+CASES: list[tuple[dict[str, Any], dict[str, str], str]] = [
+    (
+        {},
+        {"CONTROLLER_OAUTH_TOKEN": ""},
+        "Set CONTROLLER_HOST to the address of AWX and CONTROLLER_OAUTH_TOKEN to a token of it.",
+    ),
+    (
+        {"awx_project_path": "mail"},
+        {},
+        "Give awx_project_url, the address of the project's repository, or else awx_project_path,",
+    ),
+    (
+        {"vault_mail_token": ""},
+        {},
+        "Give mail_api_url and vault_mail_token, such as -e @account.yml, or set POSTROOM_API_URL",
+    ),
+    (
+        {"vault_awx_slack_token": SECRETS["vault_awx_slack_token"]},
+        {},
+        "Give both vault_awx_slack_token and awx_slack_channels for notifications, or neither.",
+    ),
+    (
+        {"awx_bot_user": "postroom-bot"},
+        {},
+        "Give vault_awx_bot_password, the password of the user postroom-bot.",
+    ),
+    (
+        {"awx_playbooks": ["drift", "deploy_bot"]},
+        {},
+        "awx_playbooks names deploy_bot. There are job templates for converge, drift, ",
+    ),
+    (
+        {"awx_galaxy_credentials": ["Ansible Galaxy"]},
+        {},
+        'The controller has no credential \\"Ansible Galaxy\\", or several.',
+    ),
+    (
+        {"awx_playbooks": []},
+        {"CONTROLLER_OAUTH_TOKEN": "another"},
+        "Invalid authentication credentials for /api/v2/organizations/ (HTTP 401).",
+    ),
+]
+
+
+@pytest.mark.parametrize(("variables", "environment", "sentence"), CASES)
+def test_it_is_told_first(
+    stage: Stage, variables: dict[str, Any], environment: dict[str, str], sentence: str
+) -> None:
+    """The play fails with the sentence, shows no secret, and the controller stays as it was."""
+    done = stage.play({**ENOUGH, **variables}, **environment)
+    assert done.status != 0
+    assert sentence in done.output
+    assert not [secret for secret in SECRETS.values() if secret in done.output]
+    assert stage.controller.written == []
