@@ -7,14 +7,18 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import yaml
+
 from ansible_collections.postroom.email.tests.ops.bot_role.wheels import Wheels
-from ansible_collections.postroom.email.tests.support import playbooks
+from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.bot import MAIL_HOST
 from ansible_collections.postroom.email.tests.support.company import Company
 from ansible_collections.postroom.email.tests.support.loopback import free_port
@@ -30,6 +34,7 @@ _PLAY = """\
       changed_when: false
       diff: false
 """
+_EXAMPLE = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class Host:
@@ -50,25 +55,42 @@ class Host:
             "slack_app_token": here.slack.app_token,
             "api_token": here.mail.token,
         }
-        self.policy = place / "controller" / "policy.yml"
+        self.policy = place / "controller" / "rules.yml"
         self.policy.parent.mkdir(mode=0o700)
         self.policy.write_text(here.policy, "utf-8")
         self.outputs: list[str] = []
         self._variables = {**self._places(), "bot_package": str(wheels.now)}
         self._port = free_port()
-        self._environment = playbooks.environment(self.policy.parent, ANSIBLE_PIPELINING="true")
+        # Paths on the controller start where one is.
+        self._environment = playbooks.environment(
+            self.policy.parent, ANSIBLE_PIPELINING="true", PWD=str(self.policy.parent)
+        )
 
     def deploy(self, *options: str, **variables: Any) -> playbooks.Run:
         """Run the playbook as loud as can be, with these variables in place of the usual ones."""
+        return self._play(_PLAY, {**self.variables(), **variables}, *options)
+
+    def deploy_by_example(self) -> playbooks.Run:
+        """Run the first example of the role's README, from a folder that has its files."""
+        example = _EXAMPLE.findall(repository.read("roles/bot/README.md"))[0]
+        [play] = yaml.safe_load(example)
+        named = play["tasks"][0]["vars"]
+        shutil.copy(self.wheels.now, self.policy.parent / named["bot_package"])
+        shutil.copy(self.policy, self.policy.parent / named["bot_policy"])
+        vault = {f"vault_{name}": secret for name, secret in self.secrets.items()}
+        vault["vault_mail_token"] = vault.pop("vault_api_token")
+        given = {**self._places(), **vault, "bot_settings": self.settings()}
+        return self._play(example, given)
+
+    def _play(self, text: str, variables: Mapping[str, Any], *options: str) -> playbooks.Run:
         folder = self.policy.parent
-        play, given = folder / "play.yml", folder / "given.json"
-        play.write_text(_PLAY, "utf-8")
-        given.write_text(json.dumps({**self.variables(), **variables}), "utf-8")
+        play, given, inventory = folder / "play.yml", folder / "given.json", folder / "inventory"
+        play.write_text(text, "utf-8")
+        inventory.write_text(f"[postroom_bot]\n{NAME}-host\n", "utf-8")
+        given.write_text(json.dumps(variables), "utf-8")
         given.chmod(0o600)
-        inventory = f"{NAME}-host,"
-        run = playbooks.run_playbook(
-            play, self._environment, "-i", inventory, "-e", f"@{given}", "-vvvv", "--diff", *options
-        )
+        loud = ("-i", str(inventory), "-e", f"@{given}", "-vvvv", "--diff")
+        run = playbooks.run_playbook(play, self._environment, *loud, *options)
         given.unlink()
         self.outputs.append(run.output)
         return run

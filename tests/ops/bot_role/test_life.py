@@ -50,11 +50,13 @@ def test_it_has_a_user_and_places_of_its_own(host: Host) -> None:
 
 
 def test_a_second_run_changes_nothing(host: Host) -> None:
-    """Nothing is written, and the same process goes on."""
+    """Nothing is written, and the same process goes on; the README's example comes to the same."""
     before = host.pid
     run = host.deploy()
     assert (run.status, run.recap.changed) == (0, 0), run.output
     assert host.result["action"] == "none"
+    shown = host.deploy_by_example()
+    assert (shown.status, shown.recap.changed) == (0, 0), shown.output
     assert host.pid == before
 
 

@@ -54,8 +54,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "root": ({"bot_user": "root"}, "bot_user is root, which the bot must not run as."),
     "everybody's folder": ({"bot_data_dir": "/var"}, "/var can't be a folder of the bot."),
     "a folder that systemd hides": (
-        {"bot_service_manager": "systemd", "bot_home": "/var/tmp/bot/program"},
-        "/var/tmp/bot/program is hidden from the bot by its systemd unit.",
+        {"bot_service_manager": "systemd", "bot_home": "/run/user/1000/bot"},
+        "/run/user/1000/bot is hidden from the bot by its systemd unit.",
     ),
 }
 _PLAY = """\
