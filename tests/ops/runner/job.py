@@ -31,7 +31,7 @@ from ansible_collections.postroom.email.tests.support.secrets import leaks
 PROJECT = repository.ROOT / "playbooks" / "examples" / "awx_project"
 SOURCE = "email_domains.yml"
 IDENT = "7"
-SECONDS = 300
+SECONDS = 600
 HERE = {
     "ansible_connection": "local",
     "ansible_python_interpreter": "{{ ansible_playbook_python }}",
@@ -80,6 +80,13 @@ class Job:
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     inventory: str = "json"
+
+
+def job_of(name: str, variables: Mapping[str, Any], **others: Any) -> Job:
+    """Return the job of a playbook that the example project does not wrap."""
+    file = f"{name}.yml"
+    wrapper = f"- import_playbook: postroom.email.{name}\n"
+    return Job(file, variables, files={file: wrapper}, **others)
 
 
 class Ended:
@@ -180,7 +187,7 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
         (given / "project" / name).write_text(text, "utf-8")
     _give_inventory(given, job)
     injected = injectors.injected(_injectors(), account.inputs, str(node / "env"))
-    options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vv"]
+    options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vvvv"]
     contents = {
         "envvars": {**injected["env"], **job.environment},
         "extravars": _unsafe(dict(job.variables)),
@@ -231,7 +238,7 @@ class _Loader(yaml.SafeLoader):
     """Reads them as any text."""
 
 
-_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
+_Loader.add_constructor("!unsafe", lambda _loader, node: node.value)
 
 
 def _unsafe(value: Any) -> Any:

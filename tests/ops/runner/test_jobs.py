@@ -51,7 +51,7 @@ def account_of(site: Site, case: Case) -> Account:
     return Account(site.url, site.token, case.passwords)
 
 
-def job_of(name: str, nothing: str | None, nameserver: str) -> Job:
+def case_job(name: str, nothing: str | None, nameserver: str) -> Job:
     """Return a playbook's job, with nothing for an answer to what need not be answered."""
     case = CASES[name]
     variables = {**unanswered(name, nothing), **case.variables}
@@ -73,9 +73,9 @@ def test_a_playbook_runs_twice(name: str, tmp_path: Path, site: Site, nameserver
     case = CASES[name]
     fill(site, case)
     account = account_of(site, case)
-    first = run_job(tmp_path / "first", account, job_of(name, "", nameserver))
+    first = run_job(tmp_path / "first", account, case_job(name, "", nameserver))
     assert (first.status, first.changed) == ("successful", case.changed), first.output
-    again = run_job(tmp_path / "again", account, job_of(name, None, nameserver))
+    again = run_job(tmp_path / "again", account, case_job(name, None, nameserver))
     assert again.status == "successful", again.output
     assert not arguments(name)["repeatable"] or again.changed == 0, again.output
     assert arguments(name).get("reads_only", False) <= (site.recorder.take_writes() == [])
