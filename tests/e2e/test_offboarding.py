@@ -116,7 +116,10 @@ def test_there_may_be_little_to_do(desk: Desk, office: Site) -> None:
         ),
         ({"mail_mailbox": TEAM}, f"{TEAM} is a forwarder, which keeps no mail. Name a mailbox."),
         ({"mail_colleague": TEAM}, f"{TEAM} is a forwarder, which keeps no mail. Name a mailbox."),
-        ({"mail_colleague": HI}, f"{HI} is no mailbox of this tenant. Check the address;"),
+        (
+            {**GOING, "mail_mailbox": HI, "mail_colleague": "none@one.example"},
+            f"{HI} is no mailbox of this tenant. Check the address;",
+        ),
         ({"mail_take_over_address": "yes"}, "mail_take_over_address needs mail_delete_mailbox: as"),
     ],
 )

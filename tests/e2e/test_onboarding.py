@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
+from ansible_collections.postroom.email.tests.support.scripted import problem
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 
 ANN = "ann@xn--bcher-kva.example"
 #: Looks like a template, and has what YAML, JSON and shells care for.
@@ -74,6 +77,20 @@ def test_a_password_may_be_an_answer(desk: Desk, office: Site, service: RunningS
     told = desk.play("onboard_mailbox", **{**given, "mail_mailbox": ANN, "vault_mail_password": ""})
     assert f"{ANN} is new and needs a password. Give vault_mail_password, or one" in words(told)
     assert opens(service, "cat@xn--bcher-kva.example", "12345678")
+
+
+def test_what_failed_goes_on(office: Site, service: RunningService, tmp_path: Path) -> None:
+    """Where a forwarder can't be changed, the next run does that and nothing else."""
+    given = {**WANTED, "vault_mail_password": "of no interest"}
+    with spoiled(service.url) as spoiler:
+        desk = Desk(tmp_path, spoiler.url, office.token)
+        spoiler.spoil(problem(422, "Not today."), part="PATCH /api/principal/team")
+        told = desk.play("onboard_mailbox", **given)
+        assert (told.status, told.recap.changed) == (2, 1), told.output
+        assert "answered with status 422 (Not today)" in words(told)
+        told = desk.play("onboard_mailbox", **given)
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert ANN in office.listing()["team@xn--bcher-kva.example"]["members"]
 
 
 @pytest.mark.parametrize(
