@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs" / "site"
 COLLECTION = "postroom.email"
+PARTS = ("doctrees", "home", "html", "source", "static")
 MERMAID = Path("node_modules", "mermaid", "dist", "mermaid.min.js")
 
 
@@ -52,11 +53,15 @@ def write_reference(target: Path, home: Path) -> None:
 
 
 def build(folder: Path, mermaid: Path) -> None:
-    """Build the site anew in an own folder.
+    """Build the site anew.
+
+    :param folder: its parts are below it; those of an earlier build are removed first
+    :param mermaid: the folder that npm has installed Mermaid below
 
     :raises subprocess.CalledProcessError: a program failed, and has said why
     """
-    shutil.rmtree(folder, ignore_errors=True)
+    for part in PARTS:
+        shutil.rmtree(folder / part, ignore_errors=True)
     source, static = folder / "source", folder / "static"
     lay_out(source)
     write_reference(source / "reference", folder / "home")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from ansible_collections.postroom.email.tests.support import repository
 
-SITE = repository.ROOT / ".nox" / "docsite" / "html"
+SITE = repository.ROOT / ".nox" / "site" / "html"
 #: It stays on this machine, and asks nobody for updates.
 QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
 
