@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from html.parser import HTMLParser
@@ -32,11 +33,9 @@ HOSTILE = (
 )
 TITLE = f"{MARKUP}</title><script>alert('x')</script>"
 #: All that the page is made of.
-ELEMENTS = set(
-    """
-    a b body caption code dd details div dl dt footer h1 h2 h3 h4 head header html li link main
-    meta p pre section span style summary table tbody td th thead time title tr ul
-    """.split()
+ELEMENTS = re.compile(
+    "a|body|caption|code|dd|details|div|dl|dt|footer|h[1-4]|head|header|html|li|link|main|meta|p|"
+    "pre|section|span|style|summary|table|tbody|td|th|thead|time|title|tr|ul"
 )
 
 
@@ -100,7 +99,7 @@ def test_ten_thousand_mailboxes_and_hostile_names(
     assert file.stat().st_size < 250 * MANY
     assert f"The report is {file}, of " in told.output
     outline = Outline(file.read_text("utf-8"))
-    assert outline.elements <= ELEMENTS
+    assert [tag for tag in outline.elements if not ELEMENTS.fullmatch(tag)] == []
     assert not any(name.startswith("on") for name in outline.attributes)
     with Leaf.opened(browser, file) as leaf:
         assert leaf.page.title() == TITLE
