@@ -121,9 +121,19 @@ def plant(
         database.executemany(_MEMBER, targets)
 
 
+def plant_domain(service: RunningService, beside: str, name: str) -> None:
+    """Put a domain into the database that need not be what the service would take."""
+    with closing(sqlite3.connect(service.database)) as database, database:
+        database.execute(_DOMAIN, (name, "planted-domain", beside))
+
+
 _PRINCIPAL = """
     INSERT INTO principal (tenant_id, domain_id, kind, name, uid, created_at)
     SELECT tenant_id, id, ?, ?, ?, 0 FROM principal WHERE name = ?
+"""
+_DOMAIN = """
+    INSERT INTO principal (tenant_id, kind, name, uid, created_at)
+    SELECT tenant_id, kind, ?, ?, 0 FROM principal WHERE name = ?
 """
 _ADDRESS = """
     INSERT INTO address (address, position, principal_id, domain_id)

@@ -14,7 +14,13 @@ import pytest
 from playwright.sync_api import Browser
 
 from ansible_collections.postroom.email.tests.ops.report.browsing import Leaf
-from ansible_collections.postroom.email.tests.ops.report.stage import DATE, MARKUP, Stage, plant
+from ansible_collections.postroom.email.tests.ops.report.stage import (
+    DATE,
+    MARKUP,
+    Stage,
+    plant,
+    plant_domain,
+)
 from ansible_collections.postroom.email.tests.support.desk import Desk
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Api
@@ -86,6 +92,7 @@ def test_ten_thousand_mailboxes_and_hostile_names(
     with closing(Api(alone.url, alone.token)) as api:
         api.create(HOME)
     plant(alone, HOME, boxes, {f"all-{MARKUP}@{HOME}": HOSTILE})
+    plant_domain(alone, HOME, f"{MARKUP}.example")
     desk.save("tenant.yml", {"domains": [HOME]})
     told = desk.play(
         "report",
@@ -107,6 +114,9 @@ def test_ten_thousand_mailboxes_and_hostile_names(
         assert not leaf.page.locator("table.mailboxes").is_visible()
         assert set(leaf.texts("table.mailboxes th[scope=row]")) >= set(HOSTILE)
         assert leaf.texts("table.forwarders li") == sorted(HOSTILE)
+        assert leaf.texts("#domains + table th[scope=row]") == [f"{MARKUP}.example", HOME]
+        (note,) = leaf.texts("details > .note:not(.record ~ .note)")
+        assert note.startswith("The service did not tell which records it asks for: domain: ")
         assert leaf.page.locator("#planted").count() == 0
         assert leaf.complaints == []
 
