@@ -240,6 +240,18 @@ def test_a_credential_is_refused(asker: Asker) -> None:
         assert (said.status, words in said.body["inputs"][0]) == (400, True)
 
 
+def test_an_inventory_source_is_refused(asker: Asker) -> None:
+    """It takes a file out of a project with a repository."""
+    made = asker.ground()
+    sent = {"name": "S", "inventory": made["inventory"], "source": "scm"}
+    path = "inventory_sources/"
+    assert "Project required" in asker.ask("POST", path, sent).body["source_project"][0]
+    manual = {**sent, "source_project": made["project"]}
+    assert "manual project" in asker.ask("POST", path, manual).body["source_project"][0]
+    asker.ask("PATCH", f"projects/{made['project']}/", {"scm_type": "git", "scm_url": "u"})
+    assert "required" in asker.ask("POST", path, manual).body["source_path"][0]
+
+
 def test_associations_are_refused(asker: Asker) -> None:
     """What is associated exists, fits, and is not the thing itself."""
     made = asker.ground()

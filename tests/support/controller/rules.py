@@ -106,8 +106,11 @@ def _project(state: State, row: Row) -> Errors:
 def _inventory_source(state: State, row: Row) -> Errors:
     if row["source"] != "scm":
         return {}
-    if not row["source_project"]:
+    project = state.get("projects", row["source_project"])
+    if project is None:
         return {"source_project": ["Project required for scm type sources."]}
+    if not project["scm_type"]:
+        return {"source_project": ["Cannot use manual project for SCM-based inventory."]}
     if not row["source_path"]:
         return {"source_path": ["This field is required."]}
     return {}

@@ -1,0 +1,35 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The playbook without anything that it can do without, on a project that is a folder."""
+
+from __future__ import annotations
+
+from ansible_collections.postroom.email.tests.ops.awx.stage import SECRETS, WRAPPERS, Stage
+
+LITTLE = {
+    "mail_api_url": "https://mail.example.net",
+    "vault_mail_token": SECRETS["vault_mail_token"],
+    "awx_project_path": "mail",
+    "awx_playbooks": ["drift"],
+    "awx_template_prefix": "Mail: ",
+    "awx_template_variables": {"drift": {"mail_ignore": ["*@old.example"]}},
+}
+
+
+def test_little_is_enough(stage: Stage) -> None:
+    """There is what was asked for, by its own name, and no more."""
+    stage.controller.state.playbooks["mail"] = WRAPPERS
+    done = stage.play(LITTLE)
+    assert done.status == 0, done.output[-3000:]
+    names = stage.controller.names
+    assert names("job_templates") == ["Mail: drift"]
+    assert names("schedules") == ["Postroom nightly drift"]
+    assert names("users") == ["admin"]
+    for kind in ("execution_environments", "notification_templates", "workflow_job_templates"):
+        assert names(kind) == []
+    assert names("inventory_sources") == []
+    drift = stage.controller.named("job_templates", "Mail: drift")
+    assert drift["execution_environment"] is None
+    wanted = '{"mail_definition_files": ["tenant.yml"], "mail_ignore": ["*@old.example"]}'
+    assert drift["extra_vars"] == wanted
+    assert "passwords" not in stage.controller.named("credentials", "Postroom tenant")["inputs"]
