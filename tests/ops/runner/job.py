@@ -22,9 +22,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support import ansible_yaml, playbooks, repository
+from ansible_collections.postroom.email.tests.support.ansible_yaml import untemplated
 from ansible_collections.postroom.email.tests.support.controller import injectors
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
@@ -190,11 +189,11 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
     options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vvvv"]
     contents = {
         "envvars": {**injected["env"], **job.environment},
-        "extravars": _unsafe(dict(job.variables)),
-        "of_credential": _unsafe(injected["extra_vars"]),
+        "extravars": untemplated(dict(job.variables)),
+        "of_credential": untemplated(injected["extra_vars"]),
         "settings": {"idle_timeout": SECONDS, "job_timeout": SECONDS},
     }
-    texts = {name: yaml.dump(content, Dumper=_Dumper) for name, content in contents.items()}
+    texts = {name: ansible_yaml.dump(content) for name, content in contents.items()}
     texts["cmdline"] = shlex.join([*options, *(["--check"] if job.check else [])])
     texts |= {name.replace(".", "_"): text for name, text in injected["file"].items()}
     for name, text in texts.items():
@@ -203,7 +202,7 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
 
 def _injectors() -> Any:
     """Return the injectors of the credential type that playbooks/awx.yml makes."""
-    tasks = yaml.load(repository.read("playbooks/tasks/awx/ground.yml"), _Loader)  # noqa: S506
+    tasks = ansible_yaml.load(repository.read("playbooks/tasks/awx/ground.yml"))
     (found,) = (
         task["awx.awx.credential_type"]["injectors"]
         for task in tasks
@@ -219,35 +218,6 @@ def _give_inventory(given: Path, job: Job) -> None:
     script = given / "inventory" / "hosts"
     script.write_text(f"#!/usr/bin/env python3\nprint({json.dumps(LOCALHOST)!r})\n", "utf-8")
     script.chmod(0o700)
-
-
-class _Unsafe(str):
-    """A text that AWX has Ansible not take for a template."""
-
-    __slots__ = ()
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes such texts as AWX does."""
-
-
-_Dumper.add_representer(_Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads them as any text."""
-
-
-_Loader.add_constructor("!unsafe", lambda _loader, node: node.value)
-
-
-def _unsafe(value: Any) -> Any:
-    """Return the answers of a survey as AWX hands them over: no text of theirs is a template."""
-    if isinstance(value, dict):
-        return {key: _unsafe(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_unsafe(one) for one in value]
-    return _Unsafe(value) if isinstance(value, str) else value
 
 
 def _forget_environment(command: Path, stream: Path) -> None:

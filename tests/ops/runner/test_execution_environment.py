@@ -16,7 +16,7 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support import ansible_yaml, playbooks, repository
 
 FOLDER = repository.ROOT / "extensions" / "ee"
 OURS = "postroom.email"
@@ -51,7 +51,7 @@ def used() -> set[str]:
         if file.parts[0] in ("playbooks", "roles") and file.suffix in (".yml", ".yaml", ".j2"):
             text = repository.read(file)
             found |= set(IN_EXPRESSIONS.findall(text))
-            found |= set() if file.suffix == ".j2" else set(collections_in(yaml.safe_load(text)))
+            found |= set() if file.suffix == ".j2" else set(collections_in(ansible_yaml.load(text)))
     return found
 
 

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""YAML with the tag `!unsafe`, which keeps Ansible from taking a text for a template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+
+class Unsafe(str):
+    """A text that is no template."""
+
+    __slots__ = ()
+
+
+class _Loader(yaml.SafeLoader):
+    pass
+
+
+class _Dumper(yaml.SafeDumper):
+    pass
+
+
+_Loader.add_constructor("!unsafe", lambda _loader, node: Unsafe(node.value))
+_Dumper.add_representer(Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
+
+
+def load(text: str) -> Any:
+    """Return what YAML holds."""
+    return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+
+
+def dump(value: Any) -> str:
+    """Return data as YAML."""
+    return yaml.dump(value, Dumper=_Dumper)
+
+
+def untemplated(value: Any) -> Any:
+    """Return data none of whose texts is a template, as AWX gives the answers of a survey."""
+    if isinstance(value, dict):
+        return {key: untemplated(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [untemplated(one) for one in value]
+    return Unsafe(value) if isinstance(value, str) else value
