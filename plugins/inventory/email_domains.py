@@ -59,7 +59,7 @@ options:
   ca_path:
     description:
       - File with the certificates of the authorities to trust, in PEM form. A relative path starts
-        at the folder of the inventory's file.
+        where you are.
       - By default those of the system are trusted.
     type: path
   timeout:
