@@ -18,7 +18,7 @@ FILES = [
 ]
 DEFAULT = re.compile(r"\b(awx_\w+) \| default\((?P<value>'[^']*'|\w+|\[\]|\{\}), true\)")
 #: What stands for nothing told.
-NOTHING: tuple[Any, ...] = ("", [], {}, "omit", "awx_playbooks_of_tenants")
+NOTHING: tuple[Any, ...] = ("", [], {}, "omit", "awx_playbooks_of_tenants", "awx_owner")
 
 
 def taken() -> dict[str, Any]:

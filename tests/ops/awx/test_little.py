@@ -11,6 +11,7 @@ LITTLE = {
     "vault_mail_token": SECRETS["vault_mail_token"],
     "awx_project_path": "mail",
     "awx_playbooks": ["drift"],
+    "awx_organization": "Second",
     "awx_template_prefix": "Mail: ",
     "awx_template_variables": {"drift": {"mail_ignore": ["*@old.example"]}},
 }
@@ -23,7 +24,8 @@ def test_little_is_enough(stage: Stage) -> None:
     assert done.status == 0, done.output[-3000:]
     names = stage.controller.names
     assert names("job_templates") == ["Mail: drift"]
-    assert names("schedules") == ["Postroom nightly drift"]
+    assert names("projects") == ["Second"]
+    assert names("schedules") == ["Second nightly drift"]
     assert names("users") == ["admin"]
     for kind in ("execution_environments", "notification_templates", "workflow_job_templates"):
         assert names(kind) == []
@@ -32,4 +34,4 @@ def test_little_is_enough(stage: Stage) -> None:
     assert drift["execution_environment"] is None
     wanted = '{"mail_definition_files": ["tenant.yml"], "mail_ignore": ["*@old.example"]}'
     assert drift["extra_vars"] == wanted
-    assert "passwords" not in stage.controller.named("credentials", "Postroom tenant")["inputs"]
+    assert "passwords" not in stage.controller.named("credentials", "Second tenant")["inputs"]
