@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.postroom.email.plugins.inventory.email_domains import EXAMPLES
 from ansible_collections.postroom.email.tests.support.habits import answer
 from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
@@ -198,6 +199,21 @@ def test_a_stage_is_a_variable_too(desk: Desk) -> None:
         asked = len(nameserver.asked)
         assert desk.hosts("stage_created") == ["one.example"]
         assert len(nameserver.asked) == asked > 0
+
+
+def test_the_documented_examples_work(desk: Desk, site: Site) -> None:
+    """Both files of the plugin's documentation make the hosts and groups that they speak of."""
+    plain, grouped = yaml.safe_load_all(EXAMPLES)
+    site.create("example.com", "x.test.example")
+    desk.env["MAIL_TOKEN"] = site.token
+    with misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
+        here = {"nameservers": [str(nameserver)], "cache_connection": "cache", "strict": True}
+        desk.save(**plain)
+        assert len(desk.hosts()) == 4
+        desk.save(**{**grouped, **here, "api_url": site.url})
+        found = desk.listing()
+    assert found["stage_created"]["hosts"] == ["example.com", "one.example", "two.example"]
+    assert found["tld_com"]["hosts"] == found["unused"]["hosts"] == ["example.com"]
 
 
 @pytest.mark.parametrize("name", ["api_url", "api_token"])
