@@ -19,7 +19,7 @@ copyright = "2026, Postroom contributors"
 version = release = galaxy["version"]
 language = "en"
 
-extensions = ["myst_parser", "sphinx_antsibull_ext", "links", "pictures"]
+extensions = ["myst_parser", "sphinx_antsibull_ext", "contents", "links", "pictures"]
 repository_url = f"{galaxy['repository']}/blob/main"
 
 # As on GitHub: every heading can be linked to, and pictures are fenced blocks.

@@ -3,8 +3,8 @@
 """Resolve links that are written for the repository.
 
 The guides link to each other and to files as GitHub shows them. In the docsite a file that has a
-page becomes a link to it, a plugin one to its page in the reference, and any other file one to the
-repository. Plugins of other collections are documented at docs.ansible.com.
+page becomes a link to it, a plugin or a playbook one to its place in the reference, and any other
+file one to the repository. Plugins of other collections are documented at docs.ansible.com.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 
 _PLUGIN = re.compile(r"plugins/(?P<kind>\w+?)s?/(?P<name>[a-z]\w*)\.py")
+_PLAYBOOK = re.compile(r"playbooks/(\w+)\.yml")
 _ELSEWHERE = re.compile(r"ansible_collections\.(\w+)\.(\w+)\.(\w+)")
 _ANSIBLE = "https://docs.ansible.com/projects/ansible/latest"
 #: Labels of Ansible's own documentation that antsibull-docs refers to.
@@ -46,11 +47,13 @@ def file_of(page: str) -> str:
     return guide if (ROOT / guide).is_file() else f"{page}/README.md"
 
 
-def page_of(file: str, pages: set[str]) -> str | None:
-    """Return the page that shows a file of the repository, or None if there is none."""
+def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
+    """Return the page that shows a file of the repository, and where on it, if there is one."""
     if plugin := _PLUGIN.fullmatch(file):
-        return f"reference/{plugin['name']}_{plugin['kind']}"
-    return next((page for page in pages if file_of(page) == file), None)
+        return f"reference/{plugin['name']}_{plugin['kind']}", ""
+    if playbook := _PLAYBOOK.fullmatch(file):
+        return "playbooks", playbook[1]
+    return next(((page, "") for page in pages if file_of(page) == file), None)
 
 
 def _resolve_files(app: Sphinx, document: nodes.document) -> None:
@@ -61,8 +64,14 @@ def _resolve_files(app: Sphinx, document: nodes.document) -> None:
             continue
         path, _hash, anchor = link["reftarget"].partition("#")
         file = posixpath.normpath(posixpath.join(here, path))
-        if page := page_of(file, app.env.found_docs):
-            link.attributes |= {"refdomain": "doc", "reftarget": page, "reftargetid": anchor}
+        page, part = place_of(file, app.env.found_docs) or ("", "")
+        # From its own place in the reference, a link to a file is meant for the file.
+        if page and page != app.env.docname:
+            link.attributes |= {
+                "refdomain": "doc",
+                "reftarget": page,
+                "reftargetid": anchor or part,
+            }
         elif (ROOT / file).exists():
             uri = f"{app.config.repository_url}/{file}"
             link.replace_self(nodes.reference("", "", *link.children, refuri=uri))
