@@ -43,6 +43,7 @@ from tools.sessions import (  # noqa: E402
     npm_install,
     pytest,
     run_all,
+    run_molecule,
     target_env,
     version_of,
 )
@@ -177,7 +178,7 @@ def types(session: nox.Session) -> None:
     run_all(
         session,
         ("mypy", "--python-version", "3.10", f"{collection}/plugins", f"{collection}/tests/unit"),
-        ("mypy", "--python-version", "3.11", *PROGRAMS, "tools", "noxfile.py"),
+        ("mypy", "--python-version", "3.11", *PROGRAMS, "tools", "docs/site", "noxfile.py"),
         ("mypy", "--python-version", "3.11", f"{collection}/tests"),
     )
 
@@ -271,6 +272,31 @@ def docs(session: nox.Session) -> None:
     """Run what the README and the modules' documentation show."""
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
     pytest(session, "tests/docs", spread="worksteal")
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
+def ops(session: nox.Session) -> None:
+    """Run playbooks as AWX does, set AWX up, deploy the bot, and look at the report."""
+    session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    pytest(session, "tests/ops", spread="loadfile")
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
+def molecule(session: nox.Session) -> None:
+    """Converge the roles with molecule, twice, and look at what they did."""
+    session.install(*groups("molecule"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    link_collection(session)
+    run_molecule(session)
+
+
+@leaf(PROGRAM_CORES[MAIN_CORE])
+def docsite(session: nox.Session) -> None:
+    """Build the docsite into .nox/site, and look at its pages."""
+    session.install(*groups("docsite"), ansible_core(MAIN_CORE), *BASE)
+    link_collection(session)
+    mermaid = npm_install(session, "mermaid@~12.3.0")
+    session.run("python", "tools/docsite.py", str(STATE / "site"), str(mermaid))
+    pytest(session, "tests/docsite")
 
 
 @leaf(PROGRAM_PYTHONS)

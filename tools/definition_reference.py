@@ -73,19 +73,21 @@ def reference(schema: Schema) -> str:
     return "\n".join([head, *tables(schema, "All keys may be missing.")])
 
 
-def tables(schema: Schema, about: str) -> Iterator[str]:
+def tables(schema: Schema, about: str, heading: str = "##") -> Iterator[str]:
     """Yield a section with a table of keys for the file and for each object in it.
 
     :param about: the sentence before the file's own keys
+    :param heading: what a section's title begins with
     """
-    yield from _section(schema, schema, "The file", about)
+    yield from _section(schema, schema, f"{heading} The file", about)
     for definition in schema["$defs"].values():
         if definition.get("type") == "object":
-            yield from _section(schema, definition, definition["title"], definition["description"])
+            title = f"{heading} {definition['title']}"
+            yield from _section(schema, definition, title, definition["description"])
 
 
 def _section(root: Schema, schema: Schema, title: str, text: str) -> Iterator[str]:
-    yield f"## {title}\n"
+    yield f"{title}\n"
     yield f"{text}\n"
     yield "| Key | Type | Example | Meaning |"
     yield "|---|---|---|---|"

@@ -20,7 +20,7 @@ SCHEMA = ROOT / "schemas" / "policy.schema.json"
 PAGE = ROOT / "docs" / "policy.md"
 
 MARK = """\
-# Reference of the policy file
+## Reference of the policy file
 
 <!-- From here on written by tools/policy_reference.py from schemas/policy.schema.json. -->
 """
@@ -29,7 +29,7 @@ ABOUT = "What may be missing has a default, or means that there is no such thing
 
 def reference(schema: Schema) -> str:
     """Return the part of the page that is written from the schema."""
-    return "\n".join([MARK, *tables(schema, ABOUT)])
+    return "\n".join([MARK, *tables(schema, ABOUT, "###")])
 
 
 def page(text: str, schema: Schema) -> str:

@@ -84,6 +84,15 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
         session.error("Galaxy's importer says: " + "; ".join(complaints))
 
 
+def run_molecule(session: nox.Session) -> None:
+    """Run every scenario, or those of the command line, in a place of its own."""
+    state = STATE / "scenarios"
+    shutil.rmtree(state, ignore_errors=True)
+    state.mkdir(parents=True)
+    which = session.posargs or ("--all",)
+    session.run("molecule", "test", *which, env=ANSIBLE | {"MOLECULE_EPHEMERAL_DIRECTORY": str(state)})
+
+
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
     """Run every command, also after one has failed, and fail if one did."""
     failed = []

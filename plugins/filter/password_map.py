@@ -72,7 +72,7 @@ def password_map(given: Any) -> dict[str, list[str]]:
 def _parsed(text: str) -> Any:
     try:
         # Ansible's texts are of types of its own, which YAML's reader in C does not take.
-        return Builder("".join((text,))).build()
+        return Builder(str.__str__(text)).build()
     except Malformed as error:
         # Its words may show some of the text.
         where = "" if error.line is None else f", because of line {error.line}"
