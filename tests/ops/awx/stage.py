@@ -14,7 +14,6 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.awx import Play
 from ansible_collections.postroom.email.tests.support.controller.controller import (
     Controller,
     running_controller,
@@ -78,9 +77,9 @@ class Stage:
 
 
 @contextmanager
-def staged(folder: Path, play: Play | None = None) -> Iterator[Stage]:
+def staged(folder: Path) -> Iterator[Stage]:
     """Give a stage whose controller knows the project's repository."""
-    with running_controller(play) as controller:
+    with running_controller() as controller:
         controller.state.playbooks[PROJECT] = WRAPPERS
         yield Stage(controller, folder)
 

@@ -67,7 +67,7 @@ def test_a_template_has_what_its_job_needs(made: Controller, playbook: str) -> N
         assert row[option] == value
 
 
-def test_a_job_gets_the_account(made: Controller, tmp_path: Any) -> None:
+def test_a_job_gets_the_account(made: Controller) -> None:
     """The credential becomes environment, a file of passwords, and the variable that names it."""
     kind = made.named("credential_types", "Postroom tenant")
     inputs = made.named("credentials", "Postroom tenant")["inputs"]
