@@ -50,4 +50,5 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
             assert installed.status == 0, installed.output
             yield found
         finally:
-            found.deploy(bot_state="absent", bot_purge_data=True)
+            removed = found.deploy(bot_state="absent", bot_purge_data=True)
+            assert removed.status == 0, removed.output
