@@ -85,12 +85,17 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
 
 
 def run_molecule(session: nox.Session) -> None:
-    """Run every scenario, or those of the command line, in a place of its own."""
-    state = STATE / "scenarios"
-    shutil.rmtree(state, ignore_errors=True)
-    state.mkdir(parents=True)
-    which = session.posargs or ("--all",)
-    session.run("molecule", "test", *which, env=ANSIBLE | {"MOLECULE_EPHEMERAL_DIRECTORY": str(state)})
+    """Run every scenario, or those of the command line, and end what they started."""
+    place = STATE / "scenarios"
+    # Debian's own programs are where only root's PATH leads.
+    path = os.pathsep.join([session.bin, os.environ["PATH"], "/usr/sbin", "/sbin"])
+    env = ANSIBLE | {"HOME": str(HOME), "PATH": path, "MOLECULE_EPHEMERAL_DIRECTORY": str(place)}
+    HOME.mkdir(parents=True, exist_ok=True)
+    try:
+        session.run("molecule", "test", *(session.posargs or ("--all",)), env=env)
+    finally:
+        # After a scenario that fails while it tidies up, molecule leaves out the end of `default`.
+        session.run("molecule", "destroy", "--scenario-name", "default", env=env, silent=True)
 
 
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
