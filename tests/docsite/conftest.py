@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.browser import chromium
 
 SITE = repository.ROOT / ".nox" / "site" / "html"
-#: It stays on this machine, and asks nobody for updates.
-QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +26,5 @@ def site() -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Run a browser without a window."""
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("needs Chromium")
-    flags = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=flags)
-        yield chromium
-        chromium.close()
+    with chromium() as browser:
+        yield browser

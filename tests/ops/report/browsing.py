@@ -4,40 +4,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
-
-NO_CHROMIUM = "no Chromium: chromium is not on PATH"
-#: Without these, it looks for its maker's hosts at every start.
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """Run Chromium, and skip the test where it is not installed."""
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip(NO_CHROMIUM)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
-        yield browser
-        browser.close()
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 
 @dataclass

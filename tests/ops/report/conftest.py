@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from ansible_collections.postroom.email.tests.ops.report.browsing import Leaf, chromium
+from ansible_collections.postroom.email.tests.ops.report.browsing import Leaf
 from ansible_collections.postroom.email.tests.ops.report.stage import (
     PASSWORDS,
     Stage,
     staged,
 )
+from ansible_collections.postroom.email.tests.support.browser import chromium
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.recorded import recorder
