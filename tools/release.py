@@ -1,10 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build the collection and the wheel so that anybody gets the same bytes: `release.py FOLDER`.
+"""Build the collection and the wheel so that others get the same bytes: `release.py FOLDER`.
 
 What differs from one machine and one day to the next is taken out: the time of the build, the modes
 that a umask gives, the order in which a file system lists its files. Both are built twice, in
-different places, and compared.
+different places, and compared. Whoever builds them again needs the same ansible-core, setuptools and
+zlib.
 """
 
 from __future__ import annotations
