@@ -169,6 +169,14 @@ def fix(session: nox.Session) -> None:
     session.run("ruff", "format", *(session.posargs or ["."]))
 
 
+@nox.session(default=False)
+def changelog(session: nox.Session) -> None:
+    """Write the notes of the version that galaxy.yml states, out of the fragments."""
+    session.install(*groups("lint"), ansible_core(MAIN_CORE))
+    link_collection(session)
+    session.run("antsibull-changelog", "release", *session.posargs, env=ANSIBLE)
+
+
 @leaf(PROGRAM_PYTHONS)
 def types(session: nox.Session) -> None:
     """Check types: the plugins as the oldest Python that runs them, the programs as theirs."""

@@ -42,8 +42,8 @@ is set in the job template.
 |---|---|---|
 """
 TABLE = """\
-| Variable | Type | Default | AWX asks | Meaning |
-|---|---|---|---|---|"""
+| Variable | Type | Default | Meaning |
+|---|---|---|---|"""
 
 _TYPES = {
     "str": "text",
@@ -127,9 +127,10 @@ def _row(name: str, option: Mapping[str, Any]) -> str:
     paragraphs = described if isinstance(described, list) else [described]
     if option.get("no_log"):
         paragraphs = [*paragraphs, "Secret."]
-    asks = option.get("survey", {}).get("question", "")
-    cells = [_escaped(asks), _escaped(" ".join(paragraphs))]
-    return f"| `{name}` | {_kind(option)} | {_default(option)} | {' | '.join(cells)} |"
+    if "survey" in option:
+        paragraphs = [*paragraphs, f"AWX asks: {option['survey']['question']}."]
+    meaning = _escaped(" ".join(paragraphs))
+    return f"| `{name}` | {_kind(option)} | {_default(option)} | {meaning} |"
 
 
 def _kind(option: Mapping[str, Any]) -> str:

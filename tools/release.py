@@ -4,8 +4,8 @@
 
 What differs from one machine and one day to the next is taken out: the time of the build, the modes
 that a umask gives, the order in which a file system lists its files. Both are built twice, in
-different places, and compared. Whoever builds them again needs the same ansible-core, setuptools and
-zlib.
+different places, and compared. Whoever builds them again needs the same ansible-core, setuptools
+and zlib.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def doubts() -> list[str]:
     return [
         *(["there are changes that are not committed"] if changed else []),
         *([] if version in notes["releases"] else [f"the changelog has no release {version}"]),
-        *([] if git("tag", "--points-at", "HEAD") else ["the commit has no tag"]),
+        *([] if version in git("tag", "--points-at", "HEAD").split() else [f"no tag {version}"]),
     ]
 
 

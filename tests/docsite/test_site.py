@@ -13,6 +13,14 @@ from playwright.sync_api import Browser
 from ansible_collections.postroom.email.tests.docsite import pages
 from ansible_collections.postroom.email.tests.support import repository
 
+#: The last rows of tables of options that end below what is around them.
+_CUT_OFF = """
+[...document.querySelectorAll(".ansible-option-table")]
+  .map(table => [table.parentElement, [...table.querySelectorAll("tr")].at(-1)])
+  .filter(([box, row]) => row.getBoundingClientRect().bottom
+                          > box.getBoundingClientRect().bottom + 1)
+  .map(([box, row]) => row.innerText)
+"""
 _ADDRESS = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
 
 
@@ -108,3 +116,14 @@ def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:
             if page.evaluate("document.documentElement.scrollWidth") > 390:
                 too_wide.append(file.name)
     assert too_wide == []
+
+
+def test_tables_of_options_are_seen(site: Path, browser: Browser) -> None:
+    """Each takes the room of its rows, which no box around it cuts off."""
+    for width in (390, 1280):
+        with browser.new_page(viewport={"width": width, "height": 800}) as page:
+            for name in ("email_tenant_module", "bot_role"):
+                page.goto((site / "reference" / f"{name}.html").as_uri())
+                rows = page.locator("table.ansible-option-table tr")
+                assert rows.count() > 10
+                assert page.evaluate(_CUT_OFF) == []
