@@ -161,7 +161,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.errors import 
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
-from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts import Facts, gather
+from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts import (
+    Facts,
+    gather,
+    is_gathered,
+)
 
 GROUP = "email_domains"
 SUFFIXES = ("email_domains.yml", "email_domains.yaml")
@@ -208,9 +212,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         if not self.get_option("cache"):
             return self._read(params)
         key = f"{self.get_cache_key(path)}_{_digest(params)}"
-        if may_read_cache and key in self._cache:
-            kept: dict[str, Facts] = self._cache[key]
-            return kept
+        if may_read_cache and key in self._cache and is_gathered(self._cache[key]):
+            return dict(self._cache[key])
         self._cache[key] = self._read(params)
         return dict(self._cache[key])
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import (
     Asked,
     together,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import verify
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    InvalidInput,
+    NotFound,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Foreign,
@@ -39,13 +42,16 @@ _SECONDS_FOR_ONE = 5.0
 _DOMAINS_AT_ONCE = 8
 _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
+_NUMBERS = (*_COUNTS.values(), _ALIASES)
+_STAGE = "email_stage"
+_GONE = "{!r} was deleted while its stage was looked up. It is no host."
 
 
 class Gathered(NamedTuple):
     """What was read.
 
     :param domains: plain data by name, names in order: whole numbers, and a word for the stage
-    :param warnings: a sentence for each domain that can be no host
+    :param warnings: a sentence for each domain that is no host
     """
 
     domains: dict[str, Facts]
@@ -66,9 +72,29 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
     facts = _counted(principals, names)
     if asked is not None:
         look = partial(_stage, client, asked)
-        for name, stage in together(names, look, most=_DOMAINS_AT_ONCE).items():
-            facts[name.key]["email_stage"] = stage
+        stages = together(names, look, most=_DOMAINS_AT_ONCE)
+        facts = {
+            name.key: {**facts[name.key], _STAGE: each} for name, each in stages.items() if each
+        }
+        warnings += tuple(_GONE.format(str(name)) for name, each in stages.items() if not each)
     return Gathered(facts, warnings)
+
+
+def is_gathered(domains: object) -> bool:
+    """Say whether something, such as what a cache gives, could be the domains of `Gathered`.
+
+    In a cache anybody who may write its files can put something else, such as a template.
+    """
+    return isinstance(domains, dict) and all(
+        _is_domain(name) and isinstance(facts, dict) and all(map(_is_fact, facts, facts.values()))
+        for name, facts in domains.items()
+    )
+
+
+def _is_fact(key: object, value: object) -> bool:
+    if key == _STAGE:
+        return value in get_args(Stage)
+    return key in _NUMBERS and isinstance(value, int)
 
 
 def _asked(options: Mapping[str, Any]) -> Asked:
@@ -76,9 +102,14 @@ def _asked(options: Mapping[str, Any]) -> Asked:
     return Asked.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
 
 
-def _stage(client: Client, asked: Asked, name: Name) -> Stage:
+def _stage(client: Client, asked: Asked, name: Name) -> Stage | None:
+    """Return how far a domain has come, or None where it has been deleted meanwhile."""
     own = client.with_time(client.timeout, is_patient=True)
-    return verify(own.dns_records(name), asked).stage
+    try:
+        records = own.dns_records(name)
+    except NotFound:
+        return None
+    return verify(records, asked).stage
 
 
 def _chosen(
@@ -88,24 +119,22 @@ def _chosen(
     wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
     names = sorted(each.name for each in principals if isinstance(each, Domain))
     chosen = [name for name in names if wanted(name.key) and not unwanted(name.key)]
-    odd = [name for name in chosen if not _is_domain(name)]
+    odd = [name for name in chosen if not _is_domain(name.key)]
     warnings = (f"{str(name)!r} is registered but no domain name. It is no host." for name in odd)
     return [name for name in chosen if name not in odd], tuple(warnings)
 
 
-def _is_domain(name: Name) -> bool:
+def _is_domain(key: object) -> bool:
     """Say whether it is made of letters, digits, hyphens and dots, which no template is."""
     try:
-        parse_domain(name.key)
+        return isinstance(key, str) and parse_domain(key).key == key
     except InvalidInput:
         return False
-    return True
 
 
 def _counted(principals: Iterable[Principal], names: Iterable[Name]) -> dict[str, Facts]:
     counts = Counter(_places(principals))
-    keys = (*_COUNTS.values(), _ALIASES)
-    return {name.key: {key: counts[name.key, key] for key in keys} for name in names}
+    return {name.key: {key: counts[name.key, key] for key in _NUMBERS} for name in names}
 
 
 def _places(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:

@@ -169,6 +169,20 @@ def test_what_is_cached_is_not_asked_for_again(desk: Desk, site: Site) -> None:
     assert leaks([site.token, "of-another-tenant-4711"], [desk.folder]) == []
 
 
+def test_what_is_planted_in_the_cache_is_not_taken(desk: Desk, site: Site) -> None:
+    """Where it holds a host that is no domain, the service is asked again."""
+    desk.save(**CACHED)
+    assert desk.hosts() == ["one.example", "two.example"]
+    (cache,) = (desk.folder / "cache").iterdir()
+    kept = cache.read_text("utf-8")
+    cache.write_text(kept.replace("one.example", "{{7*7}}.example"), "utf-8")
+    assert cache.read_text("utf-8") != kept
+    site.recorder.take()
+    assert desk.hosts() == ["one.example", "two.example"]
+    assert len(site.recorder.take()) == 1
+    assert cache.read_text("utf-8") == kept
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -14,7 +14,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.errors import 
     ServiceError,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts import gather
+from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts import (
+    gather,
+    is_gathered,
+)
 from ansible_collections.postroom.email.tests.support.habits import answer, refused
 from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.quirky import (
@@ -111,6 +114,39 @@ def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> N
     assert sorted(server.lines[1:]) == [
         f"GET /api/dns/{name}.example" for name in ("new", "old", "shy")
     ]
+
+
+def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
+    """A domain that is gone when its records are read is left out, with a warning."""
+    service = QuirkyService(None, *map(domain, ("a.example", "b.example")))
+    service.meddle("GET", lambda: service.principals.pop("b.example"))
+    with misbehaving({("*", "*"): refused}) as nameserver:
+        wanted = options(stage=True, nameservers=[str(nameserver)])
+        found = gather(connect(serve(service)), wanted)
+    assert list(found.domains) == ["a.example"]
+    assert is_gathered(found.domains)
+    (warning,) = found.warnings
+    assert warning == "'b.example' was deleted while its stage was looked up. It is no host."
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        None,
+        ["a.example"],
+        {"{{ 7 * 7 }}.example": {"email_aliases": 0}},
+        {"a.example ": {"email_aliases": 0}},
+        {7: {"email_aliases": 0}},
+        {"a.example": "{{ 7 * 7 }}"},
+        {"a.example": {"email_aliases": "{{ 7 * 7 }}"}},
+        {"a.example": {"email_stage": "{{ 7 * 7 }}"}},
+        {"a.example": {"ansible_connection": 1}},
+    ],
+)
+def test_what_was_not_gathered_is_known(planted: object) -> None:
+    """Nothing that Ansible could take for a template, and no variables of others."""
+    assert is_gathered({"a.example": {"email_aliases": 0, "email_stage": "active"}})
+    assert not is_gathered(planted)
 
 
 def test_servers_are_checked_before_anybody_is_asked(serve: Serve, connect: Connect) -> None:
