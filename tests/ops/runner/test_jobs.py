@@ -130,7 +130,7 @@ def review_of(folder: Path, account: Account, **variables: str) -> Ended:
 
 
 def test_a_workflow_carries_out_what_was_reviewed(tmp_path: Path, site: Site) -> None:
-    """The check hands its plan to the next node, which carries it out, and no other."""
+    """The check hands its plan to the next node, which carries that out, and nothing without it."""
     case = CASES["converge"]
     fill(site, case)
     account = account_of(site, case)
@@ -138,7 +138,12 @@ def test_a_workflow_carries_out_what_was_reviewed(tmp_path: Path, site: Site) ->
         review = review_of(tmp_path / "review", account)
     assert (review.status, list(review.artifacts)) == ("successful", ["mail_expected_plan"])
     before = site.listing()
-    variables = {**case.variables, **review.artifacts}
+    needing = {**case.variables, "mail_plan_needed": True}
+    planless = run_job(tmp_path / "planless", account, Job("converge.yml", needing))
+    assert planless.status == "failed"
+    assert "Give mail_expected_plan" in planless.failures
+    assert site.listing() == before
+    variables = {**needing, **review.artifacts}
     site.delete("team@example.com")
     refusal = run_job(tmp_path / "other", account, Job("converge.yml", variables))
     assert refusal.status == "failed"
