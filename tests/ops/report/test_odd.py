@@ -60,10 +60,10 @@ class Outline(HTMLParser):
         self.attributes |= {name for name, _value in attrs}
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Run a service whose tenant is not the others'."""
-    with running_service(tmp_path_factory.mktemp("alone")) as service:
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[RunningService]:
+    """Run a service whose tenant is empty, and nobody else's."""
+    with running_service(tmp_path / "alone") as service:
         yield service
 
 
