@@ -27,14 +27,15 @@ DEFINITION: dict[str, Any] = {
     "domains": ["one.example", {"name": "gone.example", "state": "absent"}],
     "mailboxes": [{"name": "ann@one.example", "aliases": ["hi@one.example"]}],
 }
-#: There are no name servers to ask, and the time would make every report another one.
+#: There are no name servers to ask.
 VARIABLES: dict[str, Any] = {
     "vault_mail_passwords": PASSWORDS,
     "dns_verify": False,
     "tenant_verify_dns": False,
-    "tenant_report_date": "today",
 }
-
+TIME = re.compile(r"<time>(\d{4}-\d\d-\d\d \d\d:\d\d UTC)</time>")
+#: What Ansible would make another name of, or take for the beginning of something.
+HOSTILE = ["{#x#}@one.example", "{%x%}@one.example", "{{7*7}}@one.example"]
 
 KEEPING: dict[str, Any] = {
     "ansible.builtin.copy": {
@@ -78,7 +79,7 @@ def desk(tmp_path: Path, site: Site) -> RoleDesk:
 
 @pytest.mark.matrix
 def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
-    """It makes the tenant, tells what to publish and reports; again, it changes nothing."""
+    """It makes the tenant, tells what to publish and reports; again, it changes but the time."""
     block = re.findall(r"^```yaml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
     (play,) = yaml.safe_load(block)
     report = desk.folder / "report.html"
@@ -91,11 +92,55 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
     assert (told.status, told.recap.changed) == (0, 2), told.output
     assert '"one.example is not looked at"' in told.output
     assert set(site.listing()) == {"one.example", "ann@one.example"}
-    assert "ann@one.example" in report.read_text("utf-8")
+    page = report.read_text("utf-8")
+    assert "ann@one.example" in page
     assert desk.result["plan_digest"] == reviewed
+    # As if it were an hour ago, whichever minute it is.
+    report.write_text(TIME.sub("<time>an hour ago</time>", page), "utf-8")
     with site.recorder.forbidding_writes():
         told = desk.run(play["tasks"])
+        assert (told.status, told.recap.changed) == (0, 1), told.output
+        again = report.read_text("utf-8")
+        assert TIME.sub("", again) == TIME.sub("", page)
+        (date,) = TIME.findall(again)
+        told = desk.run(play["tasks"], tenant_report_date=date)
     assert (told.status, told.recap.changed) == (0, 0), told.output
+
+
+@pytest.mark.matrix
+def test_names_stay_what_they_are(desk: RoleDesk, site: Site) -> None:
+    """Those that are special to templates are told as they are: exported, on the page, as drift."""
+    box, alias, forwarder = HOSTILE
+    site.create("one.example")
+    site.create(box, emails=[box, alias])
+    site.create(forwarder, members=[box])
+    given = {"export": "export.yml", "report": "report.html", "drift": "drift.txt"}
+    plays = [
+        {
+            "ansible.builtin.import_playbook": f"postroom.email.{name}",
+            "vars": {"mail_definition_file": file, "mail_report_file": file},
+        }
+        for name, file in given.items()
+    ]
+    desk.save("playbook.yml", plays)
+    desk.save(
+        "tenant.yml", {"domains": ["one.example"], "mailboxes": [{"name": box, "aliases": []}]}
+    )
+    told = desk.play_own(
+        "playbook.yml", mail_definition_files="tenant.yml", mail_verify_dns=False, **VARIABLES
+    )
+    assert (told.status, told.recap.failed) == (2, 1), told.output
+    assert (desk.folder / "drift.txt").read_text("utf-8").splitlines() == [
+        f"there, not declared: forwarder {forwarder}",
+        f"there, not declared: alias {alias} of {box}",
+    ]
+    assert desk.load("export.yml") == {
+        "domains": ["one.example"],
+        "mailboxes": [{"name": box, "aliases": [alias]}],
+        "forwarders": [{"name": forwarder, "members": [box], "aliases": []}],
+    }
+    page = (desk.folder / "report.html").read_text("utf-8")
+    assert [name for name in HOSTILE if page.count(name) < 2] == []
 
 
 @pytest.mark.matrix
