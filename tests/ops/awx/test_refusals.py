@@ -164,6 +164,20 @@ def test_a_job_template_is_refused(
     assert words in said.body[field][0]
 
 
+def test_a_playbook_is_there_once_the_project_is_updated(asker: Asker) -> None:
+    """What was pushed since is not found; a new address, or somebody, makes AWX look again."""
+    made, repositories = asker.ground(), asker.controller.state.playbooks
+    project, template = (f"projects/{made['project']}/", f"job_templates/{made['template']}/")
+    repositories["u"] = frozenset({"add_alias.yml"})
+    asker.ask("PATCH", project, {"scm_type": "git", "scm_url": "u"})
+    repositories["u"] |= {"drift.yml"}
+    asker.ask("PATCH", project, {"description": "Another"})
+    missing = asker.ask("PATCH", template, {"playbook": "drift.yml"})
+    assert missing.body == {"playbook": ["Playbook not found for project."]}
+    assert asker.ask("POST", f"{project}update/").status == 202
+    assert asker.ask("PATCH", template, {"playbook": "drift.yml"}).status == 200
+
+
 SCHEDULES = [
     ({"rrule": "RRULE:FREQ=DAILY;INTERVAL=1"}, "rrule", "Valid DTSTART required"),
     ({"rrule": RULE.replace("Z", "")}, "rrule", "naive datetime"),
@@ -192,15 +206,17 @@ def test_a_schedule_is_refused(
 
 
 def test_a_schedule_answers_a_survey(asker: Asker) -> None:
-    """A question that needs an answer gets none at night."""
+    """If it is enabled: a question that needs an answer gets none at night."""
     number = asker.ground()["template"]
     asker.ask("POST", f"job_templates/{number}/survey_spec/", spec(QUESTION))
     sent = {"name": "S", "rrule": RULE, "unified_job_template": number}
+    answering = {**sent, "name": "T", "extra_data": {"mail_alias": "a"}}
+    unasked = asker.ask("POST", "schedules/", answering)
+    assert "not allowed on launch" in unasked.body["extra_data"][0]
+    asker.ask("PATCH", f"job_templates/{number}/", {"survey_enabled": True})
     said = asker.ask("POST", "schedules/", sent)
     assert said.body == {"variables_needed_to_start": ["'mail_alias' value missing"]}
-    assert (
-        asker.ask("POST", "schedules/", {**sent, "extra_data": {"mail_alias": "a"}}).status == 201
-    )
+    assert asker.ask("POST", "schedules/", answering).status == 201
 
 
 NOTIFICATIONS = [
@@ -281,3 +297,27 @@ def test_nodes_are_refused(asker: Asker) -> None:
     sent = {"identifier": "c", "job_type": "check", **node}
     said = asker.ask("POST", "workflow_job_template_nodes/", sent)
     assert "not configured to prompt" in said.body["job_type"][0]
+
+
+def test_a_launch_is_refused(asker: Asker) -> None:
+    """To who only sees a team that may launch; members may, and answer a survey that is enabled."""
+    made, state = asker.ground(), asker.controller.state
+    path = f"job_templates/{made['template']}/launch/"
+    team = asker.make("teams", name="T", organization=made["organization"])
+    user = asker.make("users", username="ann", password="of-ann")
+    asker.controller.tokens["token-of-ann"] = user
+    ann = Asker(asker.controller, "token-of-ann")
+
+    def give(resource: int, role: str, actors: str, number: int) -> None:
+        (found,) = (one for one in state.roles_of(resource) if one.name == role)
+        assert asker.ask("POST", f"roles/{found.id}/{actors}/", {"id": number}).status == 204
+
+    give(made["template"], "execute", "teams", team)
+    give(team, "read", "users", user)
+    assert ann.ask("POST", path).status == 404
+    give(team, "member", "users", user)
+    asker.ask("POST", f"job_templates/{made['template']}/survey_spec/", spec(QUESTION))
+    assert ann.ask("POST", path).status == 201
+    asker.ask("PATCH", f"job_templates/{made['template']}/", {"survey_enabled": True})
+    assert "variables_needed_to_start" in ann.ask("POST", path).body
+    ann.close()

@@ -145,7 +145,10 @@ class Controller:
         return 201, {"id": self.state.new_id(), "token": token}
 
     def _sees(self, user: Row, row: Row) -> bool:
-        return user["is_superuser"] or self.state.holds(user["id"], row["id"])
+        """Tell whether somebody is shown a resource: also themselves, and superusers."""
+        if user["is_superuser"] or row is user or row.get("is_superuser"):
+            return True
+        return self.state.holds(user["id"], row["id"])
 
     def _found(self, user: Row, kind: str, one: str) -> Row:
         """Return a resource by its number, or by its name and its organization's."""
@@ -175,7 +178,7 @@ class Controller:
         if kind == "users" and not row["password"]:
             raise Refused(400, {"password": ["Password required for new User."]})
         made = self.state.add(kind, row)
-        self._after(kind, made)
+        self._after(kind, made, {})
         return made
 
     def _one(self, request: Request, kind: str, row: Row) -> Answer:
@@ -183,8 +186,9 @@ class Controller:
             self.state.remove(kind, row["id"])
             return 204, None
         if request.method == "PATCH":
+            old = dict(row)
             row.update(self._checked(kind, row, request.body, is_new=False))
-            self._after(kind, row)
+            self._after(kind, row, old)
         return 200, views.show(self.state, kind, row)
 
     def _checked(self, kind: str, row: Row, sent: Any, *, is_new: bool) -> Row:
@@ -215,10 +219,10 @@ class Controller:
         }
         return {**new, place: kept}
 
-    def _after(self, kind: str, row: Row) -> None:
+    def _after(self, kind: str, row: Row, old: Row) -> None:
         """Set what follows from a resource's other fields."""
-        if kind == "projects" and row["scm_type"]:
-            row["update"] = self.state.new_id()
+        if kind == "projects" and row["scm_type"] and _is_elsewhere(row, old):
+            self.state.update(row)
         owner = {"job_templates": "project", "inventory_sources": "inventory"}.get(kind)
         if owner is not None:
             other = self.state.get(KINDS[kind].fields[owner].to, row[owner])
@@ -232,6 +236,9 @@ class Controller:
         match (request.method, below):
             case (method, "survey_spec") if "survey_enabled" in row:
                 return self._survey(method, row, request.body)
+            case ("POST", "update") if kind == "projects" and row["scm_type"]:
+                self.state.update(row)
+                return 202, {"project_update": row["update"]}
             case ("POST", "create_approval_template") if "unified_job_template" in row:
                 made = self._make("workflow_approval_templates", request.body)
                 row["unified_job_template"] = made["id"]
@@ -315,8 +322,8 @@ class Controller:
         row = self._found(user, "job_templates", request.path[1])
         if request.method == "POST":
             self._check_launch(user, row, request.body or {})
-        survey = self.state.surveys.get(row["id"], {}) if row["survey_enabled"] else {}
-        asked = {one["variable"]: one["required"] for one in survey.get("spec", ())}
+        spec = self.state.asked(row).get("spec", ())
+        asked = {one["variable"]: one["required"] for one in spec}
         name = row["playbook"].removesuffix(".yml")
         self.jobs.templates[row["id"]] = Template(name, asked, row["ask_variables_on_launch"])
         path = ("job_templates", str(row["id"]), *request.path[2:])
@@ -325,10 +332,14 @@ class Controller:
     def _check_launch(self, user: Row, row: Row, sent: Mapping[str, Any]) -> None:
         if not user["is_superuser"] and not self.state.holds(user["id"], row["id"], "execute"):
             raise Refused(403, _DENIED)
-        survey = self.state.surveys.get(row["id"], {})
-        problems = surveys.problems_of_answers(survey, sent.get("extra_vars", {}))
+        problems = surveys.problems_of_answers(self.state.asked(row), sent.get("extra_vars", {}))
         if problems:
             raise Refused(400, {"variables_needed_to_start": problems})
+
+
+def _is_elsewhere(project: Row, old: Row) -> bool:
+    """Tell whether a project's repository is another one than before; AWX looks into it then."""
+    return any(project[name] != old.get(name) for name in ("scm_type", "scm_url", "scm_branch"))
 
 
 def _number(text: str) -> int:

@@ -122,7 +122,7 @@ def _job_template(state: State, row: Row) -> Errors:
         return {"project": ["This field is required."]}
     if not row["playbook"]:
         return {"playbook": ["Must select playbook for project."]}
-    if row["playbook"] not in state.playbooks.get(project["scm_url"] or project["local_path"], ()):
+    if row["playbook"] not in state.playbooks_of(project):
         return {"playbook": ["Playbook not found for project."]}
     if not row["inventory"] and not row["ask_inventory_on_launch"]:
         return {"inventory": ["Job Template must provide 'inventory' or allow prompting for it."]}
@@ -133,7 +133,8 @@ def _schedule(state: State, row: Row) -> Errors:
     problems = schedules.problems_of(row["rrule"])
     if problems:
         return {"rrule": problems}
-    survey = state.surveys.get(row["unified_job_template"], {})
+    template = state.get("unified_job_templates", row["unified_job_template"])
+    survey = state.asked(template) if template else {}
     missing = surveys.problems_of_answers(survey, row["extra_data"])
     if missing:
         return {"variables_needed_to_start": missing}
@@ -150,7 +151,7 @@ def _unpromptable(state: State, row: Row) -> Errors:
         for name in PROMPTS
         if row[name] not in (None, "") and not template.get(prompt_of(name))
     }
-    asked = {one["variable"] for one in state.surveys.get(template["id"], {}).get("spec", ())}
+    asked = {one["variable"] for one in state.asked(template).get("spec", ())}
     extra = set(row["extra_data"]) - asked
     if extra and not template.get("ask_variables_on_launch"):
         found["extra_data"] = [f"Variables {', '.join(sorted(extra))} are not allowed on launch."]

@@ -11,6 +11,8 @@ from typing import Any
 from ansible_collections.postroom.email.tests.support.controller.kinds import KINDS, UNIFIED
 
 Row = dict[str, Any]
+#: Roles on a team by which somebody has what the team has.
+_OF_A_TEAM = ("member", "admin")
 
 
 @dataclass
@@ -30,7 +32,8 @@ class State:
     :param rows: the resources' fields, by kind and number, secrets in plain
     :param links: numbers of associated resources, by number and name of the association
     :param surveys: by the template's number
-    :param playbooks: what a project has, by its address or local path
+    :param playbooks: what a repository or a folder has, by its address or local path
+    :param fetched: what a project got out of its repository at its last update, by number
     """
 
     rows: dict[str, dict[int, Row]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
@@ -38,6 +41,7 @@ class State:
     surveys: dict[int, dict[str, Any]] = field(default_factory=dict)
     roles: dict[int, Role] = field(default_factory=dict)
     playbooks: dict[str, frozenset[str]] = field(default_factory=dict)
+    fetched: dict[int, frozenset[str]] = field(default_factory=dict)
     _last: int = 0
 
     def new_id(self) -> int:
@@ -78,6 +82,22 @@ class State:
         """Tell whether there is a resource of that number."""
         return self.get(kind, number) is not None
 
+    def asked(self, template: Row) -> dict[str, Any]:
+        """Return the survey that whoever launches a template answers; empty where none is asked."""
+        enabled = template.get("survey_enabled", False)
+        return self.surveys.get(template["id"], {}) if enabled else {}
+
+    def update(self, project: Row) -> None:
+        """Have a project look into its repository, which it does at once, and well."""
+        project["update"] = self.new_id()
+        self.fetched[project["id"]] = self.playbooks.get(project["scm_url"], frozenset())
+
+    def playbooks_of(self, project: Row) -> frozenset[str]:
+        """Return what a project is known to have; a folder is looked into each time."""
+        if project["scm_type"]:
+            return self.fetched[project["id"]]
+        return self.playbooks.get(project["local_path"], frozenset())
+
     def linked(self, number: int, name: str) -> list[int]:
         """Return the numbers that are associated with a resource; the list itself, to change."""
         return self.links.setdefault((number, name), [])
@@ -91,7 +111,9 @@ class State:
         teams = {
             role.resource
             for role in self.roles.values()
-            if role.resource in self.rows["teams"] and user in role.holders["users"]
+            if role.resource in self.rows["teams"]
+            and role.name in _OF_A_TEAM
+            and user in role.holders["users"]
         }
         return any(
             user in role.holders["users"] or teams & set(role.holders["teams"])
