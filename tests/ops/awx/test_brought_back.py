@@ -6,30 +6,47 @@ from __future__ import annotations
 
 from ansible_collections.postroom.email.tests.ops.awx.stage import ALL, SECRETS, Stage
 
-FEW = {**ALL, "awx_playbooks": ["add_alias", "export"], "awx_bot_user": ""}
+SOME = {**ALL, "awx_playbooks": ["add_alias", "converge"], "awx_bot_user": ""}
+FEWER = {
+    **SOME,
+    "awx_playbooks": "add_alias",
+    "mail_api_url": "https://new.example",
+    "awx_slack_channels": "#a, #b",
+}
+#: What may be launched, and the bot has no need of; the second run does not keep it either.
+OTHERS = {
+    "Postroom converge": "job_templates",
+    "Postroom review": "job_templates",
+    "Postroom apply": "job_templates",
+    "Postroom reviewed converge": "workflow_job_templates",
+}
 
 
 def test_a_second_run_mends(stage: Stage) -> None:
-    """A survey, a role that the bot has no need of, a channel, and the address of the service."""
-    first = stage.play(FEW)
+    """A survey, what the bot might launch, the channels, and the address of the service."""
+    first = stage.play(SOME)
     assert first.status == 0, first.output[-3000:]
     state, controller = stage.controller.state, stage.controller
     template = controller.named("job_templates", "Postroom add_alias")
     state.surveys[template["id"]]["spec"].pop()
-    other = controller.named("job_templates", "Postroom export")
+    template["ask_variables_on_launch"] = True
     team = controller.named("teams", "postroom-bot")
-    role = next(one for one in state.roles_of(other["id"]) if one.name == "execute")
-    role.holders["teams"].append(team["id"])
+    others = [controller.named(kind, name)["id"] for name, kind in OTHERS.items()]
+    roles = [one for id_ in others for one in state.roles_of(id_) if one.name == "execute"]
+    for role in roles:
+        role.holders["teams"].append(team["id"])
     sent = len(controller.written)
-    again = stage.play({**FEW, "mail_api_url": "https://new.example", "awx_slack_channels": ["#a"]})
+    again = stage.play(FEWER)
     assert (again.status, again.recap.changed) == (0, 4), again.output[-3000:]
     assert [(method, path.split("/")[0]) for method, path, _ in controller.written[sent:]] == [
         ("PATCH", "credentials"),
         ("PATCH", "notification_templates"),
+        ("PATCH", "job_templates"),
         ("POST", "job_templates"),
-        ("POST", "roles"),
+        *[("POST", "roles")] * len(OTHERS),
     ]
-    assert role.holders["teams"] == []
+    assert [role.holders["teams"] for role in roles] == [[]] * len(OTHERS)
+    assert not template["ask_variables_on_launch"]
     questions = state.surveys[template["id"]]["spec"]
     assert [one["variable"] for one in questions][-1] == "postroom_request"
     inputs = controller.named("credentials", "Postroom tenant")["inputs"]
@@ -37,5 +54,5 @@ def test_a_second_run_mends(stage: Stage) -> None:
     slack = controller.named("notification_templates", "Postroom Slack")
     assert slack["notification_configuration"] == {
         "token": SECRETS["vault_awx_slack_token"],
-        "channels": ["#a"],
+        "channels": ["#a", "#b"],
     }

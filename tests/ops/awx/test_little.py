@@ -14,12 +14,17 @@ LITTLE = {
     "awx_organization": "Second",
     "awx_template_prefix": "Mail: ",
     "awx_template_variables": {"drift": {"mail_ignore": ["*@old.example"]}},
+    "awx_template_credentials": {"drift": "Vault"},
 }
 
 
 def test_little_is_enough(stage: Stage) -> None:
     """There is what was asked for, by its own name, and no more."""
-    stage.controller.state.playbooks["mail"] = WRAPPERS
+    state = stage.controller.state
+    state.playbooks["mail"] = WRAPPERS
+    vault = state.add("credential_types", {"name": "Vault", "kind": "vault", "inputs": {}})
+    theirs = {"name": "Vault", "credential_type": vault["id"], "inputs": {}}
+    key = state.add("credentials", theirs)["id"]
     done = stage.play(LITTLE)
     assert done.status == 0, done.output[-3000:]
     names = stage.controller.names
@@ -34,4 +39,6 @@ def test_little_is_enough(stage: Stage) -> None:
     assert drift["execution_environment"] is None
     wanted = '{"mail_definition_files": ["tenant.yml"], "mail_ignore": ["*@old.example"]}'
     assert drift["extra_vars"] == wanted
-    assert "passwords" not in stage.controller.named("credentials", "Second tenant")["inputs"]
+    tenant = stage.controller.named("credentials", "Second tenant")
+    assert "passwords" not in tenant["inputs"]
+    assert sorted(state.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])

@@ -43,12 +43,12 @@ CASES: list[tuple[dict[str, Any], dict[str, str], str]] = [
         "Give vault_awx_bot_password, the password of the user postroom-bot.",
     ),
     (
-        {"awx_playbooks": ["drift", "deploy_bot"]},
+        {"awx_playbooks": "drift, site, deploy_bot, nightly"},
         {},
-        "awx_playbooks names deploy_bot. There are job templates for converge, drift, ",
+        "awx_playbooks names deploy_bot, nightly, site. There are job templates for converge, ",
     ),
     (
-        {"awx_galaxy_credentials": ["Ansible Galaxy"]},
+        {"awx_galaxy_credentials": "Ansible Galaxy"},
         {},
         'The controller has no credential \\"Ansible Galaxy\\", or several.',
     ),
