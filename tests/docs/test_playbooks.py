@@ -21,6 +21,10 @@ PLAYBOOKS = [file.stem for file in repository.files() if file.parent.as_posix() 
 FILES = reference.read_all()
 #: What a host of the inventory plugin has.
 HOST_VARIABLES = {"email_domain"}
+#: Types of which an empty value is none.
+TEXTS = ("str", "path")
+#: Lists that would leave nothing to do if they were empty, and count as not given then.
+NEVER_EMPTY = {"awx_definition_files", "awx_playbooks"}
 SCHEMAS = ["arguments", "survey"]
 
 
@@ -151,8 +155,11 @@ def test_awx_asks_for_secrets_as_for_passwords(playbook: str) -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_what_is_false_is_not_taken_for_nothing(playbook: str) -> None:
-    """`default(true, true)` makes true of false, so it would be true whatever is given."""
-    assert "default(true, true)" not in repository.read(f"playbooks/{playbook}.yml")
+    """`default(X, true)` takes X for false, 0 and an empty list, too, which are answers."""
+    code = Playbook(repository.ROOT / "playbooks" / f"{playbook}.yml")
+    kinds = {name: option["type"] for name, option in reference.options(FILES, playbook).items()}
+    swallowed = {name for name in code.swallowed if kinds.get(name, "str") not in TEXTS}
+    assert swallowed - NEVER_EMPTY == set()
 
 
 def test_the_reference_is_what_the_tool_prints() -> None:

@@ -167,6 +167,26 @@ def test_converge_carries_out_the_plan_that_was_reviewed(desk: Desk, site: Site)
     assert PASSWORD not in told.output
 
 
+@pytest.mark.parametrize(
+    ("given", "there", "sentence"),
+    [
+        ({"mail_scope": []}, True, "unchanged: 1"),
+        ({"mail_max_delete_percent": 0}, True, "max_delete_percent allows 0"),
+        ({"mail_scope": "", "mail_max_delete_percent": None}, False, "delete: 1"),
+    ],
+)
+def test_what_is_false_is_an_answer(
+    given: dict[str, object], there: bool, sentence: str, desk: Desk, site: Site
+) -> None:
+    """Nothing is purged where no name is in scope, or no share of them; no answer is no limit."""
+    site.create("one.example", "bob@one.example")
+    desk.save("tenant.yml", {"domains": ["one.example"]})
+    wanted = {"mail_definition_files": "tenant.yml", "mail_purge": ["mailbox"]}
+    told = desk.play("converge", mail_max_deletions=1, **wanted, **given)
+    assert sentence in words(told)
+    assert ("bob@one.example" in site.listing()) == there
+
+
 @pytest.mark.parametrize("playbook", ["converge", "drift"])
 def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
     """Without one, the sentence names the variable; so it does where the file is not there."""
@@ -183,7 +203,7 @@ def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
 def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
     """Once each; what somebody else has stays there."""
     site.create("one.example", "ann@one.example", "bob@one.example")
-    variables = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
+    variables = {"mail_alias": "hi@one.example\n", "mail_mailbox": " ann@one.example"}
     with site.recorder.forbidding_writes():
         told = desk.play("add_alias", "--check", **variables)
     assert (told.status, told.recap.changed) == (0, 1), told.output
@@ -203,14 +223,16 @@ def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
 def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:
     """Members may come as a list or, as from a survey, as a text; so may the other answers."""
     site.create("one.example", "ann@one.example")
-    team = {"mail_forwarder": "all@one.example"}
+    team = {"mail_forwarder": " all@one.example\n"}
     desk.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])
     assert site.listing()["all@one.example"]["members"] == {"ann@one.example", "x@far.example"}
     told = desk.play("forwarder", **team, mail_members=" y@far.example,\n", mail_purge_members="no")
     assert (told.status, told.recap.changed) == (0, 1), told.output
     assert len(site.listing()["all@one.example"]["members"]) == 3
     unanswered = {"mail_state": "", "mail_purge_members": ""}
-    told = desk.play("forwarder", **team, mail_members="y@far.example\nz@far.example", **unanswered)
+    told = desk.play(
+        "forwarder", **team, mail_members="y@far.example\r\nz@far.example", **unanswered
+    )
     assert (told.status, told.recap.changed) == (0, 1), told.output
     assert site.listing()["all@one.example"]["members"] == {"y@far.example", "z@far.example"}
     assert desk.play("forwarder", **team).recap.changed == 0
@@ -224,7 +246,8 @@ def test_names_are_needed(playbook: str, desk: Desk, site: Site) -> None:
     """Without them, or with empty ones, the sentence names the variables."""
     needed = ["mail_forwarder"] if playbook == "forwarder" else ["mail_alias", "mail_mailbox"]
     with site.recorder.forbidding_writes():
-        for nothing in ("", None):
+        nothings: tuple[object, ...] = (None, " \n", 7)
+        for nothing in nothings:
             told = desk.play(playbook, **dict.fromkeys(needed, nothing))
             assert told.status == 2
             assert f"Give {' and '.join(needed)}, " in words(told)

@@ -19,8 +19,8 @@ ANN = "ann@xn--bcher-kva.example"
 #: Looks like a template, and has what YAML, JSON and shells care for.
 PASSWORD = "{{ 7 * 7 }}'\"\\#: canary-HOTEL-4471"
 WANTED: dict[str, Any] = {
-    "mail_mailbox": "Ann@Bücher.example",
     # As a survey's answers come.
+    "mail_mailbox": " Ann@Bücher.example\n",
     "mail_aliases": "hi@bücher.example\r\nHo@bücher.example,\n",
     "mail_forwarders": ["Team@bücher.example", "all@bücher.example"],
 }
@@ -97,6 +97,8 @@ def test_what_failed_goes_on(office: Site, service: RunningService, tmp_path: Pa
     ("given", "sentence"),
     [
         ({"mail_mailbox": ""}, "Give mail_mailbox, such as"),
+        ({"mail_mailbox": [ANN]}, "Give mail_mailbox, such as"),
+        ({"vault_mail_password": 12345678}, "vault_mail_password is no text. Write it in quotes."),
         ({"vault_mail_password": None}, "is new and needs a password. Give vault_mail_password"),
         (
             {

@@ -9,6 +9,7 @@ take is not: they say so themselves.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ class Playbook:
     :ivar used: names of the variables in expressions
     :ivar set: names of the variables that get a value
     :ivar roles: names of the collection's roles that it runs
+    :ivar swallowed: names of the variables of which false, 0 or nothing becomes something else
     """
 
     def __init__(self, file: Path) -> None:
@@ -46,7 +48,10 @@ class Playbook:
         self.used: set[str] = set()
         self.set: set[str] = set()
         self.roles: set[str] = set()
+        self.swallowed: set[str] = set()
+        self._shared: dict[str, Any] = {}
         self._walk(_load(file))
+        self._walk_shared()
 
     @property
     def taken(self) -> set[str]:
@@ -65,6 +70,13 @@ class Playbook:
         elif isinstance(part, str):
             self._read_template(f"{{{{ {part} }}}}" if condition else part)
 
+    def _walk_shared(self) -> None:
+        """Read the variables of files that are used; others share these files, and use the rest."""
+        self.set |= {*self._shared}
+        while used := self._shared.keys() & self.used:
+            for name in used:
+                self._walk(self._shared.pop(name))
+
     def _read_mapping(self, part: dict[str, Any]) -> None:
         """Note what a play or a task sets, and read the files that it names."""
         for key in ("vars", "ansible.builtin.set_fact"):
@@ -73,9 +85,7 @@ class Playbook:
             part[key] for key in ("register", "loop_var") if isinstance(part.get(key), str)
         }
         for file in part.get("vars_files", []):
-            variables = _load(self._folder / file)
-            self.set |= {*variables}
-            self._walk(variables)
+            self._shared |= _load(self._folder / file)
         for key in TASKS:
             if key in part:
                 self._walk(_load(self._folder / part[key]))
@@ -88,7 +98,10 @@ class Playbook:
         self._read_template((self._folder / "templates" / template).read_text("utf-8"))
 
     def _read_template(self, text: str) -> None:
-        self.used |= _names(text)
+        # In playbooks, Ansible takes a backslash for one.
+        tree = Environment(autoescape=True).parse(text.replace("\\", "\\\\"))
+        self.used |= _names(tree)
+        self.swallowed |= {*_swallowed(tree)}
         for template in _TEMPLATE.findall(text):
             self._read_file(template)
 
@@ -97,10 +110,24 @@ def _load(file: Path) -> Any:
     return yaml.load(file.read_bytes(), _Loader)  # noqa: S506
 
 
-def _names(text: str) -> set[str]:
+def _names(tree: nodes.Template) -> set[str]:
     """Return the names that a template reads and does not set itself."""
-    # In playbooks, Ansible takes a backslash for one.
-    text = text.replace("\\", "\\\\")
-    names = list(Environment(autoescape=True).parse(text).find_all(nodes.Name))
+    names = list(tree.find_all(nodes.Name))
     own = {name.name for name in names if name.ctx == "store"}
     return {name.name for name in names if name.ctx == "load"} - own
+
+
+def _swallowed(tree: nodes.Template) -> Iterator[str]:
+    """Give the names in `NAME | default(X, true)` where X is true."""
+    for node in tree.find_all(nodes.Filter):
+        is_default = node.name in ("default", "d") and len(node.args) == 2
+        if is_default and isinstance(node.node, nodes.Name) and _is_true(node.args[0]):
+            yield node.node.name
+
+
+def _is_true(expression: nodes.Expr) -> bool:
+    """Tell whether an expression is true, or might be."""
+    try:
+        return bool(expression.as_const())
+    except nodes.Impossible:
+        return True
