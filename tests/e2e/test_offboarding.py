@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.support.desk import Desk, opens, w
 from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Shape, Site
+from ansible_collections.postroom.email.tests.support.site import Api, Shape, Site
 from ansible_collections.postroom.email.tests.support.spoiler import Spoiler, spoiled
 
 ANN, BOB, TEAM, SOLO, BOTH = (
@@ -155,17 +155,62 @@ def test_what_failed_goes_on(
     spoiler.spoil(problem(422, "Not today."), part="PATCH /api/principal/bob", skip=1)
     told = desk.play("offboard_mailbox", **GOING)
     assert "has a new password. Aliases that BOB@bücher.example got: hi@" in words(told)
+    assert f"Not, or not for certain: {HO}. Forwarders" in words(told)
     assert office.listing()[ANN]["emails"] == {ANN, HO}
     assert not opens(service, ANN, OLD)
     spoiler.spoil(problem(422, "Not today."), part="PATCH /api/principal/solo")
     told = desk.play("offboard_mailbox", **GOING)
-    assert f"got: {HO}. Forwarders that were changed: {BOTH}, {TEAM}. The mailbox is" in words(told)
+    assert f"got: {HO}. Forwarders that were changed: {BOTH}, {TEAM}. Not, or not" in words(told)
+    assert f"for certain: {SOLO}. The mailbox is there. Run this again to go on." in words(told)
     spoiler.spoil(problem(422, "Not today."), part="DELETE")
     told = desk.play("offboard_mailbox", **GOING)
-    assert f"Forwarders that were changed: {SOLO}. The mailbox is there. Run this again" in words(
+    assert f"Forwarders that were changed: {SOLO}. Whether the mailbox is deleted is not" in words(
         told
     )
     spoiler.spoil(problem(422, "Not today."), part="PATCH /api/principal/bob")
     told = desk.play("offboard_mailbox", **GOING)
     assert "The mailbox is deleted. Give its address to BOB@bücher.example with" in words(told)
     see_others(office.listing())
+
+
+def test_what_is_not_certain_is_not_claimed(office: Site, spoiler: Spoiler, tmp_path: Path) -> None:
+    """Where an answer is lost after the write, what was done may have been done."""
+    desk = Desk(tmp_path, spoiler.url, office.token)
+    spoiler.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
+    told = desk.play("offboard_mailbox", **GOING)
+    assert told.status == 2, told.output
+    assert "Ann@Bücher.example has perhaps a new password." in words(told)
+
+    def say_no_more(request: Request) -> Reply:
+        spoiler.spoil(problem(500), part="GET /api/principal/ann", times=100)
+        return problem(500)
+
+    spoiler.spoil(say_no_more, part="DELETE", after=True)
+    told = desk.play("offboard_mailbox", **GOING)
+    assert "has a new password. Aliases" in words(told)
+    assert "Whether the mailbox is deleted is not certain. Run this again: it goes on" in words(
+        told
+    )
+    assert ANN not in office.listing()
+
+
+def test_what_others_write_meanwhile_stands(
+    office: Site, service: RunningService, spoiler: Spoiler, tmp_path: Path
+) -> None:
+    """A member that a forwarder gets, and an alias that the mailbox gets, while it is left."""
+    desk = Desk(tmp_path, spoiler.url, office.token)
+    late, new = "late@xn--bcher-kva.example", "new@far.example"
+    other = Api(service.url, office.token)
+
+    def write(request: Request) -> None:
+        members = [ANN, "x@far.example", new]
+        other.call("PATCH", f"/api/principal/{TEAM}", {"members": members})
+        other.call("PATCH", f"/api/principal/{ANN}", {"emails": [ANN, HI, HO, late]})
+
+    spoiler.spoil(write, part="PATCH /api/principal/ann", after=True)
+    told = desk.play("offboard_mailbox", **GOING)
+    assert told.status == 0, told.output
+    there = office.listing()
+    assert there[TEAM]["members"] == {"x@far.example", new}
+    assert ANN not in there
+    assert there[BOB]["emails"] == {BOB, HI, HO, ANN, late}

@@ -24,8 +24,9 @@ UPSTREAM_SECONDS = 30.0
 #: Headers that speak of one connection and not of the message.
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
-#: What is answered in the place of the service; a function may look at the request.
-Instead = Reply | Callable[[Request], Reply]
+#: What is answered in the place of the service. A function may look at the request, and have the
+#: service answer.
+Instead = Reply | Callable[[Request], Reply | None]
 
 
 @dataclass
@@ -89,9 +90,9 @@ class Spoiler:
         spoil = self._spoil_for(request.line)
         if spoil is None:
             return self._passed_on(request)
-        if spoil.after:
-            self._passed_on(request)
-        return spoil.instead if isinstance(spoil.instead, Reply) else spoil.instead(request)
+        answer = self._passed_on(request) if spoil.after else None
+        instead = spoil.instead if isinstance(spoil.instead, Reply) else spoil.instead(request)
+        return instead or answer or self._passed_on(request)
 
     def _spoil_for(self, line: str) -> _Spoil | None:
         with self._lock:
