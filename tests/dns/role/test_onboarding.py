@@ -91,7 +91,8 @@ def test_a_domain_without_a_provider(
 ) -> None:
     """Here and without an inventory: what to paste is printed, and what is missing is told."""
     domain = "pasted.example"
-    told = desk.play("onboard_domain", mail_domain=domain, **asking(server))
+    # As it comes with a form.
+    told = desk.play("onboard_domain", mail_domain=f" {domain}\n", **asking(server))
     assert told.status == 0, told.output
     assert f"{domain}: do this at the DNS provider that holds the zone." in words(told)
     assert dkim_text(service, domain) in told.output
@@ -119,3 +120,9 @@ def test_a_domain_is_needed(desk: Desk, recorder: Recorder) -> None:
         assert "mail_domain names one domain and mail_hosts 2 hosts. Leave mail_domain" in words(
             told
         )
+        given = {"mail_hosts": "nowhere", "mail_domain": f" {ONE}\n"}
+        told = desk.play("onboard_domain", "-i", "hosts.yml", **given)
+        assert told.status == 2
+        assert f"matches it. Leave it out, or name a host. {ONE} was not taken on." in words(told)
+        told = desk.play("onboard_domain", "-i", "hosts.yml", mail_hosts="nowhere")
+        assert told.status == 0, told.output
