@@ -60,6 +60,8 @@ _REMEDY = "Write a line address: password for each mailbox, with the password in
 
 @as_filter
 def password_map(given: Any) -> dict[str, list[str]]:
+    # All of it may have been encrypted as one text.
+    given = _plain(given)
     data = _parsed(given) if isinstance(given, str) else given
     if data is None:
         return {}
@@ -83,7 +85,7 @@ def _parsed(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as text where it was encrypted by itself, which up to core 2.18 is no text."""
+    """Return what was encrypted by itself as text, which up to core 2.18 is no text."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return str(value) if getattr(value, "__ENCRYPTED__", False) else value

@@ -64,15 +64,24 @@ class Encrypted:
 
     __ENCRYPTED__ = True
 
+    def __init__(self, text: str = "plain") -> None:
+        """Take what it is when it is decrypted."""
+        self._text = text
+
     def __str__(self) -> str:
         """Decrypt it."""
-        return "plain"
+        return self._text
 
 
 def test_single_passwords_may_be_encrypted() -> None:
     """In a map that Ansible has read; they are texts then."""
     given = {ANN: Encrypted(), "bob@one.example": [Encrypted(), "too"]}
     assert password_map(given) == {ANN: ["plain"], "bob@one.example": ["plain", "too"]}
+
+
+def test_all_of_it_may_be_encrypted() -> None:
+    """As one text, which is read as if it stood in a file."""
+    assert password_map(Encrypted(f"{ANN}: plain")) == {ANN: ["plain"]}
 
 
 @pytest.mark.parametrize(
