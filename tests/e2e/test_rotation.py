@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
-from ansible_collections.postroom.email.tests.support.scripted import problem
+from ansible_collections.postroom.email.tests.support.quirky import (
+    Quirks,
+    QuirkyService,
+    domain,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.support.scripted import problem, scripted
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
@@ -124,3 +130,31 @@ def test_half_of_it(site: Site, office: Site, service: RunningService, tmp_path:
     assert f"They are not, or not for certain, for {BOB}. Run it again for these," in words(told)
     assert STRAY not in told.output
     assert [opens(service, name, STRAY) for name in (ANN, BOB, CAT)] == [True, False, True]
+
+
+def test_it_is_told_in_one_spelling(tmp_path: Path) -> None:
+    """Who has a new password is not told as one who has none, where the service keeps spellings."""
+    there = [domain("one.example"), mailbox("ann@one.example"), mailbox("bob@one.example")]
+    keeping = Quirks(spelling=lambda name: name.replace("ann", "Ann"))
+    with scripted(QuirkyService(keeping, *there)) as service, spoiled(service.url) as spoiler:
+        spoiler.spoil(problem(422), part="PATCH /api/principal/bob")
+        told = Desk(tmp_path, spoiler.url, "token").play(
+            "rotate_passwords",
+            vault_mail_passwords={"ann@one.example": STRAY, "bob@one.example": STRAY},
+        )
+    assert "New passwords are set for ann@one.example. They are not," in words(told)
+    assert "for certain, for bob@one.example. Run it again" in words(told)
+
+
+def test_a_simple_password_hides_for_whom(
+    office: Site, service: RunningService, tmp_path: Path
+) -> None:
+    """Ansible hides it in names and words of the result, and then nobody is told wrongly."""
+    with spoiled(service.url) as spoiler:
+        spoiler.spoil(problem(422), part="PATCH /api/principal/bob")
+        told = Desk(tmp_path, spoiler.url, office.token).play(
+            "rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY}
+        )
+    assert told.status == 2, told.output
+    assert "it is not known for whom they are: one of them is so simple that" in words(told)
+    assert opens(service, ANN, "n")
