@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 from collections.abc import Iterable, Iterator
@@ -27,8 +28,11 @@ def forms_of(secret: str) -> set[bytes]:
         html.escape(secret),
         *_pieces(secret),
     }
-    forms = {form.encode() for form in spelled}
-    return forms | set(_base64_forms(secret.encode())) | {secret.encode().hex().encode()}
+    plain = secret.encode()
+    # Results of file modules have these digests, by which a secret that is short can be guessed.
+    digests = (hashlib.sha1(plain), hashlib.md5(plain))  # noqa: S324 - not for security
+    hexadecimal = {plain.hex(), *(digest.hexdigest() for digest in digests)}
+    return {form.encode() for form in spelled | hexadecimal} | set(_base64_forms(plain))
 
 
 def _pieces(secret: str) -> Iterator[str]:

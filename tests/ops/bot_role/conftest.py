@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.ops.bot_role import wheels
-from ansible_collections.postroom.email.tests.ops.bot_role.host import Host
+from ansible_collections.postroom.email.tests.ops.bot_role.host import NAME, Host
 from ansible_collections.postroom.email.tests.support.company import company
 
 PROGRAMS = ("start-stop-daemon", "setpriv", "useradd")
@@ -34,7 +34,7 @@ def missing() -> str:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """Return a host with the bot on it, which runs and is ready."""
+    """Return a host with the bot on it, which runs and is ready; the group was there before it."""
     if reason := missing():
         pytest.skip(reason)
     built = wheels.build(tmp_path_factory.mktemp("wheels"))
@@ -46,6 +46,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         Path(folder).chmod(0o755)
         found = Host(Path(folder), here, built)
         try:
+            subprocess.run(["groupadd", "--system", "--force", NAME], check=True)
             installed = found.deploy()
             assert installed.status == 0, installed.output
             yield found

@@ -8,6 +8,7 @@ import json
 import os
 import pwd
 import re
+import secrets
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from ansible_collections.postroom.email.tests.ops.bot_role.wheels import Wheels
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.bot import MAIL_HOST
 from ansible_collections.postroom.email.tests.support.company import Company
-from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.loopback import is_free
 
 NAME = "postroom-ops-bot"
 _PLAY = """\
@@ -60,7 +61,7 @@ class Host:
         self.policy.write_text(here.policy, "utf-8")
         self.outputs: list[str] = []
         self._variables = {**self._places(), "bot_package": str(wheels.now)}
-        self._port = free_port()
+        self._port = lasting_port()
         # Paths on the controller start where one is.
         self._environment = playbooks.environment(
             self.policy.parent, ANSIBLE_PIPELINING="true", PWD=str(self.policy.parent)
@@ -136,6 +137,13 @@ class Host:
             found: dict[str, Any] = json.load(answer)
             return found
 
+    def is_ready(self) -> bool:
+        """Tell whether the bot answers, and says that it is ready."""
+        try:
+            return bool(self.readiness()["ready"])
+        except OSError:
+            return False
+
     def audit(self) -> list[str]:
         """Return the audit, a line each."""
         command = [str(self.place / "home" / "bin" / "postroom-bot"), "audit", "show"]
@@ -163,6 +171,16 @@ class Host:
             "bot_pid_file": str(self.place / "bot.pid"),
             "result_file": str(self.place / "controller" / "result.json"),
         }
+
+
+def lasting_port() -> int:
+    """Return a free port that nobody gets by asking for any one, while the bot restarts."""
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
+    first = int(given.split()[0])
+    while True:
+        port = secrets.choice(range(first // 2, first))
+        if is_free("127.0.0.1", port):
+            return port
 
 
 def has_user() -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ansible_collections.postroom.email.tests.ops.bot_role.host import (
     Host,
     has_user,
     is_running,
+    lasting_port,
     owner_of_process,
 )
 from ansible_collections.postroom.email.tests.ops.bot_role.wheels import LATER_VERSION
@@ -19,12 +21,21 @@ from ansible_collections.postroom.email.tests.ops.runner.job import Account, job
 from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
+STAGED = Path("/run", f"{NAME}.staged")
 WRONG_TOKEN = "xoxb-wrong-INDIA-4417-kqzx-9930"
 
 
 def mode(path: Path) -> int:
     """Return the permissions of a file or a folder."""
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def stage_a_secret() -> Path:
+    """Leave a secret where runs stage them, and return its file."""
+    file = STAGED / "credentials" / "postroom_bot_api_token"
+    file.parent.mkdir(parents=True)
+    file.write_text("of another time", "utf-8")
+    return file
 
 
 def test_it_works_for_people(host: Host) -> None:
@@ -39,20 +50,27 @@ def test_it_works_for_people(host: Host) -> None:
 
 
 def test_it_has_a_user_and_places_of_its_own(host: Host) -> None:
-    """Its process is its user's, and nobody else reads its database and its secrets."""
+    """Its process is its user's, who alone reads its database, and its secrets but for root."""
     assert owner_of_process(host.pid) == NAME
     credentials = host.config / "credentials"
-    assert {mode(folder) for folder in (host.data, credentials)} == {0o700}
-    assert {mode(file) for file in credentials.iterdir()} == {0o600}
+    assert (mode(host.data), mode(credentials)) == (0o700, 0o750)
+    assert {mode(file) for file in credentials.iterdir()} == {0o640}
     assert {mode(file) for file in host.data.iterdir()} == {0o600}
-    assert host.data.owner() == NAME
+    assert (host.data.owner(), host.data.group()) == (NAME, NAME)
+    kept = [credentials, *credentials.iterdir()]
+    assert {(place.owner(), place.group()) for place in kept} == {("root", NAME)}
     assert (host.config / "settings.yml").owner() == "root"
 
 
 def test_a_second_run_changes_nothing(host: Host) -> None:
-    """Nothing is written, and the same process goes on; the README's example comes to the same."""
+    """Nothing is written, and the same process goes on; the README's example comes to the same.
+
+    What a run has left that was killed is gone.
+    """
     before = host.pid
+    left = stage_a_secret()
     run = host.deploy()
+    assert not left.exists()
     assert (run.status, run.recap.changed) == (0, 0), run.output
     assert host.result["action"] == "none"
     shown = host.deploy_by_example()
@@ -106,7 +124,18 @@ def test_a_policy_with_mistakes_is_refused(host: Host) -> None:
     assert (host.config / "policy.yml").read_bytes() == policy
     assert host.pid == before
     assert host.readiness()["policy"] == "ok"
-    assert not list(Path("/run").glob(f"{NAME}.*"))
+    assert not STAGED.exists()
+
+
+def test_a_taken_port_leaves_the_bot_as_it_was(host: Host) -> None:
+    """The bot is stopped to see that the port is free, and goes on where that is another's."""
+    taken = lasting_port()
+    with socket.create_server(("127.0.0.1", taken)):
+        run = host.deploy(bot_settings=host.settings(admin_port=taken))
+    assert run.status != 0
+    assert f"Another program on {NAME}-host listens on port {taken}." in run.output
+    host.company.slack.wait_for(host.is_ready)
+    assert f"admin_port: {taken}" not in (host.config / "settings.yml").read_text("utf-8")
 
 
 def test_a_bot_that_does_not_get_ready_is_told_of(host: Host) -> None:
@@ -115,7 +144,9 @@ def test_a_bot_that_does_not_get_ready_is_told_of(host: Host) -> None:
     run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5)
     assert run.status != 0
     assert f"The bot on {NAME}-host did not get ready in 5 seconds" in run.output
-    assert "Slack does not accept slack_bot_token" in run.output
+    shown = run.output.partition("The log ends with: ")[2]
+    assert shown.split()[0] in host.log
+    host.company.slack.wait_for(lambda: "Slack does not accept slack_bot_token" in host.log)
 
 
 def test_an_upgrade_keeps_the_database(host: Host) -> None:
@@ -151,16 +182,23 @@ def test_no_secret_shows_anywhere(host: Host, tmp_path: Path) -> None:
 
 
 def test_removal_leaves_nothing_but_the_database(host: Host) -> None:
-    """Root alone keeps it, until it is told to delete that, too."""
+    """Root alone keeps it, until it is told to delete that, too; what others put there stays."""
     pid = host.pid
+    foreign = [host.place / "home" / "venv-of-others", host.config / "notes"]
+    for folder in foreign:
+        folder.mkdir()
+    left = stage_a_secret()
     run = host.deploy(bot_state="absent")
     assert run.status == 0, run.output
     assert host.result == {"state": "absent", "action": "removed"}
     assert not is_running(pid)
     assert not has_user()
-    assert {entry.name for entry in host.place.iterdir()} == {"controller", "data"}
+    assert not left.exists()
+    [*beside] = (entry for folder in foreign for entry in folder.parent.iterdir())
+    assert [entry for entry in beside if not entry.name.startswith(".made-for-")] == foreign
+    foreign[0].rmdir()
     assert {entry.owner() for entry in (host.data, *host.data.iterdir())} == {"root"}
     assert (host.data / "postroom-bot.sqlite3").is_file()
     purged = host.deploy(bot_state="absent", bot_purge_data=True)
-    assert (purged.status, purged.recap.changed) == (0, 1), purged.output
-    assert not host.data.exists()
+    assert (purged.status, purged.recap.changed) == (0, 2), purged.output
+    assert {entry.name for entry in host.place.iterdir()} == {"controller", "config"}

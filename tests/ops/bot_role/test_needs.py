@@ -16,6 +16,7 @@ from ansible_collections.postroom.email.tests.support.secrets import leaks
 from postroom_bot import settings
 
 SECRET = "xoxb-juliet-5503-WQkz-7741-secret"
+NAME = "postroom-needs"
 GOOD: dict[str, Any] = {
     "bot_service_manager": "none",
     "bot_settings": {"api_url": "https://mail.example.net", "mail_host": "mail.example.net"},
@@ -52,7 +53,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a policy that is not there": ({"bot_policy": "gone.yml"}, "There is no file"),
     "a wheel that is not there": ({"bot_package": "gone.whl"}, "Correct bot_package."),
     "root": ({"bot_user": "root"}, "bot_user is root, which the bot must not run as."),
-    "everybody's folder": ({"bot_data_dir": "/var"}, "/var can't be a folder of the bot."),
+    "somebody else's user": ({"bot_user": "nobody"}, "The user nobody has another home than"),
+    "everybody's folder": ({"bot_data_dir": "/var"}, "/var can't be a place of the bot."),
+    "removal of somebody else's folder": (
+        {"bot_state": "absent", "bot_purge_data": True, "bot_home": "/usr/local"},
+        f"/usr/local is there already, and was not made for {NAME}. ",
+    ),
+    "a log where the bot writes": (
+        {"bot_log_file": f"/var/lib/{NAME}/log"},
+        f"/var/lib/{NAME}/log lies in another folder of the bot.",
+    ),
+    "another service manager": (
+        {"bot_service_manager": "systemd", "bot_pid_file": "/etc/passwd"},
+        "/etc/passwd is of a bot under another bot_service_manager.",
+    ),
     "a folder that systemd hides": (
         {"bot_service_manager": "systemd", "bot_home": "/run/user/1000/bot"},
         "/run/user/1000/bot is hidden from the bot by its systemd unit.",
@@ -74,9 +88,14 @@ _ONE = """\
     bot_policy: "{{ cases[case].bot_policy }}"
     bot_secrets: "{{ cases[case].bot_secrets }}"
     bot_package: "{{ cases[case].bot_package | default('postroom[bot]') }}"
-    bot_user: "{{ cases[case].bot_user | default('postroom-bot') }}"
-    bot_home: "{{ cases[case].bot_home | default('/opt/postroom-bot') }}"
-    bot_data_dir: "{{ cases[case].bot_data_dir | default('/var/lib/postroom-bot') }}"
+    bot_state: "{{ cases[case].bot_state | default('present') }}"
+    bot_purge_data: "{{ cases[case].bot_purge_data | default(false) }}"
+    bot_name: postroom-needs
+    bot_user: "{{ cases[case].bot_user | default(bot_name) }}"
+    bot_home: "{{ cases[case].bot_home | default('/opt/' ~ bot_name) }}"
+    bot_data_dir: "{{ cases[case].bot_data_dir | default('/var/lib/' ~ bot_name) }}"
+    bot_log_file: "{{ cases[case].bot_log_file | default('/var/log/' ~ bot_name) }}"
+    bot_pid_file: "{{ cases[case].bot_pid_file | default('/run/' ~ bot_name) }}"
     bot_service_manager: "{{ cases[case].bot_service_manager }}"
   block:
     - include_role: {name: postroom.email.bot}

@@ -4,47 +4,49 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from ansible.parsing.dataloader import DataLoader
-from ansible.template import Templar, trust_as_template
 
-from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.ops.bot_role.templated import templated
+from ansible_collections.postroom.email.tests.support import playbooks, repository
 
 EXAMPLE = "bot/examples/postroom-bot.service"
 SECRETS = ("slack_bot_token", "slack_app_token", "api_token")
-
-
-def variables(**given: object) -> dict[str, Any]:
-    """Return the role's variables, with the secrets of the example and these in place of others."""
-    found: dict[str, Any] = {}
-    for file in ("defaults", "vars"):
-        text = repository.read(f"roles/bot/{file}/main.yml")
-        found |= {name: trusted(value) for name, value in yaml.safe_load(text).items()}
-    return {**found, "bot_secrets": dict.fromkeys(SECRETS, "secret"), **given}
-
-
-def trusted(value: Any) -> Any:
-    """Return a variable as Ansible has it when it comes from a role."""
-    if isinstance(value, dict):
-        return {name: trusted(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [trusted(inner) for inner in value]
-    return trust_as_template(value) if isinstance(value, str) else value
+#: How systemd says the bot is, its name here; what the role is to do; what systemd is told.
+ORDERS = [
+    ("active", "reload", "reload"),
+    ("activating", "reload", "restart"),
+    ("active", "stop", "stop"),
+]
+_SYSTEMCTL = """\
+#!/bin/sh
+echo "$*" >> "$0.log"
+case $1 in
+    is-active) echo "${2%.service}" ;;
+    show) printf 'LoadState=loaded\\nActiveState=%s\\n' "${2%.service}" ;;
+esac
+"""
+_PLAY = """\
+- hosts: localhost
+  gather_facts: false
+  environment: {PATH: "{{ playbook_dir }}:{{ lookup('env', 'PATH') }}"}
+  tasks:
+    - include_role: {name: postroom.email.bot, tasks_from: systemd}
+      vars: {bot_name: "{{ item[0] }}", __bot_act: "{{ item[1] }}", __bot_unit: "{{ item[3] }}"}
+      loop: "{{ orders }}"
+"""
 
 
 def rendered(**given: object) -> str:
-    """Return the unit that the role writes."""
+    """Return the unit that the role writes, with the secrets of the example."""
     template = repository.read("roles/bot/templates/postroom-bot.service.j2")
-    templar = Templar(loader=DataLoader(), variables=variables(**given))
-    return str(templar.template(trust_as_template(template)))
+    return str(templated(template, bot_secrets=dict.fromkeys(SECRETS, "secret"), **given))
 
 
 def directives(unit: str) -> list[str]:
@@ -76,3 +78,20 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
             ["systemd-analyze", *command, str(file)], capture_output=True, text=True, check=False
         )
         assert (told.returncode, told.stderr) == (0, ""), told.stdout
+
+
+def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
+    """One that waits to be started again can't be reloaded, and one that is gone not be stopped."""
+    program = tmp_path / "systemctl"
+    program.write_text(_SYSTEMCTL, "utf-8")
+    program.chmod(0o755)
+    (tmp_path / "unit").touch()
+    (tmp_path / "play.yml").write_text(_PLAY, "utf-8")
+    orders = [(*order, str(tmp_path / "unit")) for order in ORDERS]
+    orders.append(("inactive", "stop", "", str(tmp_path / "gone")))
+    given = ("-e", json.dumps({"orders": orders}))
+    run = playbooks.run_playbook(tmp_path / "play.yml", playbooks.environment(tmp_path), *given)
+    assert run.status == 0, run.output
+    said = [line.split() for line in (tmp_path / "systemctl.log").read_text("utf-8").splitlines()]
+    asked = {"is-active", "is-enabled", "is-failed", "show"}
+    assert [words[0] for words in said if words[0] not in asked] == [told for _, _, told in ORDERS]
