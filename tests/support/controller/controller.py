@@ -128,12 +128,12 @@ class Controller:
 
     def _user(self, authorization: str) -> Row:
         """Return who asks."""
-        scheme, _, given = authorization.partition(" ")
+        scheme, _blank, given = authorization.partition(" ")
         users = self.state.rows["users"]
         if scheme == "Bearer" and given in self.tokens:
             return users[self.tokens[given]]
         if scheme == "Basic":
-            name, _, password = base64.b64decode(given).decode().partition(":")
+            name, _colon, password = base64.b64decode(given).decode().partition(":")
             for user in users.values():
                 if user["username"] == name and user["password"] == password:
                     return user
@@ -158,7 +158,7 @@ class Controller:
         return row
 
     def _by_url(self, kind: str, one: str) -> Row | None:
-        name, _, organization = one.partition("++")
+        name, _plus, organization = one.partition("++")
         query = {KINDS[kind].key[0]: name, "organization__name": organization}
         found = queries.selected(self.state, self.state.all_of(kind), query)
         return found[0][1] if found else None

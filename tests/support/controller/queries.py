@@ -63,7 +63,7 @@ def page_of(shown: Sequence[Any], path: Sequence[str], query: Mapping[str, str])
 
 
 def _fits(state: State, kind: str, row: Row, key: str, value: str) -> bool:
-    name, _, rest = key.removesuffix("__exact").partition("__")
+    name, _joint, rest = key.removesuffix("__exact").partition("__")
     field = KINDS[kind].fields.get(name)
     if name not in row or (rest and (field is None or not field.to)):
         raise BadQuery(f"{KINDS[kind].type} has no field named '{key}'")

@@ -14,9 +14,9 @@ from ansible_collections.postroom.email.plugins.plugin_utils._surveys import sur
 ASKED = {"question": "Which one"}
 
 
-def question(survey: Any = ASKED, **option: Any) -> dict[str, Any]:
+def question(survey: Any = None, **option: Any) -> dict[str, Any]:
     """Return the question for an option; without more words it is a text."""
-    about = {"type": "str", "description": "What it is for.", "survey": survey, **option}
+    about = {"type": "str", "description": "What it is for.", "survey": survey or ASKED, **option}
     (asked,) = survey_spec({"options": {"mail_it": about}})["spec"]
     return dict(asked)
 
