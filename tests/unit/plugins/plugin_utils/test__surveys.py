@@ -14,9 +14,10 @@ from ansible_collections.postroom.email.plugins.plugin_utils._surveys import sur
 ASKED = {"question": "Which one"}
 
 
-def question(survey: Any = None, **option: Any) -> dict[str, Any]:
+def question(*survey: Any, **option: Any) -> dict[str, Any]:
     """Return the question for an option; without more words it is a text."""
-    about = {"type": "str", "description": "What it is for.", "survey": survey or ASKED, **option}
+    words = survey[0] if survey else ASKED
+    about = {"type": "str", "description": "What it is for.", "survey": words, **option}
     (asked,) = survey_spec({"options": {"mail_it": about}})["spec"]
     return dict(asked)
 
@@ -157,7 +158,7 @@ def test_only_what_has_a_survey_is_asked_in_order() -> None:
 def test_a_malformed_option_is_told_in_a_sentence(option: dict[str, Any], sentence: str) -> None:
     """Where it is, what is wrong, and what can be given."""
     with pytest.raises(InvalidInput) as caught:
-        question(**{"survey": ASKED, **option})
+        question(**option)
     assert str(caught.value).startswith(sentence)
 
 
