@@ -194,8 +194,8 @@ def test_removal_leaves_nothing_but_the_database(host: Host) -> None:
     assert not is_running(pid)
     assert not has_user()
     assert not left.exists()
-    [*beside] = (entry for folder in foreign for entry in folder.parent.iterdir())
-    assert [entry for entry in beside if not entry.name.startswith(".made-for-")] == foreign
+    there = [entry for folder in foreign for entry in folder.parent.iterdir()]
+    assert [entry for entry in there if entry.name != f".made-for-{NAME}"] == foreign
     foreign[0].rmdir()
     assert {entry.owner() for entry in (host.data, *host.data.iterdir())} == {"root"}
     assert (host.data / "postroom-bot.sqlite3").is_file()
