@@ -99,6 +99,7 @@ def test_what_failed_goes_on(office: Site, service: RunningService, tmp_path: Pa
         ({"mail_mailbox": ""}, "Give mail_mailbox, such as"),
         ({"mail_mailbox": [ANN]}, "Give mail_mailbox, such as"),
         ({"vault_mail_password": 12345678}, "vault_mail_password is no text. Write it in quotes."),
+        ({"mail_passwords_file": "nope.yml"}, "nope.yml, and there is no such file."),
         ({"vault_mail_password": None}, "is new and needs a password. Give vault_mail_password"),
         (
             {

@@ -76,9 +76,14 @@ def test_a_choice_of_them(desk: Desk, office: Site, service: RunningService) -> 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
+        # What is in the file of the account is not set in its place.
         (
-            {"mail_passwords_file": "empty.yml"},
+            {"mail_passwords_file": "empty.yml", "vault_mail_passwords": {ANN: STRAY}},
             "There are no passwords to set. Give vault_mail_pass",
+        ),
+        (
+            {"mail_passwords_file": "nope.yml", "vault_mail_passwords": {ANN: STRAY}},
+            "nope.yml, and there is no such file.",
         ),
         (
             {"vault_mail_passwords": {ANN: STRAY}, "mail_mailboxes": [ANN, "bob@bücher.example"]},
