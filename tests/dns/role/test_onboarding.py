@@ -105,6 +105,7 @@ def test_a_domain_without_a_provider(
     assert changed(told) == {domain: 0}
     assert f"{domain} is registered, and nobody was asked for its records." in words(told)
     assert f"MX {domain}: not looked at" in words(told)
+    assert "What is there now was not looked up, as dns_verify is off:" in words(told)
 
 
 def test_a_domain_is_needed(desk: Desk, recorder: Recorder) -> None:
@@ -124,5 +125,15 @@ def test_a_domain_is_needed(desk: Desk, recorder: Recorder) -> None:
         told = desk.play("onboard_domain", "-i", "hosts.yml", **given)
         assert told.status == 2
         assert f"matches it. Leave it out, or name a host. {ONE} was not taken on." in words(told)
+        slips = {
+            "cloudfare": f"got: cloudfare. Correct it. {ONE} was not taken on.",
+            "cloudflare": "dns_cloudflare_api_token is not set, and dns_provider=cloudflare",
+        }
+        for provider, sentence in slips.items():
+            told = desk.play("onboard_domain", mail_domain=ONE, dns_provider=provider)
+            assert told.status == 2
+            assert sentence in words(told)
+        told = desk.play("onboard_domain", mail_domain=ONE, dns_verify="maybe")
+        assert "'maybe' is not a valid boolean." in words(told)
         told = desk.play("onboard_domain", "-i", "hosts.yml", mail_hosts="nowhere")
         assert told.status == 0, told.output
