@@ -63,8 +63,22 @@ def test_an_export_overwrites_nothing(desk: Desk, site: Site) -> None:
     assert told.status == 2
     assert "mine.yml is there already and was left alone." in words(told)
     assert desk.load("mine.yml") == "mine"
-    variables = {"mail_definition_file": "mine.yml", "mail_file_mode": "0640"}
-    told = desk.play("export", mail_overwrite=True, mail_domains=["two.example"], **variables)
+    variables = {
+        "mail_definition_file": "mine.yml",
+        "mail_file_mode": "0640",
+        "mail_overwrite": True,
+    }
+    slips: dict[str, tuple[object, str]] = {
+        "mail_overwrite": ("yess", "mail_overwrite is yess. Write true or false."),
+        "mail_file_mode": (640, "mail_file_mode is the number 640. Write it in quotes, such as"),
+        "mail_domains": ("two.example,tow.example", "No such domain in this tenant: tow.example."),
+    }
+    for name, (slip, sentence) in slips.items():
+        told = desk.play("export", **{**variables, name: slip})
+        assert told.status == 2
+        assert sentence in words(told)
+        assert desk.load("mine.yml") == "mine"
+    told = desk.play("export", mail_domains=["two.example"], **variables)
     assert told.status == 0, told.output
     assert (desk.folder / "mine.yml").stat().st_mode & 0o777 == 0o640
     assert desk.load("mine.yml") == {
@@ -95,7 +109,7 @@ def test_drift_is_told_with_its_direction(desk: Desk, site: Site) -> None:
     )
     with site.recorder.forbidding_writes():
         told = desk.play(
-            "drift", mail_definition_files=["tenant.yml", "more.yml"], mail_report_file="drift.txt"
+            "drift", mail_definition_files="tenant.yml, more.yml", mail_report_file="drift.txt"
         )
     assert (told.status, told.recap.changed, told.recap.failed) == (2, 1, 1), told.output
     report = (desk.folder / "drift.txt").read_text("utf-8").splitlines()
@@ -214,10 +228,17 @@ def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
     told = desk.play("add_alias", **others)
     assert told.status == 2
     assert "hi@one.example is taken" in words(told)
-    assert desk.play("remove_alias", **others).recap.changed == 0
+    told = desk.play("remove_alias", **others)
+    assert (told.status, told.recap.changed) == (0, 0), told.output
+    assert "hi@one.example is an alias of ann@one.example, and was left there." in words(told)
+    told = desk.play("add_alias", **others, mail_move="yes")
+    assert (told.status, told.recap.changed) == (0, 1), told.output
+    assert desk.play("add_alias", **variables, mail_move=True).recap.changed == 1
     changed = [desk.play("remove_alias", **variables).recap.changed for _ in range(2)]
     assert changed == [1, 0]
     assert site.listing()["ann@one.example"]["emails"] == {"ann@one.example"}
+    told = desk.play("remove_alias", **{**variables, "mail_mailbox": "nobody@one.example"})
+    assert "The mailbox nobody@one.example does not exist." in words(told)
 
 
 def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:
@@ -246,7 +267,9 @@ def test_names_are_needed(playbook: str, desk: Desk, site: Site) -> None:
     """Without them, or with empty ones, the sentence names the variables."""
     needed = ["mail_forwarder"] if playbook == "forwarder" else ["mail_alias", "mail_mailbox"]
     with site.recorder.forbidding_writes():
-        nothings: tuple[object, ...] = (None, " \n", 7)
+        nothings: list[object] = [None, " \n", 7]
+        if playbook != "forwarder":
+            nothings.append("a@one.example,b@one.example")
         for nothing in nothings:
             told = desk.play(playbook, **dict.fromkeys(needed, nothing))
             assert told.status == 2

@@ -120,6 +120,7 @@ def test_there_may_be_little_to_do(desk: Desk, office: Site) -> None:
             {**GOING, "mail_mailbox": HI, "mail_colleague": "none@one.example"},
             f"{HI} is no mailbox of this tenant. Check the address;",
         ),
+        ({"mail_delete_mailbox": "yess"}, "mail_delete_mailbox is yess. Write true or false."),
         ({"mail_take_over_address": "yes"}, "mail_take_over_address needs mail_delete_mailbox: as"),
     ],
 )
