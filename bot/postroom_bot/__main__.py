@@ -105,6 +105,7 @@ def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
     policy = load(policy_file or given.policy_file)
     chat = slack.chat_of(given)
     slack.workspace_of(chat, given)
+    slack.check_socket(chat, given)
     with contextlib.ExitStack() as end:
         found = list(survey.problems(chat, mailing.mail_of(given, end), policy))
     _say(f"Not looked at, the first card tells: {', '.join(survey.channels(policy))}.")

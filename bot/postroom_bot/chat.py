@@ -156,6 +156,10 @@ class Chat:
         """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
         return _asked(self.client.auth_test)
 
+    def open_socket(self, app_token: str) -> None:
+        """Ask for a way into Socket Mode, which nobody needs to take."""
+        _asked(lambda: self.client.apps_connections_open(app_token=app_token))
+
     def app_of(self, bot: str) -> str:
         """Return the id of the app that a bot belongs to, such as ``A0123``."""
         answer = _asked(lambda: self.client.bots_info(bot=bot))

@@ -35,6 +35,12 @@ THREADS = 32
 PONG_SECONDS = 5
 LOOK_SECONDS = 2
 
+#: What is told where Slack refuses the app-level token.
+NO_SOCKET = (
+    "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
+    " connections:write, and that Socket Mode is on in the app's settings"
+)
+
 _CLOSE_SECONDS = 2.0
 
 
@@ -64,10 +70,7 @@ class SocketFront:
             self._handler.connect()  # type: ignore[no-untyped-call]
         except (SlackClientError, OSError):
             self._handler.close()  # type: ignore[no-untyped-call]
-            raise StartError(
-                "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
-                " connections:write, and that Socket Mode is on in the app's settings"
-            ) from None
+            raise StartError(NO_SOCKET) from None
         self._looks.start()
         return ""
 

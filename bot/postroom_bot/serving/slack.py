@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 
 from slack_bolt import App, BoltRequest, BoltResponse
@@ -18,7 +19,7 @@ from postroom_bot.metrics import Metrics
 from postroom_bot.settings import Settings
 from postroom_bot.work.deps import Workspace
 
-from .fronts import Front, HttpFront, SocketFront
+from .fronts import NO_SOCKET, Front, HttpFront, SocketFront
 from .web import StartError
 
 _NOT_LET_IN = "Slack does not accept slack_bot_token (%s): install the app anew and copy its token"
@@ -82,6 +83,18 @@ def workspace_of(chat: Chat, settings: Settings) -> Workspace:
     except ChatDown:
         raise StartError(_NO_SLACK % settings.slack_api_url) from None
     return Workspace(str(told["team_id"]), told.get("enterprise_id"), app)
+
+
+def check_socket(chat: Chat, settings: Settings) -> None:
+    """Ask Slack whether it takes the app-level token, where one is used."""
+    if settings.mode == "http" or settings.slack_app_token is None:
+        return
+    # Slack answers this a few times a minute only, and not doing so says nothing of the token.
+    with suppress(ChatDown):
+        try:
+            chat.open_socket(settings.slack_app_token.get_secret_value())
+        except ChatRefused:
+            raise StartError(NO_SOCKET) from None
 
 
 def front_of(settings: Settings, app: App) -> Front:

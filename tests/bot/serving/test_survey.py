@@ -58,6 +58,26 @@ def test_a_mail_service_that_can_not_be_used_is_told(
     assert sentence in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"slack_bot_token": "xoxb-wrong"}, "Slack does not accept slack_bot_token"),
+        ({"slack_app_token": "xapp-wrong"}, "Slack refuses the Socket Mode connection"),
+    ],
+)
+def test_a_token_that_slack_refuses_is_told(
+    here: Company,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wrong: dict[str, str],
+    sentence: str,
+) -> None:
+    """Each of the two that a bot can't be started without."""
+    assert _check_online(here, tmp_path, monkeypatch, here.policy, **wrong) == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_ids_that_slack_does_not_know_are_told(
     here: Company,
     tmp_path: Path,
