@@ -32,7 +32,13 @@ HEAD = """\
 
 Each is run by its full name, such as `postroom.email.add_alias`. Its variables are given with `-e`,
 one by one or as a file. What is secret belongs into a file that `ansible-vault` has encrypted, such
-as the README's `account.yml`.
+as the README's `account.yml`. Never give it one by one: the list of processes would show it, and so
+would Ansible at `-vvvv`.
+
+Messages of modules name the modules' options. In a playbook these are variables that begin with
+`mail_`: `max_deletions` is `mail_max_deletions`, and `move` is `mail_move`. The options `api_token`
+and `passwords` are `vault_mail_token` and `vault_mail_passwords`. Those of the roles begin with
+`tenant_` and `dns_`: `nameservers` is `dns_nameservers`.
 
 In AWX, job templates do what is done to a tenant; [AWX](awx.md) tells how they come there. The
 tables say what AWX asks whoever launches a job. What it does not ask for comes from a credential or
@@ -118,6 +124,8 @@ def _again(arguments: Arguments) -> str:
 def _promise(arguments: Arguments) -> str:
     if arguments.get("reads_only"):
         return "It changes nothing at the service."
+    if "second_run" in arguments:
+        return str(arguments["second_run"])
     again = "changes nothing" if arguments["repeatable"] else "does it again"
     return f"A second run with the same variables {again}."
 

@@ -21,7 +21,7 @@ from jinja2.defaults import DEFAULT_NAMESPACE
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")
 #: What Ansible itself gives, beside variables that begin with ``ansible_``, and Jinja.
 GIVEN = {"groups", "hostvars", "inventory_hostname", "item", "lookup", "now", "omit", "query"}
-GIVEN |= {*DEFAULT_NAMESPACE}
+GIVEN |= {"playbook_dir", *DEFAULT_NAMESPACE}
 ROLES = ("ansible.builtin.import_role", "ansible.builtin.include_role")
 TASKS = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
 _TEMPLATE = re.compile(r"lookup\('ansible\.builtin\.template', '([\w./]+)'\)")
