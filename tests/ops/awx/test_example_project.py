@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jsonschema
@@ -43,9 +44,16 @@ def test_its_definition_is_one() -> None:
     jsonschema.validate(project_yaml("tenant.yml"), schema)
 
 
-def test_it_asks_for_this_collection() -> None:
-    """AWX installs the collection by its name, from the release on that has all of this."""
+def test_it_asks_galaxy_for_nothing() -> None:
+    """AWX fails to update a project that names what Galaxy does not know, as this collection."""
+    assert not [file for file in repository.files() if file.match(f"{FOLDER}/*/requirements.yml")]
+
+
+def test_the_guide_names_this_release() -> None:
+    """What a project asks for by its address is the collection that the guide belongs to."""
     galaxy = repository.read_yaml("galaxy.yml")
-    (wanted,) = project_yaml("collections/requirements.yml")["collections"]
-    assert wanted["name"] == f"{galaxy['namespace']}.{galaxy['name']}"
-    assert wanted["version"] == f">={galaxy['version']}"
+    shown = re.search(r"```yml\n(collections:.*?)```", repository.read("docs/awx.md"), re.DOTALL)
+    assert shown is not None
+    (wanted,) = yaml.safe_load(shown[1])["collections"]
+    tarball = f"{galaxy['namespace']}-{galaxy['name']}-{galaxy['version']}.tar.gz"
+    assert (wanted["type"], wanted["name"].rpartition("/")[2]) == ("url", tarball)
