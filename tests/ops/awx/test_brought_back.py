@@ -30,7 +30,7 @@ def test_a_second_run_mends(stage: Stage) -> None:
     template = controller.named("job_templates", "Postroom add_alias")
     state.surveys[template["id"]]["spec"].pop()
     template["ask_variables_on_launch"] = True
-    team = controller.named("teams", "postroom-bot")
+    team = controller.named("teams", "Postroom bot")
     others = [controller.named(kind, name)["id"] for name, kind in OTHERS.items()]
     roles = [one for id_ in others for one in state.roles_of(id_) if one.name == "execute"]
     for role in roles:

@@ -17,6 +17,13 @@ LITTLE = {
     "awx_template_credentials": {"drift": "Vault"},
 }
 
+#: AWX's modules make a token with these, and revoke it.
+ADMIN = {
+    "CONTROLLER_OAUTH_TOKEN": "",
+    "CONTROLLER_USERNAME": "admin",
+    "CONTROLLER_PASSWORD": "adm1n/of+tests",
+}
+
 
 def test_little_is_enough(stage: Stage) -> None:
     """There is what was asked for, by its own name, and no more."""
@@ -25,13 +32,16 @@ def test_little_is_enough(stage: Stage) -> None:
     vault = state.add("credential_types", {"name": "Vault", "kind": "vault", "inputs": {}})
     theirs = {"name": "Vault", "credential_type": vault["id"], "inputs": {}}
     key = state.add("credentials", theirs)["id"]
-    done = stage.play(LITTLE)
+    done = stage.play(LITTLE, **ADMIN)
     assert done.status == 0, done.output[-3000:]
+    assert ADMIN["CONTROLLER_PASSWORD"] not in done.output
     names = stage.controller.names
     assert names("job_templates") == ["Mail: drift"]
     assert names("projects") == ["Second"]
     assert names("schedules") == ["Second nightly drift"]
     assert names("users") == ["admin"]
+    assert names("teams") == ["Second bot"]
+    assert names("credential_types") == ["Second tenant", "Vault"]
     for kind in ("execution_environments", "notification_templates", "workflow_job_templates"):
         assert names(kind) == []
     assert names("inventory_sources") == []
@@ -42,3 +52,13 @@ def test_little_is_enough(stage: Stage) -> None:
     tenant = stage.controller.named("credentials", "Second tenant")
     assert "passwords" not in tenant["inputs"]
     assert sorted(state.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
+    told_why_a_schedule_is_refused(stage)
+
+
+def told_why_a_schedule_is_refused(stage: Stage) -> None:
+    """AWX's own reason is part of the sentence, also where the schedule is there already."""
+    daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
+    done = stage.play({**LITTLE, "awx_drift_rrule": daily}, **ADMIN)
+    assert done.status != 0
+    assert "AWX does not take the schedule with awx_drift_rrule" in done.output
+    assert f'{daily}\\": INTERVAL required in rrule: ' in done.output

@@ -16,11 +16,16 @@ ENOUGH: Mapping[str, Any] = {
     "vault_mail_token": SECRETS["vault_mail_token"],
     "awx_project_url": PROJECT,
 }
+SHARED = {
+    "awx_organization": "Second",
+    "awx_bot_user": "postroom-bot",
+    "vault_awx_bot_password": SECRETS["vault_awx_bot_password"],
+}
 CASES: list[tuple[dict[str, Any], dict[str, str], str]] = [
     (
         {},
-        {"CONTROLLER_OAUTH_TOKEN": ""},
-        "Set CONTROLLER_HOST to the address of AWX and CONTROLLER_OAUTH_TOKEN to a token of it.",
+        {"CONTROLLER_OAUTH_TOKEN": "", "CONTROLLER_USERNAME": "admin"},
+        "Set CONTROLLER_HOST to the address of AWX, and CONTROLLER_OAUTH_TOKEN to a token of ",
     ),
     (
         {"awx_project_path": "mail"},
@@ -70,3 +75,15 @@ def test_it_is_told_first(
     assert sentence in done.output
     assert not [secret for secret in SECRETS.values() if secret in done.output]
     assert stage.controller.written == []
+
+
+def test_the_user_of_another_tenant_is_refused(stage: Stage) -> None:
+    """All organizations share users, so a second tenant's bot is not to get the first one's."""
+    theirs = {"username": "postroom-bot", "password": "of-the-first", "is_superuser": False}
+    user = stage.controller.state.add("users", theirs)
+    done = stage.play({**ENOUGH, **SHARED})
+    assert done.status != 0
+    told = "There is a user postroom-bot already, and it is no member of the organization Second."
+    assert told in done.output
+    assert stage.controller.written == []
+    assert user["password"] == "of-the-first"

@@ -64,6 +64,7 @@ class Controller:
     tokens: dict[str, int] = field(default_factory=dict)
     written: list[tuple[str, str, Any]] = field(default_factory=list)
     url: str = ""
+    _made_tokens: dict[str, str] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -98,8 +99,8 @@ class Controller:
 
     def _answer(self, request: Request) -> Answer:
         user = self._user(request.authorization)
-        if request.path == ("tokens",) and request.method == "POST":
-            return self._make_token(user)
+        if request.path[0] == "tokens":
+            return self._token(user, request)
         if request.method != "GET":
             self.written.append((request.method, "/".join(request.path), request.body))
         if request.path[0] == "jobs" or request.path[2:] in (("launch",), ("jobs",)):
@@ -124,6 +125,8 @@ class Controller:
         row = self._found(user, kind, rest[0])
         if not rest[1:]:
             return self._one(request, kind, row)
+        if (request.method, kind, rest[1]) == ("GET", "users", "organizations"):
+            return self._organizations(request, row["id"])
         return self._below(request, kind, row, rest[1])
 
     def _user(self, authorization: str) -> Row:
@@ -139,10 +142,19 @@ class Controller:
                     return user
         raise Refused(401, {"detail": "Authentication credentials were not provided."})
 
-    def _make_token(self, user: Row) -> Answer:
-        token = secrets.token_urlsafe(20)
-        self.tokens[token] = user["id"]
-        return 201, {"id": self.state.new_id(), "token": token}
+    def _token(self, user: Row, request: Request) -> Answer:
+        """Make a token for who asks, or revoke one of theirs."""
+        match (request.method, *request.path[1:]):
+            case ("POST",):
+                token, number = secrets.token_urlsafe(20), self.state.new_id()
+                self.tokens[token], self._made_tokens[str(number)] = user["id"], token
+                return 201, {"id": number, "token": token}
+            case ("DELETE", number) if (
+                self.tokens.get(self._made_tokens.get(number, "")) == user["id"]
+            ):
+                del self.tokens[self._made_tokens.pop(number)]
+                return 204, None
+        raise Refused(404, {"detail": "Not found."})
 
     def _sees(self, user: Row, row: Row) -> bool:
         """Tell whether somebody is shown a resource: also themselves, and superusers."""
@@ -270,6 +282,15 @@ class Controller:
         linked = self.state.linked(row["id"], name)
         shown = [views.show(self.state, other, self.state.rows[other][one]) for one in linked]
         return 200, queries.page_of(shown, request.path, request.query)
+
+    def _organizations(self, request: Request, user: int) -> Answer:
+        """List the organizations of which somebody is a member."""
+        found = [
+            views.show(self.state, "organizations", row)
+            for row in self.state.rows["organizations"].values()
+            if user in self._role_of(row, "member").holders["users"]
+        ]
+        return 200, queries.page_of(found, request.path, request.query)
 
     def _link(self, kind: str, row: Row, name: str, sent: Mapping[str, Any]) -> Answer:
         number, linked = sent.get("id"), self.state.linked(row["id"], name)
