@@ -17,6 +17,8 @@ from pathlib import Path
 
 from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 
+ADMINS = ("bob", "carol", "dora")
+
 
 def main(ready_file: Path, seconds: int) -> None:
     """Run until SIGTERM or SIGINT, but not for longer than these seconds."""
@@ -28,7 +30,7 @@ def main(ready_file: Path, seconds: int) -> None:
             "url": slack.base_url,
             "bot_token": slack.bot_token,
             "app_token": slack.app_token,
-            "admin": slack.person("admin", email="admin@example.com").id,
+            "admins": [slack.person(name, email=f"{name}@example.com").id for name in ADMINS],
             "channel": slack.channel("approvals"),
         }
         ready_file.touch(mode=0o600)
