@@ -173,6 +173,13 @@ class Host:
         }
 
 
+def recap_of(run: playbooks.Run) -> playbooks.Recap:
+    """Return the counts of the host, which are beside those of localhost."""
+    lines = [line for line in run.output.splitlines() if f"{NAME}-host" in line]
+    [found] = [recap for line in lines if (recap := playbooks.read_recap(line))]
+    return found
+
+
 def lasting_port() -> int:
     """Return a free port that nobody gets by asking for any one, while the bot restarts."""
     given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
