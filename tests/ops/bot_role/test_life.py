@@ -15,6 +15,7 @@ from ansible_collections.postroom.email.tests.ops.bot_role.host import (
     is_running,
     lasting_port,
     owner_of_process,
+    recap_of,
 )
 from ansible_collections.postroom.email.tests.ops.bot_role.wheels import LATER_VERSION
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, job_of, run_job
@@ -22,6 +23,7 @@ from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 STAGED = Path("/run", f"{NAME}.staged")
+NOT_ACCEPTED = "Slack does not accept slack_bot_token"
 WRONG_TOKEN = "xoxb-wrong-INDIA-4417-kqzx-9930"
 
 
@@ -59,7 +61,8 @@ def test_it_has_a_user_and_places_of_its_own(host: Host) -> None:
     assert (host.data.owner(), host.data.group()) == (NAME, NAME)
     kept = [credentials, *credentials.iterdir()]
     assert {(place.owner(), place.group()) for place in kept} == {("root", NAME)}
-    assert (host.config / "settings.yml").owner() == "root"
+    for file in (host.config / "settings.yml", host.config / "policy.yml"):
+        assert (file.owner(), file.group(), mode(file)) == ("root", NAME, 0o640)
 
 
 def test_a_second_run_changes_nothing(host: Host) -> None:
@@ -71,10 +74,10 @@ def test_a_second_run_changes_nothing(host: Host) -> None:
     left = stage_a_secret()
     run = host.deploy()
     assert not left.exists()
-    assert (run.status, run.recap.changed) == (0, 0), run.output
+    assert (run.status, recap_of(run).changed) == (0, 0), run.output
     assert host.result["action"] == "none"
     shown = host.deploy_by_example()
-    assert (shown.status, shown.recap.changed) == (0, 0), shown.output
+    assert (shown.status, recap_of(shown).changed) == (0, 0), shown.output
     assert host.pid == before
 
 
@@ -95,7 +98,7 @@ def test_check_mode_says_what_would_become(host: Host) -> None:
     """The settings' difference is shown, and neither they nor the process change."""
     settings, before = (host.config / "settings.yml").read_bytes(), host.pid
     run = host.deploy("--check", bot_settings=host.settings(log_level="debug"))
-    assert (run.status, run.recap.changed) == (0, 1), run.output
+    assert (run.status, recap_of(run).changed) == (0, 1), run.output
     assert "+log_level: debug" in run.output
     assert host.result["action"] == "restarted"
     assert (host.config / "settings.yml").read_bytes() == settings
@@ -108,19 +111,20 @@ def test_an_edited_policy_is_read_anew(host: Host) -> None:
     text = host.policy.read_text("utf-8")
     host.policy.write_text(text.replace("requests_per_day: 1000", "requests_per_day: 999"), "utf-8")
     run = host.deploy()
-    assert (run.status, run.recap.changed) == (0, 2), run.output
+    assert (run.status, recap_of(run).changed) == (0, 2), run.output
     assert host.result["action"] == "reloaded"
     host.company.slack.wait_for(lambda: "the policy was read anew" in host.log)
     assert host.pid == before
 
 
 def test_a_policy_with_mistakes_is_refused(host: Host) -> None:
-    """The bot says what is wrong with it; the file and the process of before stay."""
+    """The bot says what is wrong with it, by the name given; file and process of before stay."""
     policy, before = (host.config / "policy.yml").read_bytes(), host.pid
-    run = host.deploy(bot_policy={"version": 1, "ruls": []})
+    wrong = host.policy.parent / "wrong.yml"
+    wrong.write_text("{version: 1, ruls: []}\n", "utf-8")
+    run = host.deploy(bot_policy=wrong.name)
     assert run.status != 0
-    assert "The bot finds mistakes in what is to be put in force" in run.output
-    assert f"{host.config}/policy.yml: " in run.output
+    assert f"what is to be put in force, so nothing was: {wrong.name}" in run.output
     assert (host.config / "policy.yml").read_bytes() == policy
     assert host.pid == before
     assert host.readiness()["policy"] == "ok"
@@ -138,15 +142,28 @@ def test_a_taken_port_leaves_the_bot_as_it_was(host: Host) -> None:
     assert f"admin_port: {taken}" not in (host.config / "settings.yml").read_text("utf-8")
 
 
-def test_a_bot_that_does_not_get_ready_is_told_of(host: Host) -> None:
-    """The end of its log says why; what is to be corrected is clear."""
-    secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
-    run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5)
+def test_a_secret_that_is_refused_leaves_the_bot_as_it_was(host: Host) -> None:
+    """The bot asks with it first, says so, and goes on with those that are good."""
+    before = host.pid
+    run = host.deploy(bot_secrets={**host.secrets, "slack_bot_token": WRONG_TOKEN})
     assert run.status != 0
-    assert f"The bot on {NAME}-host did not get ready in 5 seconds" in run.output
-    shown = run.output.partition("The log ends with: ")[2]
-    assert shown.split()[0] in host.log
-    host.company.slack.wait_for(lambda: "Slack does not accept slack_bot_token" in host.log)
+    assert f"so nothing was: postroom-bot: {NOT_ACCEPTED}" in run.output
+    assert host.pid == before
+    assert host.is_ready()
+    kept = host.config / "credentials" / "postroom_bot_slack_bot_token"
+    assert kept.read_text("utf-8") == host.secrets["slack_bot_token"]
+
+
+def test_a_bot_that_does_not_get_ready_is_told_of(host: Host) -> None:
+    """Where nobody was to ask first: why comes first, and the log is that of this start alone."""
+    secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
+    run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5, bot_check_online=False)
+    assert run.status != 0
+    told = f"The bot on {NAME}-host did not get ready in 5 seconds: postroom-bot: {NOT_ACCEPTED}"
+    assert told in run.output
+    shown = run.output.partition("Its log since it was told to start ends with: ")[2]
+    assert shown.splitlines()[0].count("postroom-bot: ") == 1
+    assert "the policy was read anew" not in shown.splitlines()[0]
 
 
 def test_an_upgrade_keeps_the_database(host: Host) -> None:
@@ -200,5 +217,5 @@ def test_removal_leaves_nothing_but_the_database(host: Host) -> None:
     assert {entry.owner() for entry in (host.data, *host.data.iterdir())} == {"root"}
     assert (host.data / "postroom-bot.sqlite3").is_file()
     purged = host.deploy(bot_state="absent", bot_purge_data=True)
-    assert (purged.status, purged.recap.changed) == (0, 2), purged.output
+    assert (purged.status, recap_of(purged).changed) == (0, 2), purged.output
     assert {entry.name for entry in host.place.iterdir()} == {"controller", "config"}

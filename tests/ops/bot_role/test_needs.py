@@ -25,6 +25,7 @@ GOOD: dict[str, Any] = {
 }
 #: What is given beside, and what is said.
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no package": ({"bot_package": ""}, "bot_package is not given, and the bot needs it."),
     "nothing": ({"bot_settings": {}}, "bot_settings is not given, and the bot needs it."),
     "no policy": ({"bot_policy": ""}, "bot_policy is not given"),
     "no secrets": ({"bot_secrets": {}}, "bot_secrets is not given"),
@@ -87,7 +88,7 @@ _ONE = """\
     bot_settings: "{{ cases[case].bot_settings }}"
     bot_policy: "{{ cases[case].bot_policy }}"
     bot_secrets: "{{ cases[case].bot_secrets }}"
-    bot_package: "{{ cases[case].bot_package | default('postroom[bot]') }}"
+    bot_package: "{{ cases[case].bot_package | default('postroom[bot]==0.1.0') }}"
     bot_state: "{{ cases[case].bot_state | default('present') }}"
     bot_purge_data: "{{ cases[case].bot_purge_data | default(false) }}"
     bot_name: postroom-needs
