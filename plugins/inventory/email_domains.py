@@ -175,7 +175,8 @@ HERE = {
     "ansible_python_interpreter": "{{ ansible_playbook_python }}",
 }
 _PLAIN = ("validate_certs", "ca_path", "timeout", "retries")
-_SHAPING = ("domains", "exclude", "stage", "nameservers", "resolvers")
+_LISTS = ("domains", "exclude", "nameservers", "resolvers")
+_SHAPING = ("stage", *_LISTS)
 _ROUNDS = 100_000
 
 
@@ -220,10 +221,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def _params(self, path: str) -> Params:
         """Return the options that decide what is read.
 
-        :raises InvalidInput: address or token is missing
+        :raises InvalidInput: address or token is missing, or there is no text where one has to be
         """
         access = {name: self._text(name, path) for name in ("api_url", "api_token")}
-        return {**access, **{name: self.get_option(name) for name in (*_PLAIN, *_SHAPING)}}
+        options = {name: self.get_option(name) for name in (*_PLAIN, *_SHAPING)}
+        for name in _LISTS:
+            _see_texts(name, options[name])
+        return {**access, **options}
 
     def _text(self, name: str, path: str) -> str:
         # So that a template may take them from the file of variables that playbooks are given.
@@ -255,6 +259,16 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         self._add_host_to_keyed_groups(
             self.get_option("keyed_groups"), variables, name, strict=strict
         )
+
+
+def _see_texts(name: str, values: list[Any]) -> None:
+    """See that a list holds texts only, for Ansible does not look at the elements of plugins' lists.
+
+    :raises InvalidInput: it holds something else
+    """
+    for value in values:
+        if not isinstance(value, str):
+            raise InvalidInput(f"{name}: {value} is not a text. Put it in quotes, or correct it.")
 
 
 def _digest(params: Params) -> str:

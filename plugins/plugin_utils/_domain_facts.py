@@ -17,8 +17,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.obser
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import verify
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    BadAnswer,
     InvalidInput,
     NotFound,
+    Rejected,
+    ServerFailed,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
@@ -44,14 +47,22 @@ _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
 _NUMBERS = (*_COUNTS.values(), _ALIASES)
 _STAGE = "email_stage"
-_GONE = "{!r} was deleted while its stage was looked up. It is no host."
+_GONE = "'{name}' was deleted while its stage was looked up. It is no host."
+_NOT_GIVEN = "The stage of '{name}' is unknown: {error}"
+
+
+class _Looked(NamedTuple):
+    """How far a domain has come, None where it has been deleted meanwhile, and what to warn of."""
+
+    stage: Stage | None
+    warning: str = ""
 
 
 class Gathered(NamedTuple):
     """What was read.
 
     :param domains: plain data by name, names in order: whole numbers, and a word for the stage
-    :param warnings: a sentence for each domain that is no host
+    :param warnings: a sentence for each domain that is no host, or that there is less to tell of
     """
 
     domains: dict[str, Facts]
@@ -74,9 +85,11 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
         look = partial(_stage, client, asked)
         stages = together(names, look, most=_DOMAINS_AT_ONCE)
         facts = {
-            name.key: {**facts[name.key], _STAGE: each} for name, each in stages.items() if each
+            name.key: {**facts[name.key], _STAGE: each.stage}
+            for name, each in stages.items()
+            if each.stage
         }
-        warnings += tuple(_GONE.format(str(name)) for name, each in stages.items() if not each)
+        warnings += tuple(each.warning for each in stages.values() if each.warning)
     return Gathered(facts, warnings)
 
 
@@ -102,14 +115,16 @@ def _asked(options: Mapping[str, Any]) -> Asked:
     return Asked.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
 
 
-def _stage(client: Client, asked: Asked, name: Name) -> Stage | None:
-    """Return how far a domain has come, or None where it has been deleted meanwhile."""
+def _stage(client: Client, asked: Asked, name: Name) -> _Looked:
     own = client.with_time(client.timeout, is_patient=True)
     try:
         records = own.dns_records(name)
     except NotFound:
-        return None
-    return verify(records, asked).stage
+        return _Looked(None, _GONE.format(name=name))
+    except (Rejected, ServerFailed, BadAnswer) as error:
+        # The service has answered, so this is about the one domain; the others can be told of.
+        return _Looked("unknown", _NOT_GIVEN.format(name=name, error=error))
+    return _Looked(verify(records, asked).stage)
 
 
 def _chosen(

@@ -16,8 +16,10 @@ from ansible_collections.postroom.email.plugins.inventory.email_domains import E
 from ansible_collections.postroom.email.tests.support.habits import answer
 from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
+from ansible_collections.postroom.email.tests.support.scripted import problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 
 CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": "cache"}
 VAULT_PASSWORD = "of-the-vault"
@@ -189,6 +191,8 @@ def test_what_is_planted_in_the_cache_is_not_taken(desk: Desk, site: Site) -> No
         ({"api_url": ""}, "api_url: it is not set. Set it in "),
         ({"api_url": "mail.example"}, "api_url"),
         ({"api_token": "{{ none_of_these }}"}, "none_of_these"),
+        ({"domains": [1]}, "domains: 1 is not a text. Put it in quotes, or correct it."),
+        ({"exclude": [["one.example"]]}, "exclude: ['one.example'] is not a text."),
         ({"stage": True, "resolvers": ["x y"]}, "resolvers: 'x y' is not the address"),
         ({"strict": True, "compose": {"x": "email_nothing"}}, "email_nothing"),
     ],
@@ -213,6 +217,24 @@ def test_a_stage_is_a_variable_too(desk: Desk) -> None:
         asked = len(nameserver.asked)
         assert desk.hosts("stage_created") == ["one.example"]
         assert len(nameserver.asked) == asked > 0
+
+
+def test_a_domain_that_cannot_be_looked_at_is_told(desk: Desk, site: Site) -> None:
+    """Where the service can't give the records of one domain, the others have their stages."""
+    with (
+        spoiled(site.url) as spoiler,
+        misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver,
+    ):
+        spoiler.spoil(problem(500), part="GET /api/dns/two.example", times=9)
+        stage = {"stage": True, "nameservers": [str(nameserver)]}
+        keyed = [{"key": "email_stage", "prefix": "stage"}]
+        desk.save(**stage, api_url=spoiler.url, keyed_groups=keyed)
+        told = desk.ask("--list")
+    assert told.status == 0, told.output
+    assert "The stage of 'two.example' is unknown: " in words(told)
+    found = json.loads(told.output[told.output.index("{\n") :])
+    assert found["stage_unknown"]["hosts"] == ["two.example"]
+    assert found["stage_created"]["hosts"] == ["one.example"]
 
 
 def test_the_documented_examples_work(desk: Desk, site: Site) -> None:
