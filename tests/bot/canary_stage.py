@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ansible_collections.postroom.email.tests.bot.executors.automation import ALIAS_SURVEY
 from ansible_collections.postroom.email.tests.bot.flows.premises import MailAccess
 from ansible_collections.postroom.email.tests.support.awx import Awx, Play, Template, running_awx
 from ansible_collections.postroom.email.tests.support.bot import (
@@ -34,7 +35,6 @@ from ansible_collections.postroom.email.tests.support.slack.records import View
 from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.support.spoiler import Spoiler, spoiled
 from postroom_bot.__main__ import main
-from postroom_bot.executors.awx import REQUEST_VARIABLE
 
 LAUNCHER = Path(__file__).with_name("canary_launcher.py")
 DATABASE_PASSWORD = "db-pass-ECHO-5521-kqzx"
@@ -44,7 +44,6 @@ TYPED = (
     "hotel7HOTEL7hotel7@example.com",
 )
 _OF = ("cmdline", "environ")
-_SURVEY = {REQUEST_VARIABLE: True, "mail_alias": True, "mail_mailbox": True}
 
 
 class Way(NamedTuple):
@@ -191,7 +190,10 @@ def canary_stage(place: Path, way: Way, database: str | None) -> Iterator[Stage]
     with _crash_is_fine(stages := list[Stage]()), ExitStack() as end:
         here = end.enter_context(company(place / "mail"))
         awx = end.enter_context(running_awx(_playing(here)))
-        awx.templates = {7: Template("add_alias", _SURVEY), 8: Template("remove_alias", _SURVEY)}
+        awx.templates = {
+            7: Template("add_alias", ALIAS_SURVEY),
+            8: Template("remove_alias", ALIAS_SURVEY),
+        }
         mail = end.enter_context(spoiled(here.mail.url))
         automation = end.enter_context(spoiled(awx.url))
         patch = end.enter_context(pytest.MonkeyPatch.context())

@@ -3,7 +3,7 @@
 """A stand-in for AWX on the loopback: job templates with surveys, launches and their jobs.
 
     with running_awx(playing(folder, service.url, service.token)) as awx:
-        awx.templates[7] = Template("add_alias", {"mail_alias": True, "mail_mailbox": True})
+        awx.templates[7] = Template("add_alias", surveys.of_texts(mail_alias=True))
         launch(awx.url, awx.token)
 
 It answers as a real controller does, oddities included: variables that are neither in the survey
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ansible_collections.postroom.email.tests.support.controller import queries, surveys
 from ansible_collections.postroom.email.tests.support.controller.web import (
     PREFIX,
     Answer,
@@ -33,7 +34,6 @@ from ansible_collections.postroom.email.tests.support.controller.web import (
 )
 from ansible_collections.postroom.email.tests.support.playbooks import environment, run
 
-LONGEST_PAGE = 200
 JOB_SECONDS = 120.0
 
 #: Runs a playbook of that name with these variables and tells whether it was successful.
@@ -44,18 +44,23 @@ class Template(NamedTuple):
     """A job template.
 
     :param playbook: the name of one of the collection's playbooks
-    :param survey: the variables that the survey asks for, and whether an answer is needed
+    :param survey: as AWX keeps it; empty where nothing is asked
     :param asks_variables: whether any variable may be given at launch
     """
 
     playbook: str
-    survey: Mapping[str, bool] = {}
+    survey: Mapping[str, Any] = {}
     asks_variables: bool = False
 
     @property
     def needed(self) -> list[str]:
         """The variables without which there is no launch."""
-        return [name for name, is_needed in self.survey.items() if is_needed]
+        return [one["variable"] for one in self.survey.get("spec", ()) if one["required"]]
+
+    def takes(self, name: str) -> bool:
+        """Tell whether a variable that is given at launch gets to the job."""
+        asked = [one["variable"] for one in self.survey.get("spec", ())]
+        return self.asks_variables or name in asked
 
 
 @dataclass
@@ -153,16 +158,11 @@ class Awx:
         if not self.may_launch:
             return 403, {"detail": "You do not have permission to perform this action."}
         given = dict(body.get("extra_vars", {}))
-        missing = [f"'{name}' value missing" for name in template.needed if name not in given]
-        mistyped = [
-            f"Value {value} for '{name}' expected to be a string."
-            for name, value in given.items()
-            if name in template.survey and not isinstance(value, str)
-        ]
-        if missing or mistyped:
-            return 400, {"variables_needed_to_start": [*missing, *mistyped]}
-        known = {k: v for k, v in given.items() if template.asks_variables or k in template.survey}
-        ignored = {key: value for key, value in given.items() if key not in known}
+        problems = surveys.problems_of_answers(template.survey, given)
+        if problems:
+            return 400, {"variables_needed_to_start": problems}
+        known = {name: value for name, value in given.items() if template.takes(name)}
+        ignored = {name: value for name, value in given.items() if name not in known}
         job = self._begin(number, known)
         return 201, {
             "job": job.id,
@@ -191,19 +191,10 @@ class Awx:
             raise
 
     def _listing(self, number: int, request: Request) -> Answer:
-        query = request.query
         mine = [job for job in self.jobs.values() if job.template == number]
-        is_descending = query.get("order_by", "id").startswith("-")
+        is_descending = request.query.get("order_by", "id").startswith("-")
         mine.sort(key=lambda job: job.id, reverse=is_descending)
-        page, size = int(query.get("page", 1)), min(int(query.get("page_size", 25)), LONGEST_PAGE)
-        start = (page - 1) * size
-        if page > 1 and start >= len(mine):
-            return 404, {"detail": "Invalid page."}
-        more = start + size < len(mine)
-        path = PREFIX + "/".join(request.path)
-        following = f"{path}/?page={page + 1}&page_size={size}" if more else None
-        rows = [job.as_row() for job in mine[start : start + size]]
-        return 200, {"count": len(mine), "next": following, "previous": None, "results": rows}
+        return queries.page_of([job.as_row() for job in mine], request.path, request.query)
 
     def _cancel(self, job: Job) -> Answer:
         if job.status != "pending":

@@ -17,20 +17,21 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
 )
 from ansible_collections.postroom.email.tests.support.awx import Awx as StandIn
 from ansible_collections.postroom.email.tests.support.awx import Play, Template
+from ansible_collections.postroom.email.tests.support.controller import surveys
 from postroom_bot.executors.awx import REQUEST_VARIABLE, Awx, Templates
 from postroom_bot.executors.controller import Controller, Token
 from postroom_bot.executors.mail import Mail
 
 TEMPLATES = Templates(add_alias=7, remove_alias=8, forwarder=9)
 
-ALIAS_VARIABLES = {REQUEST_VARIABLE: True, "mail_alias": True, "mail_mailbox": True}
-_FORWARDER = {
-    REQUEST_VARIABLE: True,
-    "mail_forwarder": True,
-    "mail_members": False,
-    "mail_purge_members": False,
-    "mail_state": True,
-}
+ALIAS_SURVEY = surveys.of_texts(**{REQUEST_VARIABLE: True}, mail_alias=True, mail_mailbox=True)
+_FORWARDER = surveys.of_texts(
+    **{REQUEST_VARIABLE: True},
+    mail_forwarder=True,
+    mail_members=False,
+    mail_purge_members=False,
+    mail_state=True,
+)
 
 
 def played_by(mail: Mail) -> Play:
@@ -76,8 +77,8 @@ class Automation:
 def automated(stand_in: StandIn, mail: Mail) -> Automation:
     """Make the job templates, as a guide for AWX would have it, and give the executor."""
     stand_in.templates = {
-        7: Template("add_alias", ALIAS_VARIABLES),
-        8: Template("remove_alias", ALIAS_VARIABLES),
+        7: Template("add_alias", ALIAS_SURVEY),
+        8: Template("remove_alias", ALIAS_SURVEY),
         9: Template("forwarder", _FORWARDER),
     }
     return Automation(stand_in, mail)

@@ -16,6 +16,7 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     request_for,
 )
 from ansible_collections.postroom.email.tests.support.awx import Template
+from ansible_collections.postroom.email.tests.support.controller import surveys
 from ansible_collections.postroom.email.tests.support.controller.web import Fault
 from ansible_collections.postroom.email.tests.support.scripted import Reply, scripted
 from postroom_bot.executors.awx import REQUEST_VARIABLE
@@ -64,7 +65,7 @@ def test_who_may_not_launch(automation: Automation) -> None:
 
 TEMPLATES = [
     (Template("add_alias"), "takes no variables"),
-    (Template("add_alias", {"why": True, "mail_alias": True}), "needs why"),
+    (Template("add_alias", surveys.of_texts(why=True, mail_alias=True)), "needs why"),
 ]
 
 
@@ -93,7 +94,8 @@ def test_a_survey_that_lacks_a_variable(
 ) -> None:
     """AWX drops it and launches all the same; the job is stopped and not taken for ours."""
     automation.stand_in.going.clear()
-    automation.stand_in.templates[7] = Template("add_alias", {"mail_alias": True})
+    survey = surveys.of_texts(mail_alias=True)
+    automation.stand_in.templates[7] = Template("add_alias", survey)
     keeper = Notebook()
     with pytest.raises(TryLater, match="not set up for this"):
         try_once(automation, keeper)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.executors.automation import ALIAS_VARIABLES
+from ansible_collections.postroom.email.tests.bot.executors.automation import ALIAS_SURVEY
 from ansible_collections.postroom.email.tests.bot.threats.scene import (
     APPROVE,
     Scene,
@@ -28,8 +28,8 @@ def awx() -> Iterator[Awx]:
     """Give a controller whose jobs are given their work by the scene."""
     with running_awx(lambda _playbook, _variables: False) as awx:
         awx.templates = {
-            7: Template("add_alias", ALIAS_VARIABLES),
-            8: Template("remove_alias", ALIAS_VARIABLES),
+            7: Template("add_alias", ALIAS_SURVEY),
+            8: Template("remove_alias", ALIAS_SURVEY),
         }
         yield awx
 

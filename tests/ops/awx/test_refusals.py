@@ -282,6 +282,17 @@ def test_associations_are_refused(asker: Asker) -> None:
     assert asker.ask("GET", path).body["count"] == 0
 
 
+def test_a_role_is_held_once(asker: Asker) -> None:
+    """To give one that somebody holds, or to take one that nobody does, is no error."""
+    asker.ground()
+    user = asker.make("users", username="ann", password="of-ann")
+    role = next(iter(asker.controller.state.roles))
+    taking = {"id": user, "disassociate": True}
+    for sent, held in ((taking, 0), ({"id": user}, 1), ({"id": user}, 1), (taking, 0)):
+        assert asker.ask("POST", f"roles/{role}/users/", sent).status == 204
+        assert asker.ask("GET", f"roles/{role}/users/").body["count"] == held
+
+
 def test_nodes_are_refused(asker: Asker) -> None:
     """A node follows others of its own workflow, and is given only what is prompted for."""
     made = asker.ground()
@@ -297,6 +308,17 @@ def test_nodes_are_refused(asker: Asker) -> None:
     sent = {"identifier": "c", "job_type": "check", **node}
     said = asker.ask("POST", "workflow_job_template_nodes/", sent)
     assert "not configured to prompt" in said.body["job_type"][0]
+
+
+def test_a_launch_is_given_numbers(asker: Asker) -> None:
+    """A question for a number takes one, and no text."""
+    path = f"job_templates/{asker.ground()['template']}/"
+    question = {**QUESTION, "variable": "mail_quota", "type": "integer"}
+    asker.ask("POST", f"{path}survey_spec/", spec(question))
+    asker.ask("PATCH", path, {"survey_enabled": True})
+    for answer, status in ((5, 201), ("5", 400)):
+        said = asker.ask("POST", f"{path}launch/", {"extra_vars": {"mail_quota": answer}})
+        assert said.status == status
 
 
 def test_a_launch_is_refused(asker: Asker) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from ansible_collections.postroom.email.tests.support.controller.kinds import KINDS
 from ansible_collections.postroom.email.tests.support.controller.state import Row, State
-from ansible_collections.postroom.email.tests.support.controller.web import PREFIX
+from ansible_collections.postroom.email.tests.support.controller.web import PREFIX, Answer
 
 _OF_PAGES = ("page", "page_size", "order_by")
 _LONGEST = 200
@@ -41,20 +41,17 @@ def selected(
     return sorted(found, key=lambda pair: pair[1][name], reverse=ordered_by.startswith("-"))
 
 
-def page_of(shown: Sequence[Any], path: Sequence[str], query: Mapping[str, str]) -> dict[str, Any]:
-    """Return a page of what there is to show.
-
-    :raises BadQuery: there is no such page
-    """
+def page_of(shown: Sequence[Any], path: Sequence[str], query: Mapping[str, str]) -> Answer:
+    """Answer with a page of what there is to show, or that there is no such page."""
     page, size = int(query.get("page", "1")), min(int(query.get("page_size", "25")), _LONGEST)
     start = (page - 1) * size
     if page > 1 and start >= len(shown):
-        raise BadQuery("Invalid page.")
+        return 404, {"detail": "Invalid page."}
 
     def link(number: int) -> str:
         return f"{PREFIX}{'/'.join(path)}/?{urlencode({**query, 'page': number})}"
 
-    return {
+    return 200, {
         "count": len(shown),
         "next": link(page + 1) if start + size < len(shown) else None,
         "previous": link(page - 1) if page > 1 else None,

@@ -22,6 +22,15 @@ _CHOOSING = ("multiplechoice", "multiselect")
 _WORDS = {str: "string", bool: "boolean", int: "integer", float: "float"}
 
 
+def of_texts(**needed: bool) -> dict[str, Any]:
+    """Return a survey that asks for these texts, and whether it needs an answer."""
+    spec = [
+        {"question_name": name, "variable": name, "type": "text", "required": is_needed}
+        for name, is_needed in needed.items()
+    ]
+    return {"name": "", "description": "", "spec": spec}
+
+
 def problem_of(survey: Mapping[str, Any]) -> str | None:
     """Return what AWX has against a survey, or None."""
     return next(_problems(survey), None)
