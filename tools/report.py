@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 # Of the failed tests so much is shown that it fits on the last page of a log.
@@ -108,12 +108,25 @@ def count_targets(junit: Path, folder: Path) -> int:
     What ansible-test leaves itself tells of single tasks, and counts one that is rescued as failed.
     """
     targets = sorted({file.name.rsplit("-", 2)[0] for file in junit.glob("*.xml")})
-    suite = ET.Element("testsuite", name="integration")
-    for target in targets:
-        ET.SubElement(suite, "testcase", classname="integration", name=target)
-    folder.mkdir(parents=True, exist_ok=True)
-    ET.ElementTree(suite).write(folder / "targets.xml", encoding="utf-8")
+    leave(folder, "integration", targets)
     return len(targets)
+
+
+def leave(
+    folder: Path, suite: str, passed: Iterable[str], skipped: Mapping[str, str] | None = None
+) -> None:
+    """Leave a JUnit file in `folder`.
+
+    :param skipped: why, by test
+    """
+    root = ET.Element("testsuite", name=suite)
+    for test in passed:
+        ET.SubElement(root, "testcase", classname=suite, name=test)
+    for test, why in (skipped or {}).items():
+        case = ET.SubElement(root, "testcase", classname=suite, name=test)
+        ET.SubElement(case, "skipped", message=why)
+    folder.mkdir(parents=True, exist_ok=True)
+    ET.ElementTree(root).write(folder / f"{suite}.xml", encoding="utf-8")
 
 
 def _outcome(name: str, entry: dict[str, object], folder: Path) -> Outcome:

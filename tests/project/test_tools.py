@@ -177,6 +177,17 @@ def test_integration_targets_are_counted_by_name(tmp_path: Path) -> None:
     assert report.tests_in(tmp_path / "results") == 2
 
 
+def test_what_is_left_out_is_told_as_skipped(tmp_path: Path) -> None:
+    """A scenario that this machine can't run has not passed."""
+    nox_report = tmp_path / "nox.json"
+    sessions = [{"name": "molecule", "result": "success"}]
+    nox_report.write_text(json.dumps({"sessions": sessions}))
+    report.leave(tmp_path / "molecule", "molecule", ["tenant"], {"dns": "BIND is not installed"})
+    lines = list(report.render(report.read(nox_report, tmp_path, ["molecule"])))
+    assert lines[-1] == "1 passed, 0 failed, 1 skipped"
+    assert lines[2].endswith("- 1 skipped: BIND is not installed")
+
+
 @pytest.fixture
 def fresh_search() -> Iterator[None]:
     """Forget which interpreters were found."""
