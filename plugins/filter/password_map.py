@@ -48,6 +48,7 @@ from typing import Any
 from ansible_collections.postroom.email.plugins.module_utils._api.definition.events import (
     Builder,
     Malformed,
+    RepeatedKey,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
     read_passwords,
@@ -74,7 +75,12 @@ def password_map(given: Any) -> dict[str, list[str]]:
 def _parsed(text: str) -> Any:
     try:
         # Ansible's texts are of types of its own, which YAML's reader in C does not take.
-        return Builder(str.__str__(text)).build()
+        return Builder(str.__str__(text), with_lines=True).build()
+    except RepeatedKey as error:
+        # Where the two were interchanged, the key is a password.
+        raise InvalidInput(
+            f"passwords: A key is given twice, on lines {error.first} and {error.line}. Keep one."
+        ) from None
     except Malformed as error:
         # Its words may show some of the text.
         where = "" if error.line is None else f", because of line {error.line}"

@@ -50,15 +50,19 @@ class Malformed(Exception):
 
 
 class RepeatedKey(Malformed):
-    """A mapping has a key twice."""
+    """A mapping has a key twice.
 
-    def __init__(self, key: str, line: int | None = None) -> None:
+    :ivar first: the line of the first of the two, where lines are kept
+    """
+
+    def __init__(self, key: str, line: int | None = None, first: int | None = None) -> None:
         shown = key if len(key) <= 60 else f"{key[:60]}..."
         super().__init__(
             f"The key {shown!r} is given twice in one mapping, so that one of the two would be "
             "lost. Keep one.",
             line,
         )
+        self.first = first
 
 
 def too_deep(line: int | None = None) -> Malformed:
@@ -195,7 +199,7 @@ class Builder:
             raise _refused_tag(event)
         if within is not None and within.key is None and isinstance(within.value, dict):
             if text in within.value or (text == _MERGE and within.merged):
-                raise RepeatedKey(text, _line(event))
+                raise RepeatedKey(text, _line(event), within.lines.get(text))
             within.key = text
             self._note_line(event)
             return

@@ -16,6 +16,7 @@ from ansible_collections.postroom.email.plugins.filter.password_map import passw
 ANN = "ann@xn--bcher-kva.example"
 STRAY = "stray-secret-LIMA-9083"
 NO_YAML = "passwords: They can't be read as YAML"
+TWICE = "passwords: A key is given twice, on lines"
 NO_MAP = "passwords: They are no map of addresses to passwords. Write a line address: password"
 
 
@@ -90,7 +91,8 @@ def test_all_of_it_may_be_encrypted() -> None:
         (f"{ANN}: !{STRAY}\n", f"{NO_YAML}, because of line 1."),
         (f"\n{ANN}: *{STRAY}\n", f"{NO_YAML}, because of line 2."),
         (f"{ANN}: '{STRAY}\n", f"{NO_YAML}, because of line "),
-        (f"{ANN}: a\n{STRAY}: a\n{STRAY}: b\n", f"{NO_YAML}, because of line 3."),
+        (f"{ANN}: {STRAY}\n{ANN}: b\n", f"{TWICE} 1 and 2. Keep one."),
+        (f"{ANN}: a\n{STRAY}: a\n\n{STRAY}: b\n", f"{TWICE} 2 and 4. Keep one."),
         (f"{ANN}: !vault |\n  {STRAY}\n", f"{NO_YAML}, because of line 1."),
         (f"<<: {STRAY}\n", f"{NO_YAML}. Write a line"),
         (STRAY, NO_MAP),
