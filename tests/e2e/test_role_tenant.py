@@ -87,6 +87,7 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
         told = desk.run(play["tasks"], "--check", "--diff")
     assert (told.status, told.recap.failed) == (0, 0), told.output
     assert not report.exists()
+    assert desk.result["report"] == ""
     reviewed = desk.result["plan_digest"]
     told = desk.run(play["tasks"])
     assert (told.status, told.recap.changed) == (0, 2), told.output
@@ -95,6 +96,7 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
     page = report.read_text("utf-8")
     assert "ann@one.example" in page
     assert desk.result["plan_digest"] == reviewed
+    assert desk.result["report"] == str(report)
     # As if it were an hour ago, whichever minute it is.
     report.write_text(TIME.sub("<time>an hour ago</time>", page), "utf-8")
     with site.recorder.forbidding_writes():
@@ -187,6 +189,27 @@ def test_nothing_is_left_to_publish(desk: RoleDesk) -> None:
     told = desk.use(tenant_definition_files="tenant.yml", tenant_dns_provider="none")
     assert (told.status, told.recap.changed) == (0, 0), told.output
     assert desk.result["dns"] == {}
+    told = desk.use(
+        tenant_definition_files="tenant.yml", tenant_dns_provider=None, tenant_report_file=None
+    )
+    assert told.status == 0, told.output
+    assert desk.result["report"] == ""
+
+
+def test_a_report_alone_tells_of_no_other_run(desk: RoleDesk) -> None:
+    """What an earlier use of the role has left is not told with it."""
+    role = {"name": "postroom.email.tenant"}
+    told = desk.run(
+        [
+            {"ansible.builtin.include_role": role},
+            {"ansible.builtin.include_role": {**role, "tasks_from": "report"}},
+        ],
+        tenant_definition_files="tenant.yml",
+        tenant_passwords=PASSWORDS,
+        tenant_report_file="report.html",
+    )
+    assert told.status == 0, told.output
+    assert desk.result == {"report": str(desk.folder / "report.html")}
 
 
 def test_what_is_missing_is_told_before_anything_is_written(desk: RoleDesk, site: Site) -> None:
@@ -203,6 +226,19 @@ def test_what_is_missing_is_told_before_anything_is_written(desk: RoleDesk, site
         told = desk.use(**given, tenant_dns_provider="rfc2136", dns_tsig_name="mail")
         assert told.status == 2
         assert "dns_tsig_secret is not set, and dns_provider=rfc2136 needs it." in words(told)
+        told = desk.use(**given, tenant_dns_provider="none", dns_ttl="abc")
+        assert told.status == 2
+        assert "int. Correct it. Nothing was changed." in words(told)
+        slips: dict[str, object] = {
+            "{}/none/x.html, and there is no such folder.": "none/x.html",
+            "{}, which is a folder. Name a file in it.": str(desk.folder),
+        }
+        for sentence, slip in slips.items():
+            told = desk.use(**given, tenant_report_file=slip)
+            assert told.status == 2
+            assert f"tenant_report_file is {sentence.format(desk.folder)}" in words(told)
+        told = desk.use(**given, tenant_report_file="report.html", tenant_report_mode=640)
+        assert "tenant_report_mode is the number 640. Write it in quotes" in words(told)
     assert site.listing() == {}
 
 

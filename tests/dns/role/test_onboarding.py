@@ -126,7 +126,7 @@ def test_a_domain_is_needed(desk: Desk, recorder: Recorder) -> None:
         assert told.status == 2
         assert f"matches it. Leave it out, or name a host. {ONE} was not taken on." in words(told)
         slips = {
-            "cloudfare": f"got: cloudfare. Correct it. {ONE} was not taken on.",
+            "cloudfare": "got: cloudfare. Correct it. Nothing was changed.",
             "cloudflare": "dns_cloudflare_api_token is not set, and dns_provider=cloudflare",
         }
         for provider, sentence in slips.items():
@@ -137,3 +137,4 @@ def test_a_domain_is_needed(desk: Desk, recorder: Recorder) -> None:
         assert "'maybe' is not a valid boolean." in words(told)
         told = desk.play("onboard_domain", "-i", "hosts.yml", mail_hosts="nowhere")
         assert told.status == 0, told.output
+        assert "no host of the inventory matches it. No domain was taken on." in words(told)
