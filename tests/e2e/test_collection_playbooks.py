@@ -68,12 +68,13 @@ def test_an_export_overwrites_nothing(desk: Desk, site: Site) -> None:
         "mail_file_mode": "0640",
         "mail_overwrite": True,
     }
-    slips: dict[str, tuple[object, str]] = {
-        "mail_overwrite": ("yess", "mail_overwrite is yess. Write true or false."),
-        "mail_file_mode": (640, "mail_file_mode is the number 640. Write it in quotes, such as"),
-        "mail_domains": ("two.example,tow.example", "No such domain in this tenant: tow.example."),
-    }
-    for name, (slip, sentence) in slips.items():
+    slips: list[tuple[str, object, str]] = [
+        ("mail_overwrite", "yess", "mail_overwrite is yess. Write true or false."),
+        ("mail_file_mode", 640, "mail_file_mode is the number 640. Write it in quotes, such as"),
+        ("mail_domains", "two.example,tow.example", "No such domain in this tenant: tow.example."),
+        ("mail_domains", [], "mail_domains names no domain."),
+    ]
+    for name, slip, sentence in slips:
         told = desk.play("export", **{**variables, name: slip})
         assert told.status == 2
         assert sentence in words(told)
@@ -107,10 +108,12 @@ def test_drift_is_told_with_its_direction(desk: Desk, site: Site) -> None:
     desk.save(
         "more.yml", {"forwarders": [{"name": "all@one.example", "members": ["x@far.example"]}]}
     )
+    given = {"mail_definition_files": "tenant.yml, more.yml", "mail_report_file": "drift.txt"}
     with site.recorder.forbidding_writes():
-        told = desk.play(
-            "drift", mail_definition_files="tenant.yml, more.yml", mail_report_file="drift.txt"
-        )
+        told = desk.play("drift", "--check", **given)
+        assert (told.status, told.recap.changed, told.recap.failed) == (2, 1, 1), told.output
+        assert not (desk.folder / "drift.txt").exists()
+        told = desk.play("drift", **given)
     assert (told.status, told.recap.changed, told.recap.failed) == (2, 1, 1), told.output
     report = (desk.folder / "drift.txt").read_text("utf-8").splitlines()
     reason = "it lacks the member x@far.example, it is not to have the member ann@one.example"
@@ -202,6 +205,28 @@ def test_what_is_false_is_an_answer(
     assert ("bob@one.example" in site.listing()) == there
 
 
+def test_slips_are_told_by_their_variables(desk: Desk, site: Site) -> None:
+    """Under the names that were given, not those of the role or the module behind the playbook."""
+    desk.save("tenant.yml", {"domains": []})
+    slips: list[tuple[str, str, object, str]] = [
+        ("converge", "mail_max_deletions", "abc", "is abc. Write a whole number, 0 or more."),
+        ("converge", "mail_max_delete_percent", "1/2", "is 1/2. Write a number, 0 to 100."),
+        ("converge", "mail_purge", "alias, aliases", "names aliases. Choose from alias, mailb"),
+        ("forwarder", "mail_purge_members", "ture", "is ture. Write true or false."),
+    ]
+    given = {"mail_definition_files": "tenant.yml", "mail_forwarder": "all@one.example"}
+    with site.recorder.forbidding_writes():
+        for playbook, name, slip, sentence in slips:
+            told = desk.play(playbook, **given, **{name: slip})
+            assert told.status == 2
+            assert f"{name} {sentence}" in words(told)
+        # As the service is asked where nothing is answered.
+        unanswered = {"mail_api_url": "", "vault_mail_token": None, "mail_purge": "alias, mailbox"}
+        limits = {"mail_max_deletions": "1", "mail_max_delete_percent": 12.5}
+        told = desk.play("converge", **given, **unanswered, **limits)
+        assert told.status == 0, told.output
+
+
 @pytest.mark.parametrize("playbook", ["converge", "drift"])
 def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
     """Without one, the sentence names the variable; so it does where the file is not there."""
@@ -217,13 +242,21 @@ def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
 
 @pytest.mark.parametrize("playbook", ["drift", "export", "report"])
 def test_a_folder_is_needed(playbook: str, desk: Desk) -> None:
-    """Where a file is to be written, that is seen before the service is asked."""
+    """Where a file is to be written, that is seen before the service is asked; not the folder."""
     desk.save("tenant.yml", {"domains": []})
+    (desk.folder / "logs").mkdir()
     file = "mail_definition_file" if playbook == "export" else "mail_report_file"
-    given = {} if playbook == "export" else {"mail_definition_files": "tenant.yml"}
-    told = desk.play(playbook, **given, **{file: "none/file"})
-    assert told.status == 2
-    assert "none/file, and there is no such folder. Create it, or name another." in words(told)
+    given: dict[str, object] = {"mail_definition_files": "tenant.yml"}
+    given |= {"mail_overwrite": True} if playbook == "export" else {}
+    slips = {
+        "none/file": "none/file, and there is no such folder. Create it, or name another.",
+        "logs": "logs, which is a folder. Name a file in it.",
+    }
+    for slip, sentence in slips.items():
+        told = desk.play(playbook, **given, **{file: slip})
+        assert told.status == 2
+        assert f"{file} is {desk.folder}/{sentence}" in words(told)
+    assert list((desk.folder / "logs").iterdir()) == []
 
 
 def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:

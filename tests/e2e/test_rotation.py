@@ -89,6 +89,9 @@ def test_a_choice_of_them(desk: Desk, office: Site, service: RunningService) -> 
             {"vault_mail_passwords": {ANN: STRAY}, "mail_mailboxes": [ANN, "bob@bücher.example"]},
             f"There is no new password for {BOB}. Give it one, or take it out of mail_mailboxes.",
         ),
+        # All are meant only where nothing is said.
+        ({"vault_mail_passwords": {ANN: STRAY}, "mail_mailboxes": []}, "names no mailbox."),
+        ({"vault_mail_passwords": {ANN: STRAY}, "mail_mailboxes": " ,"}, "names no mailbox."),
         (
             {
                 "vault_mail_passwords": {
