@@ -188,9 +188,3 @@ def test_the_service_starts_as_told(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
     assert process.returncode == 0
     assert (tmp_path / "token").stat().st_mode & 0o077 == 0
-
-
-def test_the_readme_names_the_version() -> None:
-    """The file to install is the one that is built."""
-    version = repository.read_yaml("galaxy.yml")["version"]
-    assert commands("Install")[1].endswith(f"postroom-email-{version}.tar.gz")

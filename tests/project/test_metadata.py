@@ -55,6 +55,22 @@ def test_every_program_has_its_code_in_the_wheel() -> None:
         assert target.split(".")[0] in packages
 
 
+#: What is built, as examples name it.
+BUILT = re.compile(
+    r"postroom-email-([0-9.]+)\.tar|postroom-([0-9.]+)-py3|postroom\[bot\]==([0-9.]*[0-9])"
+    r"|postroom-ee:([0-9.]+)|postroom\.email\n +version: (\S+)"
+)
+
+
+def test_examples_are_of_this_version() -> None:
+    """Whoever copies one from a document gets what the document is about."""
+    texts = [repository.read(str(file)) for file in repository.files() if file.suffix == ".md"]
+    texts.append(repository.read("roles/bot/meta/argument_specs.yml"))
+    named = ["".join(groups) for text in texts for groups in BUILT.findall(text)]
+    assert len(named) >= 9
+    assert set(named) == {GALAXY["version"]}
+
+
 def test_a_release_has_its_notes() -> None:
     """The version has been released with its notes, or fragments wait for the release."""
     released = repository.read_yaml("changelogs/changelog.yaml")["releases"]
