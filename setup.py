@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from setuptools import setup
 
-GALAXY = Path(__file__).with_name("galaxy.yml").read_text("utf-8")
+ROOT = Path(__file__).parent
+GALAXY = ROOT.joinpath("galaxy.yml").read_text("utf-8")
 
+# What an earlier build left there would be in this wheel, deleted files as well.
+shutil.rmtree(ROOT / "build", ignore_errors=True)
 setup(version=re.findall(r"^version: (\S+)$", GALAXY, re.MULTILINE)[0])
