@@ -49,9 +49,9 @@ def all_blocks(file: Path = README) -> list[Block]:
     return [_block(content, match) for match in _FENCE.finditer(content)]
 
 
-def blocks(language: str, section: str | None = None) -> list[Block]:
-    """Return the blocks of a language, in order, of the whole README or of one section."""
-    found = all_blocks()
+def blocks(language: str, section: str | None = None, *, file: Path = README) -> list[Block]:
+    """Return the blocks of a language, in order, of a whole file or of one section."""
+    found = all_blocks(file)
     return [b for b in found if b.language == language and section in (None, b.section)]
 
 

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support.controller import surveys
 from ansible_collections.postroom.email.tests.support.variables import Playbook
 from ansible_collections.postroom.email.tools import playbook_reference as reference
 
-PLAYBOOKS = [file.stem for file in repository.files() if file.parent.as_posix() == "playbooks"]
+PLAYBOOKS = repository.playbooks()
 FILES = reference.read_all()
 #: What a host of the inventory plugin has.
 HOST_VARIABLES = {"email_domain"}

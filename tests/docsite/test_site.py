@@ -54,8 +54,11 @@ def test_every_part_has_its_page(site: Path) -> None:
         for kind in ("modules", "filter", "inventory")
         for file in repository.sources(f"plugins/{kind}/")
     ]
-    roles = {file.parts[1] for file in repository.files() if file.parts[0] == "roles"}
-    both = [place for role in roles for place in (f"reference/{role}_role", f"roles/{role}")]
+    both = [
+        place
+        for role in repository.roles()
+        for place in (f"reference/{role}_role", f"roles/{role}")
+    ]
     guides = [file.stem for file in (repository.ROOT / "docs").glob("*.md")]
     wanted = {*plugins, *both, *guides, "readme", "bot", "service"} - {"README"}
     there = {str(file.relative_to(site).with_suffix("")) for file in all_pages(site)}
@@ -65,8 +68,7 @@ def test_every_part_has_its_page(site: Path) -> None:
 def test_every_playbook_is_told_of(site: Path) -> None:
     """Each has a place of its own on the page of playbooks."""
     anchors = pages.read(site / "playbooks.html").anchors
-    names = {file.stem for file in (repository.ROOT / "playbooks").glob("*.yml")}
-    assert {name.replace("_", "-") for name in names} - anchors == set()
+    assert {name.replace("_", "-") for name in repository.playbooks()} - anchors == set()
 
 
 def test_every_page_can_be_found(site: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.playbooks import Run
@@ -80,8 +81,8 @@ def desk(tmp_path: Path, site: Site) -> RoleDesk:
 @pytest.mark.matrix
 def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
     """It makes the tenant, tells what to publish and reports; again, it changes but the time."""
-    block = re.findall(r"^```yaml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
-    (play,) = yaml.safe_load(block)
+    example = readme.blocks("yaml", file=repository.ROOT / "roles" / "tenant" / "README.md")[0]
+    (play,) = yaml.safe_load(example.text)
     report = desk.folder / "report.html"
     with site.recorder.forbidding_writes():
         told = desk.run(play["tasks"], "--check", "--diff")

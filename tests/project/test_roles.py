@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import repository
 
-ROLES = sorted({file.parts[1] for file in repository.files() if file.parts[0] == "roles"})
-EXAMPLE = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ROLES = repository.roles()
 COMMENT = re.compile(r"^ *#.*$|\{#[\s\S]*?#\}", re.MULTILINE)
 CODE = ("tasks", "handlers", "templates", "vars")
 
@@ -81,11 +81,17 @@ def test_what_is_documented_is_used(role: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_examples(role: str) -> None:
     """The README has an example, and its examples use no variable that is not there."""
-    readme = repository.read(f"roles/{role}/README.md")
-    examples = [yaml.safe_load(block) for block in EXAMPLE.findall(readme)]
+    blocks = readme.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
+    examples = [yaml.safe_load(block.text) for block in blocks]
     assert examples
     known = {*options(role), f"{role}_result"}
     assert named(role, yaml.safe_dump(examples, width=1000)) <= known
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_there_is_a_scenario(role: str) -> None:
+    """Molecule converges the role, in a scenario of its name."""
+    assert (repository.ROOT / "extensions" / "molecule" / role / "molecule.yml").is_file()
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -35,6 +35,17 @@ def modules() -> list[str]:
     return [file.stem for file in sources("plugins/modules/")]
 
 
+def playbooks() -> list[str]:
+    """Return the names of the collection's playbooks."""
+    found = [file for file in files() if file.parent == Path("playbooks")]
+    return [file.stem for file in found if file.suffix == ".yml"]
+
+
+def roles() -> list[str]:
+    """Return the names of the collection's roles."""
+    return sorted({file.parts[1] for file in files() if file.parts[0] == "roles"})
+
+
 def read(file: Path | str) -> str:
     """Return the text of a file."""
     return (ROOT / file).read_text("utf-8")

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 import yaml
 
+from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support.playbooks import COLLECTIONS
 
 ROLE = COLLECTIONS / "ansible_collections/postroom/email/roles/dns"
@@ -29,9 +30,7 @@ def test_result() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(
         last["vars"]["__dns_told"]
     )
-    (play,) = yaml.safe_load(
-        re.findall(r"^```yaml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
-    )
+    (play,) = yaml.safe_load(readme.blocks("yaml", file=ROLE / "README.md")[0].text)
     shown = jinja2.Template(play["tasks"][1]["ansible.builtin.debug"]["msg"])
     stages = {"stage": "active"}, {"stage": None}
     assert [shown.render(item={"key": "a.b", "value": value}) for value in stages] == [

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import re
 import secrets
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ from urllib.request import urlopen
 
 import yaml
 
+from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.ops.bot_role.wheels import Wheels
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.bot import MAIL_HOST
@@ -35,7 +35,7 @@ _PLAY = """\
       changed_when: false
       diff: false
 """
-_EXAMPLE = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_README = repository.ROOT / "roles" / "bot" / "README.md"
 
 
 class Host:
@@ -73,7 +73,7 @@ class Host:
 
     def deploy_by_example(self) -> playbooks.Run:
         """Run the first example of the role's README, from a folder that has its files."""
-        example = _EXAMPLE.findall(repository.read("roles/bot/README.md"))[0]
+        example = readme.blocks("yaml", file=_README)[0].text
         [play] = yaml.safe_load(example)
         named = play["tasks"][0]["vars"]
         shutil.copy(self.wheels.now, self.policy.parent / named["bot_package"])
