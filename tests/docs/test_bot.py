@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -280,16 +278,3 @@ def test_the_example_unit_loads_the_secrets() -> None:
     assert {credential for off, credential, _file in loaded if not off} == {
         settings.variable(name).lower() for name in required | {"slack_app_token"}
     }
-
-
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-def test_the_example_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
-    """Nothing in it is unknown to systemd, and little of the machine is left to the bot."""
-    unit = (EXAMPLES / "postroom-bot.service").read_text("utf-8")
-    file = tmp_path / "postroom-bot.service"
-    file.write_text(unit.replace("/opt/postroom-bot/bin/postroom-bot", sys.executable), "utf-8")
-    for command in (["verify"], ["security", "--offline=yes", "--threshold=20"]):
-        told = subprocess.run(
-            ["systemd-analyze", *command, str(file)], capture_output=True, text=True, check=False
-        )
-        assert (told.returncode, told.stderr) == (0, ""), told.stdout

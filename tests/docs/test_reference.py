@@ -17,8 +17,8 @@ from ansible_collections.postroom.email.plugins.module_utils._module import API_
 from ansible_collections.postroom.email.tests.docs import documentation, readme
 from ansible_collections.postroom.email.tests.support import repository
 
-ROLES = sorted((readme.CHECKOUT / "roles").iterdir())
 MODULES = "ansible_collections.postroom.email.plugins.modules"
+PAGES = [file for file in repository.files() if file.suffix == ".md"]
 SHARED: dict[str, Any] = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
 
 
@@ -70,34 +70,41 @@ def test_a_shared_return_value_is_documented_once(value: str, modules: list[str]
         assert yaml.safe_dump(other, sort_keys=False) == yaml.safe_dump(first, sort_keys=False)
 
 
-@pytest.mark.parametrize("folder", ["modules", "filter"])
+@pytest.mark.parametrize("folder", ["modules", "filter", "inventory"])
 def test_the_readme_lists_every_plugin(folder: str) -> None:
-    """The table of modules is the folder of modules, in order, and that of filters theirs."""
+    """The table of modules is the folder of modules, in order, and so are the other tables."""
     files = repository.sources(f"plugins/{folder}/")
     assert readme.listed(folder) == [file.stem for file in files]
 
 
-@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
-def test_a_role_documents_its_variables(role: Path) -> None:
-    """Its README lists the variables that it takes, in order; defaults are what is told."""
-    options = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text("utf-8"))
-    options = options["argument_specs"]["main"]["options"]
-    row = re.compile(rf"^\| `({role.name}_\w+)` \|", re.MULTILINE)
-    rows = row.findall((role / "README.md").read_text("utf-8"))
-    assert rows == list(options)
-    defaults = yaml.safe_load((role / "defaults" / "main.yml").read_text("utf-8"))
-    stated = {name: rules["default"] for name, rules in options.items() if "default" in rules}
-    assert defaults.keys() <= options.keys()
-    assert {name: defaults[name] for name in stated} == stated
+def test_the_readme_lists_every_role() -> None:
+    """By the name to use it by, with a link to its variables."""
+    row = re.compile(r"^\| \[`postroom\.email\.(\w+)`\]\(roles/(\w+)/README\.md\) \|", re.MULTILINE)
+    rows = row.findall(repository.read("README.md"))
+    assert sorted(rows) == [(role, role) for role in repository.roles()]
 
 
-FILES = [readme.README, *readme.GUIDES, *(role / "README.md" for role in ROLES)]
+def test_every_guide_is_listed_once() -> None:
+    """The front page of the guides leads to each of them, by a row of one of its tables."""
+    front = repository.read("docs/README.md")
+    rows = re.findall(r"^\| \[[^]]+\]\(([\w-]+)\.md\) \|", front, re.MULTILINE)
+    assert sorted(rows) == [file.stem for file in readme.GUIDES if file.stem != "README"]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(readme.CHECKOUT)))
+@pytest.mark.parametrize("file", PAGES, ids=str)
 def test_every_link_leads_somewhere(file: Path) -> None:
-    """Each file that the README and the guides link to exists."""
-    assert [link for link in readme.links(file) if not (file.parent / link).exists()] == []
+    """Each file that the README, the guides and other pages link to exists."""
+    folder = repository.ROOT / file.parent
+    links = readme.links(repository.ROOT / file)
+    assert [link for link in links if not (folder / link).exists()] == []
+
+
+@pytest.mark.parametrize("file", PAGES, ids=str)
+def test_no_row_is_cut_off_its_table(file: Path) -> None:
+    """After an empty line a table begins anew, with its head, or what follows is no table."""
+    lines = repository.read(file).splitlines()
+    begins = [i for i, line in enumerate(lines) if line.startswith("|") and not lines[i - 1]]
+    assert [lines[i] for i in begins if not re.fullmatch(r"\|[-:| ]+\|", lines[i + 1])] == []
 
 
 def test_the_readme_states_the_supported_versions() -> None:
