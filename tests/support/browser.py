@@ -1,12 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real browser without a window, for tests of pages."""
+"""A fixture: a real browser without a window, for tests of pages."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -25,13 +24,13 @@ FLAGS = (
 )
 
 
-@contextmanager
-def chromium() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
     """Run Chromium, and skip the test where it is not installed."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip(NO_CHROMIUM)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
-        yield browser
-        browser.close()
+        started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield started
+        started.close()

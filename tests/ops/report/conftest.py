@@ -16,21 +16,14 @@ from ansible_collections.postroom.email.tests.ops.report.stage import (
     Stage,
     staged,
 )
-from ansible_collections.postroom.email.tests.support.browser import chromium
+from ansible_collections.postroom.email.tests.support.browser import browser
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.recorded import recorder
 from ansible_collections.postroom.email.tests.support.recorder import Recorder
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
-__all__ = ["direct", "recorder", "service"]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Run a browser, and skip the test where there is none."""
-    with chromium() as browser:
-        yield browser
+__all__ = ["browser", "direct", "recorder", "service"]
 
 
 @pytest.fixture(scope="session")
