@@ -232,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._answer(response.status, response.getheaders(), content)
 
-    do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = _pass_on  # noqa: N815
+    do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = _pass_on  # noqa: N815 - as http.server calls them
 
     def _ask(self, body: bytes) -> tuple[HTTPResponse, bytes]:
         if self._connection is None:

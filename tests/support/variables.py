@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
+
+from . import ansible_yaml
 
 #: What is an expression although it stands in no braces.
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")
@@ -25,13 +26,6 @@ GIVEN |= {"playbook_dir", *DEFAULT_NAMESPACE}
 ROLES = ("ansible.builtin.import_role", "ansible.builtin.include_role")
 TASKS = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
 _TEMPLATE = re.compile(r"lookup\('ansible\.builtin\.template', '([\w./]+)'\)")
-
-
-class _Loader(yaml.SafeLoader):
-    """A safe loader with one tag more: what is not for Ansible to render is nothing to us."""
-
-
-_Loader.add_constructor("!unsafe", lambda loader, node: None)
 
 
 class Playbook:
@@ -67,7 +61,7 @@ class Playbook:
         elif isinstance(part, list):
             for value in part:
                 self._walk(value, condition=condition)
-        elif isinstance(part, str):
+        elif isinstance(part, str) and not isinstance(part, ansible_yaml.Unsafe):
             self._read_template(f"{{{{ {part} }}}}" if condition else part)
 
     def _walk_shared(self) -> None:
@@ -107,7 +101,7 @@ class Playbook:
 
 
 def _load(file: Path) -> Any:
-    return yaml.load(file.read_bytes(), _Loader)  # noqa: S506
+    return ansible_yaml.load(file.read_text("utf-8"))
 
 
 def _names(tree: nodes.Template) -> set[str]:

@@ -23,7 +23,7 @@ def main(address: str, port: str, name: str, kind: str) -> None:
     answer = dns.query.tcp(query, address, SECONDS, int(port))
     for found in answer.answer:
         for record in found:
-            print(_text(record))  # noqa: T201
+            print(_text(record))  # noqa: T201 - a program that is run
 
 
 def _text(record: dns.rdata.Rdata) -> str:

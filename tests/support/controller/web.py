@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(fault.status, {"detail": "A fault."}, fault.headers)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815
+    do_GET = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815 - as http.server calls them
 
     def _request(self, content: bytes) -> Request:
         parts = urlsplit(self.path)
