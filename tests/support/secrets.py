@@ -52,12 +52,18 @@ def _base64_forms(secret: bytes) -> Iterator[bytes]:
 
 def leaks(secrets: Iterable[str], places: Iterable[Path]) -> list[str]:
     """Return where secrets show, one line each: files, all files below folders, and their names."""
-    forms = {form for secret in secrets for form in forms_of(secret)}
+    known = list(secrets)
     found = []
     for file in _files(places):
         content = str(file).encode() + b"\0" + file.read_bytes()
-        found += [f"{file}: {form.decode()}" for form in forms if form in content]
+        found += [f"{file}: {form}" for form in shown(known, content)]
     return found
+
+
+def shown(secrets: Iterable[str], content: bytes) -> list[str]:
+    """Return in which forms secrets show in what a program has said."""
+    forms = {form for secret in secrets for form in forms_of(secret)}
+    return [form.decode() for form in sorted(forms) if form in content]
 
 
 def _files(places: Iterable[Path]) -> Iterator[Path]:
