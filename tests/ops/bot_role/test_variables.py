@@ -55,7 +55,7 @@ def test_the_bot_writes_nowhere_that_root_does(places: dict[str, str], refused: 
 @pytest.mark.parametrize("variable", ["bot_home", "bot_config_dir", "bot_data_dir", "bot_python"])
 def test_nothing_may_be_where_systemd_hides_it(variable: str) -> None:
     """The unit shows the bot no home folder, so its Python can't be in one either."""
-    hidden = "/root/.pyenv/versions/3.13/bin/python3"
+    hidden = "/run/user/1000/python3"
     assert templated("{{ __bot_hidden }}", **{variable: hidden}) == [hidden]
     assert templated("{{ __bot_hidden }}") == []
 
