@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import Desk
+from ansible_collections.postroom.email.tests.docs.guides import Reader
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Api
@@ -46,9 +46,9 @@ def test_the_guide_does_what_it_says(
     """Its playbook shows, verifies, publishes and withdraws the records, and leaves others' be."""
     folder = tmp_path / "desk"
     folder.mkdir()
-    desk = Desk(folder, service, {"192.0.2.53": str(server), "192.0.2.54": str(server)})
+    reader = Reader(folder, service, {"192.0.2.53": str(server), "192.0.2.54": str(server)})
     account = (folder / "account.yml").read_text("utf-8")
     secret = server.keys["mail-records"].secret
-    desk.save("account.yml", f"{account}vault_tsig_secret: {secret}\n")
-    desk.follow(GUIDE)
+    reader.save("account.yml", f"{account}vault_tsig_secret: {secret}\n")
+    reader.follow(GUIDE)
     assert server.lookup("example.com", "TXT") == ('"somebody-elses"',)

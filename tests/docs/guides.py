@@ -48,8 +48,8 @@ def write_program(file: Path, command: str) -> None:
     file.chmod(0o755)
 
 
-class Desk:
-    """An administrator's folder, with the README's `account.yml` in it.
+class Reader:
+    """Who follows guides in a folder, with the README's `account.yml` in it.
 
     :param places: addresses and secrets that guides take for example, and the real ones
     :param variables: more of the environment

@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.definition import model
 from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
 from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import Desk, missing
+from ansible_collections.postroom.email.tests.docs.guides import Reader, missing
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
@@ -51,11 +51,11 @@ def prepare(tenant: Api) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, service: RunningService, bot: str) -> Desk:
+def reader(tmp_path: Path, service: RunningService, bot: str) -> Reader:
     """Return a folder with the README's account.yml, where the bot can be run."""
-    desk = Desk(tmp_path, service)
-    desk.install("postroom-bot", bot)
-    return desk
+    reader = Reader(tmp_path, service)
+    reader.install("postroom-bot", bot)
+    return reader
 
 
 @pytest.fixture
@@ -89,11 +89,11 @@ def _give_alias(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("guide", HERE, ids=lambda file: file.stem)
-def test_a_guide_does_what_it_says(guide: Path, desk: Desk, tenant: Api) -> None:
+def test_a_guide_does_what_it_says(guide: Path, reader: Reader, tenant: Api) -> None:
     """Every command succeeds or fails as shown, and prints what is shown, without a secret."""
     if guide.stem != FROM_NOTHING:
         prepare(tenant)
-    desk.follow(guide)
+    reader.follow(guide)
 
 
 def test_the_guides_are_found() -> None:
@@ -135,7 +135,8 @@ def test_quoted_messages_are_those_of_the_code(guide: Path) -> None:
     """Each part of a message that a guide quotes stands in a source file or a playbook."""
     sources = repository.sources("plugins/", "bot/postroom_bot/")
     texts = [text for file in sources for text in said(repository.ROOT / file)]
-    tasks = [repository.ROOT.glob(p) for p in ("playbooks/*.yml", "roles/*/tasks/*.yml")]
+    folders = ("playbooks", "playbooks/tasks/**", "roles/*/tasks")
+    tasks = [repository.ROOT.glob(f"{folder}/*.yml") for folder in folders]
     texts += [" ".join(file.read_text("utf-8").split()) for files in tasks for file in files]
     for quote in QUOTED.findall(guide.read_text("utf-8")):
         parts = [part.strip(" .:,") for part in re.split(r"\.\.\.|\d+|\n", quote)]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.postroom.email.tests.support.desk import words
 from ansible_collections.postroom.email.tests.support.playbooks import (
     Recap,
     Run,
@@ -75,11 +76,6 @@ def _unsafe(text: str) -> object:
     return {"__ansible_unsafe": text}
 
 
-def unwrapped(run: Run) -> str:
-    """Return the output without the line breaks that some versions put into warnings."""
-    return " ".join(run.output.split())
-
-
 @pytest.fixture
 def controller(tmp_path: Path, site: Site) -> Controller:
     """Return a controller for the tenant."""
@@ -92,7 +88,7 @@ def test_converge(controller: Controller, site: Site) -> None:
         foretold = controller.play("converge.yml", "--check", "--diff")
     # Nothing is there yet: what needs an earlier task's work warns in place of failing.
     assert (foretold.status, foretold.recap.failed) == (0, 0), foretold.output
-    assert "is not registered in this tenant" in unwrapped(foretold)
+    assert "is not registered in this tenant" in words(foretold)
     assert site.listing() == {}
     first = controller.play("converge.yml")
     assert first.recap == Recap(ok=8, changed=5, unreachable=0, failed=0), first.output
@@ -136,7 +132,7 @@ def test_single_module(controller: Controller, site: Site) -> None:
     )
     failed = controller.module(module, arguments, **settings)
     assert failed.status == 2
-    assert "all@one.example: the domain one.example is not registered" in unwrapped(failed)
+    assert "all@one.example: the domain one.example is not registered" in words(failed)
     assert "Traceback" not in failed.output
     site.create("one.example")
     assert "CHANGED" in controller.module(module, arguments, **settings).output

@@ -26,7 +26,7 @@ __all__ = ["direct", "recorder", "service", "site"]
 
 
 @dataclass
-class Desk:
+class Publisher:
     """A tenant with a domain, and the name server that has its zone."""
 
     site: Site
@@ -53,8 +53,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(site: Site, tmp_path: Path) -> Iterator[Desk]:
+def publisher(site: Site, tmp_path: Path) -> Iterator[Publisher]:
     """Return a tenant that holds a domain and nothing else, with a name server of its own."""
     site.create(HOME)
     with stage_with(tmp_path, {HOME: ""}) as stage:
-        yield Desk(site, stage)
+        yield Publisher(site, stage)

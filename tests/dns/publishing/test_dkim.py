@@ -10,7 +10,7 @@ import sqlite3
 import dkim
 import dns.rdatatype
 
-from ansible_collections.postroom.email.tests.dns.publishing.conftest import Desk
+from ansible_collections.postroom.email.tests.dns.publishing.conftest import Publisher
 from ansible_collections.postroom.email.tests.dns.publishing.stage import HOME
 from ansible_collections.postroom.email.tests.support.bind import BindServer
 from ansible_collections.postroom.email.tests.support.service import RunningService
@@ -45,12 +45,14 @@ def is_verified(message: bytes, server: BindServer) -> bool:
     return bool(dkim.verify(message, dnsfunc=ask))
 
 
-def test_the_published_key_verifies_a_message(desk: Desk, service: RunningService) -> None:
+def test_the_published_key_verifies_a_message(
+    publisher: Publisher, service: RunningService
+) -> None:
     """Not before it is published, then as it is, not when it was tampered with, nor afterwards."""
     message = signed(service)
-    assert not is_verified(message, desk.stage.bind)
-    assert desk.run("present")["changed"]
-    assert is_verified(message, desk.stage.bind)
-    assert not is_verified(message.replace(b"Hello Bob", b"Hello Eve"), desk.stage.bind)
-    assert desk.run("absent")["changed"]
-    assert not is_verified(message, desk.stage.bind)
+    assert not is_verified(message, publisher.stage.bind)
+    assert publisher.run("present")["changed"]
+    assert is_verified(message, publisher.stage.bind)
+    assert not is_verified(message.replace(b"Hello Bob", b"Hello Eve"), publisher.stage.bind)
+    assert publisher.run("absent")["changed"]
+    assert not is_verified(message, publisher.stage.bind)

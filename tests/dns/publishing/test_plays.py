@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.postroom.email.tests.dns.publishing.conftest import Desk
+from ansible_collections.postroom.email.tests.dns.publishing.conftest import Publisher
 from ansible_collections.postroom.email.tests.dns.publishing.stage import KEY
 from ansible_collections.postroom.email.tests.e2e import canary_stage, parity_runs
 from ansible_collections.postroom.email.tests.support import repository
@@ -30,11 +30,11 @@ SECRETS = [KEY.secret, OTHER.secret]
 OFF = {"POSTROOM_IN_PROCESS": "0"}
 
 
-def variables(desk: Desk) -> dict[str, str]:
+def variables(publisher: Publisher) -> dict[str, str]:
     """Return what the playbooks ask for."""
     return {
-        "name_server": str(desk.stage.bind),
-        "update_server": str(desk.stage.front),
+        "name_server": str(publisher.stage.bind),
+        "update_server": str(publisher.stage.front),
         "vault_tsig_secret": KEY.secret,
         "vault_other_secret": OTHER.secret,
         "nobody": f"127.0.0.1:{free_port()}",
@@ -42,14 +42,14 @@ def variables(desk: Desk) -> dict[str, str]:
 
 
 @pytest.fixture
-def parity(desk: Desk, tmp_path: Path) -> parity_runs.Stage:
+def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.Stage:
     """Return a stage to run playbooks both ways."""
     folder = tmp_path / "parity"
     folder.mkdir()
-    return parity_runs.Stage(folder, desk.site, variables(desk))
+    return parity_runs.Stage(folder, publisher.site, variables(publisher))
 
 
-def test_both_ways_give_the_same(parity: parity_runs.Stage, desk: Desk) -> None:
+def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher) -> None:
     """Every task, its differences and its failures; what check mode foretells comes true."""
     here, modules = parity.both(PLAYBOOKS / "parity.yml")
     assert here.results == modules.results
@@ -65,19 +65,19 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, desk: Desk) -> None:
         assert not results[again]["changed"]
     assert results["Foretell the end"]["changes"] == results["Withdraw"]["changes"]
     # Two updates each way, and nothing is left.
-    assert desk.stage.gate.updates == 4
-    assert not any(desk.stage.held().values())
+    assert publisher.stage.gate.updates == 4
+    assert not any(publisher.stage.held().values())
 
 
 @pytest.fixture
 def canary(
-    desk: Desk, service: RunningService, tmp_path_factory: pytest.TempPathFactory
+    publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[canary_stage.Stage]:
     """Return a stage for playbooks that must keep their secrets."""
     stage = canary_stage.Stage(tmp_path_factory.mktemp("stage"), service, service)
-    desk.site.create("other.example")
+    publisher.site.create("other.example")
     with misbehaving({("*", "*"): silent}) as mute:
-        for name, value in {**variables(desk), "silent_server": str(mute)}.items():
+        for name, value in {**variables(publisher), "silent_server": str(mute)}.items():
             stage.give(name, value)
         yield stage
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.dns.publishing.conftest import Desk
+from ansible_collections.postroom.email.tests.dns.publishing.conftest import Publisher
 from ansible_collections.postroom.email.tests.dns.publishing.stage import HOME, SELECTOR
 from ansible_collections.postroom.email.tests.support.bind import Zone, new_key, running
 from ansible_collections.postroom.email.tests.support.loopback import free_port
@@ -21,13 +21,13 @@ SPF = "v=spf1 include:spf.postroom.test ~all"
 NAMES = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
 
 
-def nothing(_desk: Desk) -> None:
+def nothing(_publisher: Publisher) -> None:
     """Leave the zone empty."""
 
 
-def others(desk: Desk) -> None:
+def others(publisher: Publisher) -> None:
     """Let records be there that are not as they should be, and some of others."""
-    desk.stage.bind.change(
+    publisher.stage.bind.change(
         HOME,
         add=[
             f"{HOME}. 60 MX 20 mail.postroom.test.",
@@ -38,12 +38,12 @@ def others(desk: Desk) -> None:
     )
 
 
-def published(desk: Desk) -> None:
+def published(publisher: Publisher) -> None:
     """Publish the records."""
-    assert desk.run("present")["changed"]
+    assert publisher.run("present")["changed"]
 
 
-STEPS: dict[str, tuple[Callable[[Desk], None], str, str]] = {
+STEPS: dict[str, tuple[Callable[[Publisher], None], str, str]] = {
     "create": (nothing, "present", "create"),
     "modify": (others, "present", "update"),
     "delete": (published, "absent", "delete"),
@@ -51,59 +51,59 @@ STEPS: dict[str, tuple[Callable[[Desk], None], str, str]] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_twelve_steps(step: str, desk: Desk) -> None:
+def test_twelve_steps(step: str, publisher: Publisher) -> None:
     """Check mode foretells, twice, and sends no update; the real run does it, once."""
     prepare, state, action = STEPS[step]
-    prepare(desk)
-    sent = desk.stage.gate.updates
-    before = desk.stage.held()
-    foretold = [desk.run(state, check=True) for _time in range(2)]
-    assert desk.stage.gate.updates == sent
-    assert desk.stage.held() == before
-    done = desk.run(state)
+    prepare(publisher)
+    sent = publisher.stage.gate.updates
+    before = publisher.stage.held()
+    foretold = [publisher.run(state, check=True) for _time in range(2)]
+    assert publisher.stage.gate.updates == sent
+    assert publisher.stage.held() == before
+    done = publisher.run(state)
     assert foretold == [done, done]
     assert [(change["action"], change["name"]) for change in done["changes"]] == [
         (action, name) for name in NAMES
     ]
     assert len(done["diff"]) == 3
-    assert desk.stage.gate.updates == sent + 1
-    after = desk.stage.held()
+    assert publisher.stage.gate.updates == sent + 1
+    after = publisher.stage.held()
     assert after != before
     for check in (False, True):
-        again = desk.run(state, check=check)
+        again = publisher.run(state, check=check)
         assert (again["changed"], again["changes"], again["diff"]) == (False, [], [])
         assert again["current"] == done["current"]
-    assert desk.stage.gate.updates == sent + 1
-    assert desk.stage.held() == after
+    assert publisher.stage.gate.updates == sent + 1
+    assert publisher.stage.held() == after
 
 
-def test_what_is_current_is_what_the_name_server_has(desk: Desk) -> None:
+def test_what_is_current_is_what_the_name_server_has(publisher: Publisher) -> None:
     """After publishing and when verifying, text for a zone file, the records of others, too."""
-    others(desk)
-    done = desk.run("present")
-    found = desk.run("verified")
+    others(publisher)
+    done = publisher.run("present")
+    found = publisher.run("verified")
     by_name = {(one["name"], one["type"]): sorted(one["value"]) for one in done["current"]}
     assert by_name == {(one["name"], one["type"]): sorted(one["value"]) for one in found["current"]}
-    held = desk.stage.held()
+    held = publisher.stage.held()
     assert by_name[HOME, "TXT"] == list(held["TXT"])
     assert '"somebody" "else\\"s"' in held["TXT"]
     assert by_name[f"{SELECTOR}.{HOME}", "TXT"] == list(held["DKIM"])
 
 
-def test_verified_tells_and_never_fails(desk: Desk) -> None:
+def test_verified_tells_and_never_fails(publisher: Publisher) -> None:
     """Nothing there, something in the way, all there; the service is asked once each time."""
-    assert statuses(desk.run("verified")) == ["missing"] * 3
-    others(desk)
-    found = desk.run("verified")
+    assert statuses(publisher.run("verified")) == ["missing"] * 3
+    others(publisher)
+    found = publisher.run("verified")
     assert statuses(found) == ["conflict", "missing", "conflict"]
     assert (found["verified"], found["stage"]) == (False, "created")
     assert all(record["remedy"] for record in found["records"])
-    desk.run("present")
-    done = desk.run("verified")
+    publisher.run("present")
+    done = publisher.run("verified")
     assert statuses(done) == ["match"] * 3
     assert (done["verified"], done["stage"], done["changed"]) == (True, "published", False)
-    assert done["records"][0]["servers"][0]["server"] == str(desk.stage.bind)
-    check = desk.run("verified", check=True, wait=True)
+    assert done["records"][0]["servers"][0]["server"] == str(publisher.stage.bind)
+    check = publisher.run("verified", check=True, wait=True)
     assert check["records"] == done["records"]
 
 
@@ -113,33 +113,33 @@ def statuses(result: dict[str, Any]) -> list[str]:
     return [record["status"] for record in result["records"]]
 
 
-def test_waiting_sees_a_late_publication(desk: Desk) -> None:
+def test_waiting_sees_a_late_publication(publisher: Publisher) -> None:
     """Somebody else publishes while the task waits."""
-    late = threading.Timer(1.0, desk.run, ["present"])
+    late = threading.Timer(1.0, publisher.run, ["present"])
     late.start()
     try:
-        found = desk.run("verified", wait=True, wait_timeout=30)
+        found = publisher.run("verified", wait=True, wait_timeout=30)
     finally:
         late.join()
     assert statuses(found) == ["match"] * 3
 
 
-def test_waiting_for_a_secondary_that_lags(desk: Desk, tmp_path: Path) -> None:
+def test_waiting_for_a_secondary_that_lags(publisher: Publisher, tmp_path: Path) -> None:
     """What is published is waited for at all name servers."""
     (tmp_path / "second").mkdir()
-    follows = {HOME: Zone(primary=desk.stage.bind)}
+    follows = {HOME: Zone(primary=publisher.stage.bind)}
     with running(tmp_path / "second", follows) as second:
-        both = [str(desk.stage.bind), str(second)]
-        done = desk.run("present", nameservers=both, wait=True, wait_timeout=30)
+        both = [str(publisher.stage.bind), str(second)]
+        done = publisher.run("present", nameservers=both, wait=True, wait_timeout=30)
         assert statuses(done) == ["match"] * 3
         assert (done["stage"], len(done["changes"])) == ("published", 3)
         assert len(done["records"][0]["servers"]) == 2
         assert second.lookup(HOME, "MX")
 
 
-def test_waiting_in_vain(desk: Desk) -> None:
+def test_waiting_in_vain(publisher: Publisher) -> None:
     """It fails with each record that is not there, and all that is known of them."""
-    result = desk.run("verified", wait=True, wait_timeout=1)
+    result = publisher.run("verified", wait=True, wait_timeout=1)
     assert (result["failed"], result["changed"]) == (True, False)
     assert result["failure"] == {"kind": "NotPublished"}
     first, *lines = result["msg"].splitlines()
@@ -149,62 +149,66 @@ def test_waiting_in_vain(desk: Desk) -> None:
     assert (result["stage"], result["verified"]) == ("created", False)
 
 
-def test_what_was_published_is_told_where_waiting_fails(desk: Desk, tmp_path: Path) -> None:
+def test_what_was_published_is_told_where_waiting_fails(
+    publisher: Publisher, tmp_path: Path
+) -> None:
     """The change stands, though another name server never has it."""
     (tmp_path / "other").mkdir()
     with running(tmp_path / "other", {HOME: ""}) as other:
-        result = desk.run("present", nameservers=[str(other)], wait=True, wait_timeout=0)
+        result = publisher.run("present", nameservers=[str(other)], wait=True, wait_timeout=0)
     assert (result["failed"], result["changed"]) == (True, True)
     assert [change["name"] for change in result["changes"]] == NAMES
     assert result["failure"] == {"kind": "NotPublished"}
 
 
-def test_others_that_stay_are_not_waited_for(desk: Desk) -> None:
+def test_others_that_stay_are_not_waited_for(publisher: Publisher) -> None:
     """A mail server of others is in the way, and only its owner can say whether it is to go."""
-    desk.stage.bind.change(HOME, add=[f"{HOME}. 60 MX 5 mx.other.example."])
-    done = desk.run("present", wait=True, wait_timeout=30)
-    again = desk.run("verified", wait=True, wait_for="presence", wait_timeout=30)
+    publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 MX 5 mx.other.example."])
+    done = publisher.run("present", wait=True, wait_timeout=30)
+    again = publisher.run("verified", wait=True, wait_for="presence", wait_timeout=30)
     for result in (done, again):
         assert statuses(result) == ["conflict", "match", "match"]
         assert result["verified"] is False
         assert (
-            f"{HOME} MX (conflict): {desk.stage.bind}: mail for {HOME} goes to mx.other.example "
-            "(priority 5). Remove the record MX 5 mx.other.example."
+            f"{HOME} MX (conflict): {publisher.stage.bind}: mail for {HOME} goes to "
+            "mx.other.example (priority 5). Remove the record MX 5 mx.other.example."
         ) in str(result["warnings"])
 
 
 @pytest.mark.parametrize(("state", "how"), [("verified", {}), ("present", {"wait_for": "match"})])
-def test_others_that_have_to_go_are_waited_for(desk: Desk, state: str, how: dict[str, Any]) -> None:
+def test_others_that_have_to_go_are_waited_for(
+    publisher: Publisher, state: str, how: dict[str, Any]
+) -> None:
     """Their owner may take them away meanwhile; if not, the task fails with what is in the way."""
-    desk.run("present")
-    desk.stage.bind.change(HOME, add=[f"{HOME}. 60 MX 5 mx.other.example."])
-    result = desk.run(state, wait=True, wait_timeout=0, **how)
+    publisher.run("present")
+    publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 MX 5 mx.other.example."])
+    result = publisher.run(state, wait=True, wait_timeout=0, **how)
     assert result["msg"].startswith("After 0 s, 1 of 3 records")
     assert "Remove the record MX 5 mx.other.example." in result["msg"]
     late = threading.Timer(
-        1.0, desk.stage.bind.change, [HOME], {"delete": [f"{HOME}. MX 5 mx.other.example."]}
+        1.0, publisher.stage.bind.change, [HOME], {"delete": [f"{HOME}. MX 5 mx.other.example."]}
     )
     late.start()
     try:
-        done = desk.run(state, wait=True, wait_timeout=30, **how)
+        done = publisher.run(state, wait=True, wait_timeout=30, **how)
     finally:
         late.join()
     assert statuses(done) == ["match"] * 3
 
 
-def test_a_domain_that_is_not_registered(desk: Desk) -> None:
+def test_a_domain_that_is_not_registered(publisher: Publisher) -> None:
     """It can't be published; to withdraw it is no change, and there is a warning."""
     options: dict[str, Any] = {"domain": "none.example"}
     for state in ("verified", "present"):
-        assert "Register it first" in desk.run(state, **options)["msg"]
-        assert "Register it first" in str(desk.run(state, check=True, **options)["warnings"])
-    gone = desk.run("absent", **options)
+        assert "Register it first" in publisher.run(state, **options)["msg"]
+        assert "Register it first" in str(publisher.run(state, check=True, **options)["warnings"])
+    gone = publisher.run("absent", **options)
     assert (gone["changed"], gone["changes"], gone["failed"]) == (False, [], False)
     assert "what to withdraw is not known" in str(gone["warnings"])
-    assert desk.stage.gate.updates == 0
+    assert publisher.stage.gate.updates == 0
 
 
-def test_what_goes_wrong_at_the_name_server(desk: Desk) -> None:
+def test_what_goes_wrong_at_the_name_server(publisher: Publisher) -> None:
     """One sentence each, the kind of the failure, no change, and the secret in none of it."""
     stranger = new_key("mail")
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -214,35 +218,35 @@ def test_what_goes_wrong_at_the_name_server(desk: Desk) -> None:
         ("NameServerError", {"update_server": f"127.0.0.1:{free_port()}"}),
     ]
     for kind, options in cases:
-        result = desk.run("present", **options)
+        result = publisher.run("present", **options)
         assert (result["failed"], result["changed"]) == (True, False)
         assert result["failure"] == {"kind": kind}
         assert stranger.secret not in str(result)
-    assert desk.stage.gate.updates == 0
+    assert publisher.stage.gate.updates == 0
 
 
-def test_reads_only_what_it_needs(desk: Desk, site: Site) -> None:
+def test_reads_only_what_it_needs(publisher: Publisher, site: Site) -> None:
     """One request to the service for each task, none of which writes."""
     site.recorder.take()
     for state in ("retrieved", "verified", "present", "absent"):
-        desk.run(state)
+        publisher.run(state)
         (exchange,) = site.recorder.take()
         assert (exchange.method, exchange.path) == ("GET", f"/api/dns/{HOME}")
 
 
-def test_what_a_merged_record_costs(desk: Desk, tmp_path: Path) -> None:
+def test_what_a_merged_record_costs(publisher: Publisher, tmp_path: Path) -> None:
     """The resolvers of the option tell, and one look-up too many keeps the task from writing."""
     include = '@ TXT "v=spf1 a a/20 -all"\n@ A 192.0.2.1'
     (tmp_path / "world").mkdir()
     with running(tmp_path / "world", {HOME: include, "spf.postroom.test": include}) as world:
         terms = " ".join(f"a/{length}" for length in range(10, 18))
-        desk.stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 {terms} -all"'])
+        publisher.stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 {terms} -all"'])
         for check in (True, False):
-            result = desk.run("present", check=check, resolvers=[str(world)])
+            result = publisher.run("present", check=check, resolvers=[str(world)])
             assert (result["failed"], result["failure"]) == (True, {"kind": "Refused"})
             assert "it takes more than 10 DNS look-ups" in result["msg"]
-    assert desk.stage.gate.updates == 0
+    assert publisher.stage.gate.updates == 0
     # Without what the service's record leads to, there are nine.
-    done = desk.run("present")
+    done = publisher.run("present")
     assert "could not be counted to the end" in str(done["warnings"])
-    assert desk.stage.gate.updates == 1
+    assert publisher.stage.gate.updates == 1

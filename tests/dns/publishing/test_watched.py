@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.dns.publishing.conftest import Desk
+from ansible_collections.postroom.email.tests.dns.publishing.conftest import Publisher
 from ansible_collections.postroom.email.tests.e2e.tenant_plays import kill
 from ansible_collections.postroom.email.tests.support.playbooks import environment
 
@@ -27,11 +27,13 @@ PROCESS = re.compile(r"runs in process (\d+)")
 class Play:
     """A play that waits, in a process of its own."""
 
-    def __init__(self, folder: Path, desk: Desk, **settings: str) -> None:
-        site = desk.site
+    def __init__(self, folder: Path, publisher: Publisher, **settings: str) -> None:
+        site = publisher.site
         variables = folder / "variables.json"
         given = {"service_url": site.url, "service_token": site.token}
-        variables.write_text(json.dumps({**given, "name_server": str(desk.stage.bind)}), "utf-8")
+        variables.write_text(
+            json.dumps({**given, "name_server": str(publisher.stage.bind)}), "utf-8"
+        )
         self._output = folder / "output"
         options = ["-vvv", "--extra-vars", f"@{variables}"]
         with self._output.open("wb") as output:
@@ -58,12 +60,12 @@ def until(condition: Callable[[], bool], play: Play) -> None:
 
 
 @pytest.fixture
-def start(desk: Desk, tmp_path: Path) -> Iterator[Callable[..., Play]]:
+def start(publisher: Publisher, tmp_path: Path) -> Iterator[Callable[..., Play]]:
     """Start plays, and end what is left of them."""
     plays: list[Play] = []
 
     def begin(**settings: str) -> Play:
-        plays.append(Play(tmp_path, desk, **settings))
+        plays.append(Play(tmp_path, publisher, **settings))
         return plays[-1]
 
     yield begin
@@ -72,20 +74,20 @@ def start(desk: Desk, tmp_path: Path) -> Iterator[Callable[..., Play]]:
             kill(play.process, workers=True)
 
 
-def test_waiting_is_shown(start: Callable[..., Play], desk: Desk) -> None:
+def test_waiting_is_shown(start: Callable[..., Play], publisher: Publisher) -> None:
     """What is still missing, and for how long it goes on; and it ends as soon as all is there."""
     play = start()
     until(lambda: TOLD.search(play.output) is not None, play)
-    assert desk.run("present")["changed"]
+    assert publisher.run("present")["changed"]
     assert play.process.wait(PATIENCE) == 0
     assert "ok: [localhost]" in play.output
 
 
-def test_a_module_process_has_no_screen(start: Callable[..., Play], desk: Desk) -> None:
+def test_a_module_process_has_no_screen(start: Callable[..., Play], publisher: Publisher) -> None:
     """Its result is all that comes."""
     play = start(POSTROOM_IN_PROCESS="0")
     until(lambda: "runs as a module" in play.output, play)
-    assert desk.run("present")["changed"]
+    assert publisher.run("present")["changed"]
     assert play.process.wait(PATIENCE) == 0
     assert TOLD.search(play.output) is None
 

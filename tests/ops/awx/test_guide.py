@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import Desk
+from ansible_collections.postroom.email.tests.docs.guides import Reader
 from ansible_collections.postroom.email.tests.ops.awx.stage import Stage
 from ansible_collections.postroom.email.tests.support.service import running_service
 
@@ -19,7 +19,7 @@ def test_the_guide_does_what_it_says(tmp_path: Path, stage: Stage) -> None:
     folder = tmp_path / "desk"
     folder.mkdir()
     with running_service(tmp_path / "service") as service:
-        Desk(folder, service, variables=stage.connection).follow(GUIDE)
+        Reader(folder, service, variables=stage.connection).follow(GUIDE)
     schedule = stage.controller.named("schedules", "Postroom nightly drift")
     assert "Europe/Berlin" in schedule["rrule"]
     changes = [(method, path) for method, path, _ in stage.controller.written if method == "PATCH"]
