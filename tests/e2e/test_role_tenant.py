@@ -152,8 +152,13 @@ def test_no_password_shows(desk: RoleDesk) -> None:
     told = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=PASSWORDS)
     assert told.status == 0, told.output
     assert PASSWORD not in told.output
-    for wrong in (PASSWORD, [PASSWORD], {"ann@one.example": {"password": PASSWORD}}):
-        told = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=wrong)
+    no_map = "argument 'tenant_passwords' is of type"
+    no_text = "passwords: The password of ann@one.example is no text. Give a string, in quotes,"
+    wrong = {"ann@one.example": {"password": PASSWORD}}
+    for given, sentence in ((PASSWORD, no_map), ([PASSWORD], no_map), (wrong, no_text)):
+        told = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=given)
+        assert told.status == 2, told.output
+        assert sentence in words(told)
         assert PASSWORD not in told.output
 
 

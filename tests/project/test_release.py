@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import subprocess
 import tarfile
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from ansible_collections.postroom.email.tools import release
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 TEXTS = {"README.md": b"Read me.", "docs/é.md": b"", "meta/runtime.yml": b"---\n"}
 
@@ -50,3 +53,27 @@ def test_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
     assert told == hashlib.sha256(contents[release.FILES]).hexdigest()
     names = [entry["name"] for entry in json.loads(contents[release.FILES])["files"]]
     assert names == sorted(TEXTS)
+
+
+def test_what_is_no_release_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not committed, has no notes or no tag; once all of that is there, nothing is."""
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    notes = tmp_path / "changelogs" / "changelog.yaml"
+    notes.parent.mkdir()
+    notes.write_text("releases: {0.1.0: {}}\n", "utf-8")
+    tmp_path.joinpath("galaxy.yml").write_text("version: 0.2.0\n", "utf-8")
+
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=Ann", "-c", "user.email=ann@one.example")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True)
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message=First")
+    git("tag", "0.1.0")
+    assert release.doubts() == ["the changelog has no release 0.2.0", "no tag 0.2.0"]
+    notes.write_text("releases: {0.1.0: {}, 0.2.0: {}}\n", "utf-8")
+    assert release.doubts() == ["there are changes that are not committed", "no tag 0.2.0"]
+    git("commit", "--quiet", "--all", "--message=Second")
+    git("tag", "0.2.0")
+    assert release.doubts() == []
