@@ -28,7 +28,7 @@ def pages() -> dict[str, Path]:
     roles = {f"roles/{file.parent.name}": file for file in ROOT.glob("roles/*/README.md")}
     programs = {name: ROOT / name / "README.md" for name in ("bot", "service")}
     start = {"index": ROOT / "docs" / "README.md", "readme": ROOT / "README.md"}
-    return {**start, **guides, **roles, **programs}
+    return {**start, **guides, **roles, **programs, "changelog": ROOT / "CHANGELOG.md"}
 
 
 def lay_out(source: Path) -> None:
@@ -44,7 +44,8 @@ def lay_out(source: Path) -> None:
 def write_reference(target: Path, home: Path) -> None:
     """Have antsibull-docs write the pages of the plugins and roles."""
     target.mkdir()
-    command = ("antsibull-docs", "collection", "--use-current", "--squash-hierarchy")
+    settings = ("--config-file", str(SITE / "antsibull-docs.yml"))
+    command = ("antsibull-docs", *settings, "collection", "--use-current", "--squash-hierarchy")
     options = ("--fail-on-error", "--no-add-antsibull-docs-version", "--dest-dir", str(target))
     # It keeps a log in the home folder.
     home.mkdir()

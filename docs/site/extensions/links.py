@@ -36,13 +36,13 @@ _LABELS = {
     "playbooks_vault": "vault_guide/index.html",
 }
 
+_FILES = {"index": "docs/README.md", "readme": "README.md", "changelog": "CHANGELOG.md"}
+
 
 def file_of(page: str) -> str:
     """Return the file of the repository that a page is made of: `bot` of `bot/README.md`."""
-    if page == "index":
-        return "docs/README.md"
-    if page == "readme":
-        return "README.md"
+    if page in _FILES:
+        return _FILES[page]
     guide = f"docs/{page}.md"
     return guide if (ROOT / guide).is_file() else f"{page}/README.md"
 
