@@ -53,7 +53,7 @@ def test_a_round_trip(desk: Desk, site: Site) -> None:
 def test_an_export_overwrites_nothing(desk: Desk, site: Site) -> None:
     """Unless it is told to; and it wants to know where to write."""
     site.create("one.example", "two.example", "ann@two.example")
-    nothings: tuple[object, ...] = ("", None, [])
+    nothings: tuple[object, ...] = ("", None, [], 7)
     for nothing in nothings:
         told = desk.play("export", mail_definition_file=nothing)
         assert told.status == 2
@@ -257,6 +257,10 @@ def test_a_folder_is_needed(playbook: str, desk: Desk) -> None:
         assert told.status == 2
         assert f"{file} is {desk.folder}/{sentence}" in words(told)
     assert list((desk.folder / "logs").iterdir()) == []
+    told = desk.play(playbook, **given, **{file: ["logs/file"]})
+    assert told.status == 2
+    sentence = f"{file} names no file." if playbook == "drift" else f"Give {file}, the path"
+    assert sentence in words(told)
 
 
 def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
@@ -282,8 +286,15 @@ def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
     changed = [desk.play("remove_alias", **variables).recap.changed for _ in range(2)]
     assert changed == [1, 0]
     assert site.listing()["ann@one.example"]["emails"] == {"ann@one.example"}
-    told = desk.play("remove_alias", **{**variables, "mail_mailbox": "nobody@one.example"})
-    assert "The mailbox nobody@one.example does not exist." in words(told)
+    others = {"mail_alias": "bob@none.example", "mail_mailbox": "nobody@one.example"}
+    sentences = {
+        "mail_mailbox": "The mailbox nobody@one.example does not exist. Check mail_mailbox.",
+        "mail_alias": "The domain none.example is not registered in this tenant. Check mail_alias.",
+    }
+    for name, sentence in sentences.items():
+        told = desk.play("remove_alias", **{**variables, name: others[name]})
+        assert told.status == 2
+        assert sentence in words(told)
 
 
 def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:

@@ -98,7 +98,7 @@ def test_there_may_be_little_to_do(desk: Desk, office: Site) -> None:
     assert office.listing()[BOB]["emails"] == {BOB}
     told = desk.play("offboard_mailbox", **alone)
     assert told.status == 2
-    assert "cat@bücher.example is no mailbox of this tenant. Check the address; where an" in words(
+    assert "cat@bücher.example is no mailbox of this tenant. Check mail_mailbox; where an" in words(
         told
     )
 
@@ -114,11 +114,15 @@ def test_there_may_be_little_to_do(desk: Desk, office: Site) -> None:
             {"mail_colleague": ANN},
             "mail_mailbox and mail_colleague are both Ann@Bücher.example. Name",
         ),
-        ({"mail_mailbox": TEAM}, f"{TEAM} is a forwarder, which keeps no mail. Name a mailbox."),
-        ({"mail_colleague": TEAM}, f"{TEAM} is a forwarder, which keeps no mail. Name a mailbox."),
+        ({"mail_mailbox": TEAM}, f"{TEAM} is a forwarder, which keeps no mail. Name a mailbox in"),
+        ({"mail_colleague": TEAM}, "keeps no mail. Name a mailbox in mail_colleague. Nothing was"),
         (
             {**GOING, "mail_mailbox": HI, "mail_colleague": "none@one.example"},
-            f"{HI} is no mailbox of this tenant. Check the address;",
+            f"{HI} is an alias of {ANN}. Name a mailbox in mail_mailbox. Nothing was changed.",
+        ),
+        (
+            {"mail_colleague": "none@one.example"},
+            "none@one.example is no mailbox of this tenant. Check mail_colleague. Nothing was",
         ),
         ({"mail_delete_mailbox": "yess"}, "mail_delete_mailbox is yess. Write true or false."),
         ({"mail_take_over_address": "yes"}, "mail_take_over_address needs mail_delete_mailbox: as"),

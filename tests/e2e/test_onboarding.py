@@ -55,8 +55,11 @@ def test_a_mailbox_is_taken_on(desk: Desk, office: Site, service: RunningService
     }  # fmt: skip
     assert len(there["all@xn--bcher-kva.example"]["members"]) == 1
     assert opens(service, ANN, PASSWORD)
-    told = desk.play("onboard_mailbox", **given)
+    assert "its password was kept" not in told.output
+    told = desk.play("onboard_mailbox", "-vvvv", **given)
     assert (told.status, told.recap.changed) == (0, 0), told.output
+    assert "was there already; its password was kept. The playbook rotate_passwords" in words(told)
+    assert "canary-HOTEL" not in told.output
 
 
 def test_a_password_may_be_an_answer(desk: Desk, office: Site, service: RunningService) -> None:
