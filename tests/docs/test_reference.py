@@ -102,7 +102,7 @@ def test_every_link_leads_somewhere(file: Path) -> None:
 @pytest.mark.parametrize("file", PAGES, ids=str)
 def test_no_row_is_cut_off_its_table(file: Path) -> None:
     """After an empty line a table begins anew, with its head, or what follows is no table."""
-    lines = repository.read(file).splitlines()
+    lines = [*repository.read(file).splitlines(), ""]
     begins = [i for i, line in enumerate(lines) if line.startswith("|") and not lines[i - 1]]
     assert [lines[i] for i in begins if not re.fullmatch(r"\|[-:| ]+\|", lines[i + 1])] == []
 
