@@ -47,6 +47,7 @@ _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
 _NUMBERS = (*_COUNTS.values(), _ALIASES)
 _STAGE = "email_stage"
+_WILD = set("*?[")
 _GONE = "'{name}' was deleted while its stage was looked up. It is no host."
 _NOT_GIVEN = "The stage of '{name}' is unknown: {error}"
 
@@ -130,13 +131,25 @@ def _stage(client: Client, asked: Asked, name: Name) -> _Looked:
 def _chosen(
     principals: Iterable[Principal], options: Mapping[str, Any]
 ) -> tuple[list[Name], tuple[str, ...]]:
-    """Return the domains that are to be hosts, in order, and warnings about those that can't."""
+    """Return the domains that are to be hosts, in order, and warnings about those that can't.
+
+    A name that is chosen or left out and isn't there is warned of, too: it may be misspelt.
+    """
     wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
     names = sorted(each.name for each in principals if isinstance(each, Domain))
     chosen = [name for name in names if wanted(name.key) and not unwanted(name.key)]
     odd = [name for name in chosen if not _is_domain(name.key)]
-    warnings = (f"{str(name)!r} is registered but no domain name. It is no host." for name in odd)
+    warnings = [f"{str(name)!r} is registered but no domain name. It is no host." for name in odd]
+    warnings += _idle(options, [name.key for name in names])
     return [name for name in chosen if name not in odd], tuple(warnings)
+
+
+def _idle(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each name in the patterns that is no domain's; others may yet match."""
+    for option in ("domains", "exclude"):
+        for pattern in options[option]:
+            if not _WILD & set(pattern) and not any(map(matcher([pattern]), keys)):
+                yield f"{option}: {pattern} is no domain of the tenant. Check its spelling."
 
 
 def _is_domain(key: object) -> bool:

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    Forbidden,
     InvalidInput,
     ServiceError,
+    Unauthorized,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts import (
@@ -81,6 +83,13 @@ def test_patterns_choose(
 ) -> None:
     """Domains that match are taken, but for those that are excluded, however they are spelled."""
     assert list(gather(connect(serve(tenant())), options(**some)).domains) == left
+
+
+def test_a_misspelt_name_is_told(serve: Serve, connect: Connect) -> None:
+    """It is a warning: what is left out by name would be a host else, without a word."""
+    some = options(domains=["o*", "two.example"], exclude=["ome.example", "*.test"])
+    sentence = "exclude: ome.example is no domain of the tenant. Check its spelling."
+    assert gather(connect(serve(tenant())), some).warnings == (sentence,)
 
 
 @pytest.mark.parametrize("odd", ["{{ 7 * 7 }}.example", "a b.example", "localhost", "-x.example"])
@@ -162,5 +171,24 @@ def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
     """Where the records of one domain can't be had, it is told, and no domain left out."""
     service = QuirkyService(None, domain("a.example"), domain("b.example"))
     service.disturb("GET", problem(500, "Out of keys."), skip=2)
-    with misbehaving({("*", "*"): refused}) as nameserver, pytest.raises(ServiceError):
-        gather(connect(serve(service)), options(stage=True, nameservers=[str(nameserver)]))
+    with misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
+        wanted = options(stage=True, nameservers=[str(nameserver)])
+        domains, warnings = gather(connect(serve(service)), wanted)
+    assert list(domains) == ["a.example", "b.example"]
+    assert sorted(facts["email_stage"] for facts in domains.values()) == ["created", "unknown"]
+    (warning,) = warnings
+    assert warning.startswith("The stage of '")
+    assert "(Out of keys)" in warning
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(401, Unauthorized), (403, Forbidden)], ids=["401", "403"]
+)
+def test_what_is_not_about_one_domain_is_an_error(
+    status: int, error: type[ServiceError], serve: Serve, connect: Connect
+) -> None:
+    """A token that is no longer taken makes no inventory of domains that nothing is known of."""
+    service = QuirkyService(None, domain("a.example"))
+    service.disturb("GET", problem(status), skip=1)
+    with pytest.raises(error):
+        gather(connect(serve(service)), options(stage=True, nameservers=["127.0.0.1:5353"]))
