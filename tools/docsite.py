@@ -44,7 +44,7 @@ def lay_out(source: Path) -> None:
 def write_reference(target: Path, home: Path) -> None:
     """Have antsibull-docs write the pages of the plugins and roles."""
     target.mkdir()
-    settings = ("--config-file", str(SITE / "antsibull-docs.yml"))
+    settings = ("--config-file", str(SITE / "antsibull-docs.cfg"))
     command = ("antsibull-docs", *settings, "collection", "--use-current", "--squash-hierarchy")
     options = ("--fail-on-error", "--no-add-antsibull-docs-version", "--dest-dir", str(target))
     # It keeps a log in the home folder.
