@@ -6,7 +6,12 @@ from __future__ import annotations
 
 from ansible_collections.postroom.email.tests.ops.awx.stage import ALL, SECRETS, Stage
 
-SOME = {**ALL, "awx_playbooks": ["add_alias", "converge"], "awx_bot_user": ""}
+SOME = {
+    **ALL,
+    "awx_playbooks": ["add_alias", "converge"],
+    "awx_template_credentials": {"converge": ["Vault"]},
+    "awx_bot_user": "",
+}
 FEWER = {
     **SOME,
     "awx_playbooks": "add_alias",
@@ -24,14 +29,18 @@ OTHERS = {
 
 def test_a_second_run_mends(stage: Stage) -> None:
     """A survey, what the bot might launch, the channels, and the address of the service."""
+    state, controller = stage.controller.state, stage.controller
+    vault = stage.vault()
     first = stage.play(SOME)
     assert first.status == 0, first.output[-3000:]
-    state, controller = stage.controller.state, stage.controller
     template = controller.named("job_templates", "Postroom add_alias")
     state.surveys[template["id"]]["spec"].pop()
     template["ask_variables_on_launch"] = True
     team = controller.named("teams", "Postroom bot")
     others = [controller.named(kind, name)["id"] for name, kind in OTHERS.items()]
+    tenant = controller.named("credentials", "Postroom tenant")
+    for of_converge in others[:3]:
+        assert sorted(state.linked(of_converge, "credentials")) == sorted([tenant["id"], vault])
     roles = [one for id_ in others for one in state.roles_of(id_) if one.name == "execute"]
     for role in roles:
         role.holders["teams"].append(team["id"])

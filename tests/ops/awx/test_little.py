@@ -10,10 +10,15 @@ LITTLE = {
     "mail_api_url": "https://mail.example.net",
     "vault_mail_token": SECRETS["vault_mail_token"],
     "awx_project_path": "mail",
-    "awx_playbooks": ["drift"],
+    "awx_playbooks": ["drift", "deploy_bot"],
+    "awx_bot_inventory": "Servers",
+    "awx_definition_files": "tenant.yml, more.yml",
     "awx_organization": "Second",
     "awx_template_prefix": "Mail: ",
-    "awx_template_variables": {"drift": {"mail_ignore": ["*@old.example"]}},
+    "awx_template_variables": {
+        "drift": {"mail_ignore": ["*@old.example"]},
+        "deploy_bot": {"bot_hosts": "chat"},
+    },
     "awx_template_credentials": {"drift": "Vault"},
 }
 
@@ -29,14 +34,13 @@ def test_little_is_enough(stage: Stage) -> None:
     """There is what was asked for, by its own name, and no more."""
     state = stage.controller.state
     state.playbooks["mail"] = WRAPPERS
-    vault = state.add("credential_types", {"name": "Vault", "kind": "vault", "inputs": {}})
-    theirs = {"name": "Vault", "credential_type": vault["id"], "inputs": {}}
-    key = state.add("credentials", theirs)["id"]
+    key = stage.vault()
+    servers = state.add("inventories", {"name": "Servers", "organization": None})
     done = stage.play(LITTLE, **ADMIN)
     assert done.status == 0, done.output[-3000:]
     assert ADMIN["CONTROLLER_PASSWORD"] not in done.output
     names = stage.controller.names
-    assert names("job_templates") == ["Mail: drift"]
+    assert names("job_templates") == ["Mail: deploy_bot", "Mail: drift"]
     assert names("projects") == ["Second"]
     assert names("schedules") == ["Second nightly drift"]
     assert names("users") == ["admin"]
@@ -47,8 +51,11 @@ def test_little_is_enough(stage: Stage) -> None:
     assert names("inventory_sources") == []
     drift = stage.controller.named("job_templates", "Mail: drift")
     assert drift["execution_environment"] is None
-    wanted = '{"mail_definition_files": ["tenant.yml"], "mail_ignore": ["*@old.example"]}'
-    assert drift["extra_vars"] == wanted
+    files = '"mail_definition_files": ["tenant.yml", "more.yml"]'
+    assert drift["extra_vars"] == f'{{{files}, "mail_ignore": ["*@old.example"]}}'
+    bot = stage.controller.named("job_templates", "Mail: deploy_bot")
+    assert (bot["inventory"], bot["extra_vars"]) == (servers["id"], '{"bot_hosts": "chat"}')
+    assert bot["ask_job_type_on_launch"]
     tenant = stage.controller.named("credentials", "Second tenant")
     assert "passwords" not in tenant["inputs"]
     assert sorted(state.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])

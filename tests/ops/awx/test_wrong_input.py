@@ -49,12 +49,52 @@ CASES: list[tuple[dict[str, Any], dict[str, str], str]] = [
         "Give vault_awx_bot_password, the password of the user postroom-bot.",
     ),
     (
-        {"awx_playbooks": "drift, site, deploy_bot, nightly"},
+        {"awx_playbooks": "drift, site, awx, nightly"},
         {},
-        "awx_playbooks names deploy_bot, nightly, site. There are job templates for converge, ",
+        "awx_playbooks names awx, nightly, site. There are job templates for converge, ",
     ),
     (
-        {"awx_galaxy_credentials": "Ansible Galaxy"},
+        {"awx_template_variables": {"onboard-domain": {"dns_provider": "cloudflare"}}},
+        {},
+        "awx_template_variables names onboard-domain. There are job templates for converge, ",
+    ),
+    (
+        {"awx_template_credentials": {"drfit": "Vault"}},
+        {},
+        "awx_template_credentials names drfit. There are job templates for converge, ",
+    ),
+    (
+        {"awx_template_variables": "x=1"},
+        {},
+        "awx_template_variables is to be a map by the names of playbooks. Write it as ",
+    ),
+    (
+        {"awx_template_variables": {"drift": ["x"]}},
+        {},
+        "awx_template_variables is to be a map by the names of playbooks. Write it as ",
+    ),
+    (
+        {"awx_template_credentials": ["DNS"]},
+        {},
+        "Write it as {onboard_domain: [DNS of example.com]}.",
+    ),
+    (
+        {"awx_approval_timeout": "1h"},
+        {},
+        "awx_approval_timeout is 1h. Write seconds as a whole number, or 0 to wait for ever.",
+    ),
+    (
+        {"awx_update_secrets": "ture"},
+        {},
+        "awx_update_secrets is ture. Write true or false.",
+    ),
+    (
+        {"awx_playbooks": "drift, deploy_bot", "awx_bot_inventory": "Servers"},
+        {},
+        'awx_playbooks names deploy_bot, and the controller has no inventory \\"Servers\\", or ',
+    ),
+    (
+        {"awx_galaxy_credentials": "Ansible Galaxy, ours"},
         {},
         'The controller has no credential \\"Ansible Galaxy\\", or several.',
     ),
