@@ -35,11 +35,8 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     request_for,
 )
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.playbooks import (
-    Run,
-    environment,
-    run_playbook,
-)
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.executors.ledger import definition, in_force
 from postroom_bot.executors.mail import Mail
@@ -49,7 +46,6 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HI = "hi@example.com"
 FAR = "partner@far.example"
 ENDED = date(2026, 11, 20)
-PLAYBOOK = Path(__file__).resolve().parents[3] / "playbooks" / "converge.yml"
 
 
 def read(*data: dict[str, Any]) -> Definition:
@@ -134,13 +130,8 @@ def test_whatever_chat_does_is_a_definition(wishes: list[Wish]) -> None:
     assert named == {wish.mailbox or wish.target for wish in in_force(wishes)}
 
 
-class Converging:
+class Converging(Desk):
     """The administrator's file, what chat has done since, and email_tenant over both."""
-
-    def __init__(self, folder: Path, service: RunningService) -> None:
-        access = {"POSTROOM_API_URL": service.url, "POSTROOM_API_TOKEN": service.token}
-        self.folder = folder
-        self.env = environment(folder, **access, PWD=str(folder))
 
     def write(self, file: str, data: dict[str, Any]) -> None:
         """Write a definition."""
@@ -148,14 +139,13 @@ class Converging:
 
     def converge(self, *options: str) -> Run:
         """Make the tenant what both files say."""
-        files = json.dumps({"mail_definition_files": ["tenant.json", "chat.json"]})
-        return run_playbook(PLAYBOOK, self.env, "-e", files, *options)
+        return self.play("converge", *options, mail_definition_files=["tenant.json", "chat.json"])
 
 
 @pytest.fixture
 def converging(tmp_path: Path, service: RunningService, api: Api) -> Converging:
     """Give an administrator's file that says what the tenant holds."""
-    converging = Converging(tmp_path, service)
+    converging = Converging(tmp_path, service.url, service.token)
     api.forwarder(TEAM, [ALICE])
     converging.write(
         "tenant.json",
@@ -237,9 +227,8 @@ def test_a_contradiction_is_told_and_changes_nothing(
     converging.write("chat.json", definition([done.stands], mail.mailboxes()))
     before = api.listing()
     told = converging.converge()
-    words = " ".join(told.output.split())
     assert told.status == 2
-    assert f"{SALES} is to be absent here and is to be present in" in words
-    assert "tenant.json" in words
-    assert "chat.json" in words
+    assert f"{SALES} is to be absent here and is to be present in" in words(told)
+    assert "tenant.json" in words(told)
+    assert "chat.json" in words(told)
     assert api.listing() == before
