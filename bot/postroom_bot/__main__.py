@@ -101,7 +101,8 @@ def _problems_of_settings(config: Path | None) -> list[str]:
 
 def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
     """Ask the mail service and Slack whether they know what settings and policy name."""
-    logs.configure(style="text", level="warning", secrets=given.secrets())
+    # What is wrong is told as sentences: the same as a log beside them would hide those.
+    logs.configure(style="text", level="critical", secrets=given.secrets())
     policy = load(policy_file or given.policy_file)
     chat = slack.chat_of(given)
     slack.workspace_of(chat, given)

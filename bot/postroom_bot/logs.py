@@ -25,8 +25,8 @@ _FRAMES = 8
 
 _SECRET = re.compile(
     r"""
-      xox[a-z]-[\w.-]+                      # Slack's tokens
-    | xapp-[\w-]+
+      xox[a-z]-[\w.-]{6,}                   # Slack's tokens, not what they begin with
+    | xapp-[\w-]{6,}
     | (?<=bearer\s)[^\s"',]+                # the value of an Authorization header
     | (?<=basic\s)[a-z0-9+/=]{8,}
     | https?://hooks\.slack\.com/[^\s"',]*  # who has such an address may post

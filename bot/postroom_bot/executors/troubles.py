@@ -25,7 +25,8 @@ _FINAL = (errors.Rejected, errors.Refused, errors.InvalidInput)
 def in_plain_words(subject: str) -> Iterator[None]:
     """Have errors of the core leave as WontDo or TryLater.
 
-    The core's own words go to the log alone: they may name other people's mailboxes.
+    The core's own words go to the log, and to operators as the cause: they may name other
+    people's mailboxes.
 
     :param subject: the address or domain that it is about, for the sentence
     """
@@ -33,7 +34,7 @@ def in_plain_words(subject: str) -> Iterator[None]:
         yield
     except errors.PostroomError as error:
         _tell_operator(error)
-        raise _for_people(error, subject) from None
+        raise _for_people(error, subject) from error
 
 
 def _tell_operator(error: errors.PostroomError) -> None:

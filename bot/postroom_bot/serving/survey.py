@@ -72,9 +72,15 @@ def _mail_problems(mail: Mail) -> Iterator[str]:
         mail.domains()
     except TryLater as later:
         remedy = "Check api_token" if later.lasting else "Check api_url, and that it runs"
-        yield f"The mail service can't be used now. {remedy}; the log has its own words."
+        yield f"The mail service can't be used now: {_cause(later)} {remedy}."
     except WontDo as refusal:
-        yield f"The mail service can't be used: {refusal} Check api_url."
+        yield f"The mail service can't be used: {_cause(refusal)} Check api_url."
+
+
+def _cause(error: Exception) -> str:
+    """Return the mail service's own words, where there are some."""
+    words = str(error.__cause__ or error)
+    return words if words.endswith(".") else f"{words}."
 
 
 def _slack_problems(chat: Chat, policy: Policy) -> Iterator[str]:

@@ -39,10 +39,10 @@ def test_what_is_right_is_said_so(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "sentence"),
+    ("wrong", "words", "remedy"),
     [
-        ({"api_token": "wrong"}, "The mail service can't be used now. Check api_token"),
-        ({"api_url": NOWHERE, "timeout": "1"}, "The mail service can't be used now. Check api_url"),
+        ({"api_token": "wrong"}, "token", "Check api_token."),
+        ({"api_url": NOWHERE, "timeout": "1"}, NOWHERE, "Check api_url, and that it runs."),
     ],
 )
 def test_a_mail_service_that_can_not_be_used_is_told(
@@ -51,11 +51,17 @@ def test_a_mail_service_that_can_not_be_used_is_told(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     wrong: dict[str, str],
-    sentence: str,
+    words: str,
+    remedy: str,
 ) -> None:
-    """With the setting to look at."""
+    """In one line, with its own words and the setting to look at, and no log beside it."""
     assert _check_online(here, tmp_path, monkeypatch, here.policy, **wrong) == 1
-    assert sentence in capsys.readouterr().out
+    told = capsys.readouterr()
+    [line] = [line for line in told.out.splitlines() if not line.startswith("Not looked at")]
+    assert line.startswith("The mail service can't be used now: ")
+    assert words in line.removesuffix(remedy)
+    assert line.endswith(f" {remedy}")
+    assert told.err == ""
 
 
 @pytest.mark.parametrize(
@@ -63,6 +69,7 @@ def test_a_mail_service_that_can_not_be_used_is_told(
     [
         ({"slack_bot_token": "xoxb-wrong"}, "Slack does not accept slack_bot_token"),
         ({"slack_app_token": "xapp-wrong"}, "Slack refuses the Socket Mode connection"),
+        ({"slack_api_url": f"{NOWHERE}/api/"}, "Slack does not answer"),
     ],
 )
 def test_a_token_that_slack_refuses_is_told(
@@ -73,9 +80,10 @@ def test_a_token_that_slack_refuses_is_told(
     wrong: dict[str, str],
     sentence: str,
 ) -> None:
-    """Each of the two that a bot can't be started without."""
+    """Each of the two that a bot can't be started without, in one line."""
     assert _check_online(here, tmp_path, monkeypatch, here.policy, **wrong) == 2
-    assert sentence in capsys.readouterr().err
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"postroom-bot: {sentence}")
 
 
 def test_ids_that_slack_does_not_know_are_told(
