@@ -241,5 +241,9 @@ def test_where_no_authority_can_be_found_nothing_is_known(habit: habits.Habit) -
         verification = seen("found.example", resolvers=(bad,), seconds=0.4)
     assert statuses(verification) == ["unknown"] * 3
     assert verification.stage == "unknown"
-    assert verification.verdicts[0].detail
+    told = verification.verdicts[0]
+    assert told.detail.startswith("The name servers of found.example could not be found (")
+    # What to do is said once, and not with the cause as well.
+    assert "the option nameservers" not in told.detail
+    assert "the option nameservers" in told.remedy
     assert SPF not in shortfall(verification)
