@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ import yaml
 
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
 from ansible_collections.postroom.email.tests.support.playbooks import Run
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
 
 README = repository.read("roles/tenant/README.md")
@@ -147,11 +149,19 @@ def test_names_stay_what_they_are(desk: RoleDesk, site: Site) -> None:
 
 
 @pytest.mark.matrix
-def test_no_password_shows(desk: RoleDesk) -> None:
+def test_no_password_shows(desk: RoleDesk, service: RunningService) -> None:
     """Not at -vvvv, where the role's arguments are looked at, and not where they are none."""
-    told = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=PASSWORDS)
+    (desk.folder / "key").write_text("the key of the vault")
+    (desk.folder / "word").write_text(PASSWORD)
+    desk.encrypt("word", "key")
+    word = indent((desk.folder / "word").read_text(), "    ")
+    passwords = f"tenant_passwords:\n  ann@one.example: !vault |\n{word}"
+    (desk.folder / "passwords.yml").write_text(passwords)
+    encrypted = ("-e", "@passwords.yml", "--vault-password-file", "key")
+    told = desk.use("-vvvv", *encrypted, tenant_definition_files="tenant.yml")
     assert told.status == 0, told.output
     assert PASSWORD not in told.output
+    assert opens(service, "ann@one.example", PASSWORD)
     no_map = "argument 'tenant_passwords' is of type"
     no_text = "passwords: The password of ann@one.example is no text. Give a string, in quotes,"
     wrong = {"ann@one.example": {"password": PASSWORD}}

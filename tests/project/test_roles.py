@@ -95,8 +95,7 @@ def test_there_is_a_scenario(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_secrets_are_marked(role: str) -> None:
-    """Whatever sounds like a secret is not logged, and so says its specification."""
-    sound = re.compile(r"(password|secret|token|api_key)s?$")
-    for name, option in options(role).items():
-        assert bool(option.get("no_log")) is bool(sound.search(name)), name
+def test_secrets_may_be_encrypted_by_themselves(role: str) -> None:
+    """With `no_log`, ansible-core before 2.19 refuses them; what it shows is the same without."""
+    marked = {name for name, option in options(role).items() if option.get("no_log")}
+    assert marked <= {"bot_secrets"}
