@@ -25,7 +25,7 @@ PostroomError
     BadAnswer             HTML, truncated JSON, a redirect, a list with holes
     LostUpdate            another writer keeps replacing what was written
   NameServerError         a name server did not do what it was asked
-    Unfound               resolvers do not tell which servers a name has
+    NameServersNotFound   resolvers do not tell which servers a name has
     NoAnswer              silence or garbage; an update may have taken effect
     KeyRefused            the TSIG key is not known there, not right, or its time is off
     UpdateRefused         the zone or the name may not be changed there, or not with this key
@@ -183,7 +183,7 @@ class NameServerError(PostroomError):
     """A name server did not do what it was asked."""
 
 
-class Unfound(NameServerError):
+class NameServersNotFound(NameServerError):
     """The resolvers do not tell which servers a name has.
 
     :param cause: why, in one sentence

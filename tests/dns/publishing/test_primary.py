@@ -64,6 +64,6 @@ def test_a_primary_that_is_not_found(site: Site) -> None:
     options: dict[str, Any] = {**OPTIONS, "resolvers": [f"127.0.0.1:{free_port()}"]}
     result = site.run("email_dns_records", state="present", **options)
     assert (result["failed"], result["changed"]) == (True, False)
-    assert result["failure"] == {"kind": "NameServerError"}
+    assert result["failure"] == {"kind": "NameServersNotFound"}
     assert f"The name servers of {HOME} could not be found" in result["msg"]
     assert result["msg"].endswith("can be given in the option update_server.")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
-from ..errors import Unfound
+from ..errors import NameServersNotFound
 from ..nameservers import finding
 from ..nameservers.asking import ask
 from ..nameservers.resolving import Resolvers
@@ -63,7 +63,7 @@ class Sight(NamedTuple):
     """
 
     observations: Mapping[Key, Observation]
-    problems: Mapping[str, Unfound]
+    problems: Mapping[str, NameServersNotFound]
 
     def of(self, wanted: Wanted) -> Observation:
         """Return what was seen of one record's name and type."""
@@ -82,7 +82,9 @@ class Sight(NamedTuple):
         """
         verdict = judge(wanted, self.of(wanted), cost)
         problem = self.problems.get(wanted.name)
-        return verdict._replace(detail=problem.cause, step=problem.remedy) if problem else verdict
+        if problem is None:
+            return verdict
+        return verdict._replace(detail=problem.cause, step=problem.remedy)
 
     def with_wildcards(self, wildcards: Mapping[Key, Answer]) -> Sight:
         """Return the same with what wildcards answer beside it."""
@@ -131,7 +133,7 @@ class Observer:
             if self._given:
                 return _Zone(finding.addresses(self._given, self._finders))
             zone = finding.servers_of(name, self._finders)
-        except Unfound as error:
+        except NameServersNotFound as error:
             return _Zone((), problem=error)
         return _Zone(zone.servers, zone.name)
 
@@ -173,7 +175,7 @@ class _Zone(NamedTuple):
 
     servers: tuple[Server, ...]
     apex: str = ""
-    problem: Unfound | None = None
+    problem: NameServersNotFound | None = None
 
 
 def together(

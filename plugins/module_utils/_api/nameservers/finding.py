@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..errors import InvalidInput, Unfound
+from ..errors import InvalidInput, NameServersNotFound
 from ..records.observed import Server
 from .asking import has_route, plain, upwards
 from .resolving import Resolvers, text_of
@@ -99,12 +99,12 @@ def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
 def servers_of(name: str, resolvers: Resolvers) -> Zone:
     """Find the zone of a name and all of its authoritative servers.
 
-    :raises Unfound: the resolvers do not tell
+    :raises NameServersNotFound: the resolvers do not tell
     """
     zone, _soa = _zone_of(name, resolvers)
     found = resolvers.find(zone, "NS")
     if not found.records:
-        raise Unfound(
+        raise NameServersNotFound(
             f"The name servers of {zone} could not be found "
             f"({found.detail or 'there are no NS records'}).",
             "Give some in the option nameservers.",
@@ -116,7 +116,7 @@ def servers_of(name: str, resolvers: Resolvers) -> Zone:
 def primary_of(name: str, resolvers: Resolvers) -> Given:
     """Find the server that the zone of a name has updates sent to.
 
-    :raises Unfound: the resolvers do not tell
+    :raises NameServersNotFound: the resolvers do not tell
     """
     _zone, soa = _zone_of(name, resolvers)
     return Given(plain(soa.mname))
@@ -154,7 +154,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, SOA]:
     for candidate in upwards(name):
         found = resolvers.find(candidate, "SOA")
         if found.kind != "answered":
-            raise Unfound(
+            raise NameServersNotFound(
                 f"The name servers of {name} could not be found ({found.detail}).",
                 "Give some in the option nameservers, or other resolvers in the option resolvers.",
             )
@@ -163,7 +163,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, SOA]:
                 break
             return candidate, cast("SOA", found.records[0])
         exists = found.rcode != "NXDOMAIN"
-    raise Unfound(
+    raise NameServersNotFound(
         f"{name} is in no zone that the resolvers know.",
         "Register the domain and have it delegated, or give its servers in the option nameservers.",
     )
