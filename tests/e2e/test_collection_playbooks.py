@@ -238,6 +238,8 @@ def test_a_definition_is_needed(playbook: str, desk: Desk) -> None:
     told = desk.play(playbook, mail_definition_files="none.yml")
     assert told.status == 2
     assert "none.yml: The file can't be read" in words(told)
+    told = desk.play(playbook, mail_definition_files=5)
+    assert "5: The file can't be read" in words(told)
 
 
 @pytest.mark.parametrize("playbook", ["drift", "export", "report"])
@@ -256,6 +258,10 @@ def test_a_folder_is_needed(playbook: str, desk: Desk) -> None:
         told = desk.play(playbook, **given, **{file: slip})
         assert told.status == 2
         assert f"{file} is {desk.folder}/{sentence}" in words(told)
+    if playbook != "export":
+        told = desk.play(playbook, **given, mail_report_file="./tenant.yml")
+        assert "tenant.yml, which is a definition. Name another file." in words(told)
+        assert "domains: []" in (desk.folder / "tenant.yml").read_text("utf-8")
     assert list((desk.folder / "logs").iterdir()) == []
     told = desk.play(playbook, **given, **{file: ["logs/file"]})
     assert told.status == 2
