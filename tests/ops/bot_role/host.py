@@ -144,6 +144,10 @@ class Host:
         except OSError:
             return False
 
+    def is_done(self) -> bool:
+        """Tell whether the last run came to its end, as the next one sees it."""
+        return (self.place / "home" / "done").exists()
+
     def audit(self) -> list[str]:
         """Return the audit, a line each."""
         command = [str(self.place / "home" / "bin" / "postroom-bot"), "audit", "show"]

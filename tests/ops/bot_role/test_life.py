@@ -132,13 +132,14 @@ def test_a_policy_with_mistakes_is_refused(host: Host) -> None:
 
 
 def test_a_taken_port_leaves_the_bot_as_it_was(host: Host) -> None:
-    """The bot is stopped to see that the port is free, and goes on where that is another's."""
-    taken = lasting_port()
+    """It is not even stopped, and another run finds nothing to do."""
+    taken, before = lasting_port(), host.pid
     with socket.create_server(("127.0.0.1", taken)):
         run = host.deploy(bot_settings=host.settings(admin_port=taken))
     assert run.status != 0
     assert f"Another program on {NAME}-host listens on port {taken}." in run.output
-    host.company.slack.wait_for(host.is_ready)
+    assert host.pid == before
+    assert host.is_done()
     assert f"admin_port: {taken}" not in (host.config / "settings.yml").read_text("utf-8")
 
 
@@ -152,6 +153,19 @@ def test_a_secret_that_is_refused_leaves_the_bot_as_it_was(host: Host) -> None:
     assert host.is_ready()
     kept = host.config / "credentials" / "postroom_bot_slack_bot_token"
     assert kept.read_text("utf-8") == host.secrets["slack_bot_token"]
+
+
+def test_log_and_pid_file_can_be_moved(host: Host) -> None:
+    """The process of the earlier ones is ended, and nothing of them stays."""
+    before = host.pid
+    log, pid = host.place / "moved.log", host.place / "moved.pid"
+    run = host.deploy(bot_log_file=str(log), bot_pid_file=str(pid))
+    assert run.status == 0, run.output
+    assert host.result["action"] == "restarted"
+    assert not is_running(before)
+    assert is_running(int(pid.read_text("utf-8")))
+    assert log.owner() == NAME
+    assert not {"bot.log", "bot.pid"} & {entry.name for entry in host.place.iterdir()}
 
 
 def test_a_bot_that_does_not_get_ready_is_told_of(host: Host) -> None:
@@ -179,6 +193,7 @@ def test_an_upgrade_keeps_the_database(host: Host) -> None:
     assert refused.status != 0
     assert "which this version doesn't know: run the version that made it" in refused.output
     assert is_running(host.pid)
+    assert host.is_done()
     here = host.company
     here.slack.wait_for(lambda: here.alice.command("/email help").ok)
     assert host.audit() == audit
@@ -199,18 +214,24 @@ def test_no_secret_shows_anywhere(host: Host, tmp_path: Path) -> None:
 
 
 def test_removal_leaves_nothing_but_the_database(host: Host) -> None:
-    """Root alone keeps it, until it is told to delete that, too; what others put there stays."""
+    """Root alone keeps it, until it is told to delete that, too; what others put there stays.
+
+    So does somebody else's log that is named by mistake, where the bot's own goes.
+    """
     pid = host.pid
+    mail_log = host.place / "controller" / "mail.log"
+    mail_log.touch()
     foreign = [host.place / "home" / "venv-of-others", host.config / "notes"]
     for folder in foreign:
         folder.mkdir()
     left = stage_a_secret()
-    run = host.deploy(bot_state="absent")
+    run = host.deploy(bot_state="absent", bot_log_file=str(mail_log))
     assert run.status == 0, run.output
     assert host.result == {"state": "absent", "action": "removed"}
     assert not is_running(pid)
     assert not has_user()
     assert not left.exists()
+    assert mail_log.exists()
     there = [entry for folder in foreign for entry in folder.parent.iterdir()]
     assert [entry for entry in there if entry.name != f".made-for-{NAME}"] == foreign
     foreign[0].rmdir()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no policy": ({"bot_policy": ""}, "bot_policy is not given"),
     "no secrets": ({"bot_secrets": {}}, "bot_secrets is not given"),
     "secrets as text": ({"bot_secrets": SECRET}, "bot_secrets"),
+    "secrets as a text that Ansible could read": (
+        {"bot_secrets": f"slack_bot_token={SECRET}"},
+        "bot_secrets is no mapping. Give names with their values",
+    ),
+    "settings as JSON": (
+        {"bot_settings": json.dumps(GOOD["bot_settings"])},
+        "bot_settings is no mapping. Give names with their values",
+    ),
     "a secret that is a list": (
         {"bot_secrets": {"api_token": [SECRET]}},
         "api_token in bot_secrets is empty or no text.",
@@ -53,6 +62,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no fixed port": ({"bot_settings": {"admin_port": 0}}, "admin_port is 0 or no number"),
     "a policy that is not there": ({"bot_policy": "gone.yml"}, "There is no file"),
     "a wheel that is not there": ({"bot_package": "gone.whl"}, "Correct bot_package."),
+    "a name with a blank": ({"bot_name": "my bot"}, "bot_name can't be a name on the host."),
     "root": ({"bot_user": "root"}, "bot_user is root, which the bot must not run as."),
     "somebody else's user": ({"bot_user": "nobody"}, "The user nobody has another home than"),
     "everybody's folder": ({"bot_data_dir": "/var"}, "/var can't be a place of the bot."),
@@ -64,9 +74,23 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"bot_log_file": f"/var/lib/{NAME}/log"},
         f"/var/lib/{NAME}/log lies in another folder of the bot.",
     ),
+    "a log that is somebody else's": (
+        {"bot_log_file": "/etc/passwd"},
+        f"/etc/passwd is there already, and is no file of {NAME}.",
+    ),
+    "a log in no folder": ({"bot_log_file": "/nowhere/bot/log"}, "/nowhere/bot is no folder on"),
+    "a pid file in no folder": ({"bot_pid_file": "/etc/passwd/pid"}, "/etc/passwd is no folder on"),
     "another service manager": (
-        {"bot_service_manager": "systemd", "bot_pid_file": "/etc/passwd"},
-        "/etc/passwd is of a bot under another bot_service_manager.",
+        {"bot_service_manager": "systemd", "bot_home": "{place}/home"},
+        "/home/process is of a bot under another bot_service_manager.",
+    ),
+    "another user of a bot that is there": (
+        {"bot_data_dir": "{place}/data"},
+        "/data belongs to the user nobody. Leave bot_user as it was",
+    ),
+    "removal with another user": (
+        {"bot_data_dir": "{place}/data", "bot_state": "absent"},
+        "/data belongs to the user nobody.",
     ),
     "a folder that systemd hides": (
         {"bot_service_manager": "systemd", "bot_home": "/run/user/1000/bot"},
@@ -91,7 +115,7 @@ _ONE = """\
     bot_package: "{{ cases[case].bot_package | default('postroom[bot]==0.1.0') }}"
     bot_state: "{{ cases[case].bot_state | default('present') }}"
     bot_purge_data: "{{ cases[case].bot_purge_data | default(false) }}"
-    bot_name: postroom-needs
+    bot_name: "{{ cases[case].bot_name | default('postroom-needs') }}"
     bot_user: "{{ cases[case].bot_user | default(bot_name) }}"
     bot_home: "{{ cases[case].bot_home | default('/opt/' ~ bot_name) }}"
     bot_data_dir: "{{ cases[case].bot_data_dir | default('/var/lib/' ~ bot_name) }}"
@@ -117,7 +141,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "one.yml").write_text(_ONE, "utf-8")
     cases = {name: {**GOOD, **given} for name, (given, _said) in REFUSED.items()}
     given = place / "given.json"
-    given.write_text(json.dumps({"cases": cases}), "utf-8")
+    given.write_text(json.dumps({"cases": cases}).replace("{place}", str(place)), "utf-8")
+    _make_another_bot(place)
     environment = playbooks.environment(place, ANSIBLE_PIPELINING="true")
     options = ("-e", f"@{given}", "--check", "--diff", "-vvvv")
     run = playbooks.run_playbook(place / "play.yml", environment, *options)
@@ -125,6 +150,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given.unlink()
     (place / "printed").write_text(run.output, "utf-8")
     return place
+
+
+def _make_another_bot(place: Path) -> None:
+    """Make what is left of a bot without systemd that has another user."""
+    for folder in ("home", "data"):
+        (place / folder).mkdir()
+        (place / folder / f".made-for-{NAME}").touch()
+    (place / "home" / "process").touch()
+    shutil.chown(place / "data", "nobody")
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -137,6 +171,12 @@ def test_a_mistake_is_told(place: Path, case: str) -> None:
 def test_no_mistake_shows_a_secret(place: Path) -> None:
     """Secrets in the wrong place or of the wrong kind are not repeated, in no file that is left."""
     assert leaks([SECRET], [place]) == []
+
+
+def test_secrets_may_be_encrypted_by_themselves() -> None:
+    """Ansible before 2.19 can't look through such a value for what it is not to log."""
+    specs = yaml.safe_load(repository.read("roles/bot/meta/argument_specs.yml"))
+    assert "no_log" not in specs["argument_specs"]["main"]["options"]["bot_secrets"]
 
 
 def test_secrets_are_the_bots() -> None:

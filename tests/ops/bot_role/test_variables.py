@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ansible_collections.postroom.email.tests.ops.bot_role.templated import templated
@@ -58,6 +60,28 @@ def test_nothing_may_be_where_systemd_hides_it(variable: str) -> None:
     hidden = "/run/user/1000/python3"
     assert templated("{{ __bot_hidden }}", **{variable: hidden}) == [hidden]
     assert templated("{{ __bot_hidden }}") == []
+
+
+@pytest.mark.parametrize(
+    "other", [{"bot_python": "/opt/python/bin/python3"}, {"bot_package": "postroom[bot]==0.2.0"}]
+)
+def test_another_python_is_installed_anew(other: dict[str, str]) -> None:
+    """Even one of the same minor version, for the earlier one may be gone."""
+    given = {
+        "bot_package": "postroom[bot]==0.1.0",
+        "__bot_asked_python": {"stdout": '{"minor": "3.11"}'},
+    }
+    assert templated("{{ __bot_key }}", **{**given, **other}) != templated(
+        "{{ __bot_key }}", **given
+    )
+
+
+def test_paths_start_where_ansible_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that start Ansible leave PWD as it was for themselves."""
+    monkeypatch.setenv("PWD", "/usr")
+    assert templated("{{ __bot_policy_file }}", bot_policy="policy.yml") == str(
+        Path("policy.yml").resolve()
+    )
 
 
 @pytest.mark.parametrize(
