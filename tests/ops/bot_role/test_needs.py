@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from postroom_bot import settings
 
 SECRET = "xoxb-juliet-5503-WQkz-7741-secret"
 NAME = "postroom-needs"
+#: What is another service's.
+OTHER = f"{NAME}-other"
+UNIT = Path(f"/etc/systemd/system/{OTHER}.service")
 GOOD: dict[str, Any] = {
     "bot_service_manager": "none",
     "bot_settings": {"api_url": "https://mail.example.net", "mail_host": "mail.example.net"},
@@ -80,6 +85,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a log in no folder": ({"bot_log_file": "/nowhere/bot/log"}, "/nowhere/bot is no folder on"),
     "a pid file in no folder": ({"bot_pid_file": "/etc/passwd/pid"}, "/etc/passwd is no folder on"),
+    "a name that another service has": (
+        {"bot_name": OTHER, "bot_service_manager": "systemd", "bot_state": "absent"},
+        f"/{OTHER}.service is there already, and was not written for {OTHER}.",
+    ),
     "another service manager": (
         {"bot_service_manager": "systemd", "bot_home": "{place}/home"},
         "/home/process is of a bot under another bot_service_manager.",
@@ -143,13 +152,29 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = place / "given.json"
     given.write_text(json.dumps({"cases": cases}).replace("{place}", str(place)), "utf-8")
     _make_another_bot(place)
+    with another_service():
+        _play(place, given)
+    given.unlink()
+    return place
+
+
+@contextmanager
+def another_service() -> Iterator[None]:
+    """Have systemd's unit of something else on this machine."""
+    UNIT.parent.mkdir(parents=True, exist_ok=True)
+    UNIT.write_text("[Service]\nExecStart=/bin/true\n", "utf-8")
+    try:
+        yield
+    finally:
+        UNIT.unlink()
+
+
+def _play(place: Path, given: Path) -> None:
     environment = playbooks.environment(place, ANSIBLE_PIPELINING="true")
     options = ("-e", f"@{given}", "--check", "--diff", "-vvvv")
     run = playbooks.run_playbook(place / "play.yml", environment, *options)
     assert run.status == 0, run.output
-    given.unlink()
     (place / "printed").write_text(run.output, "utf-8")
-    return place
 
 
 def _make_another_bot(place: Path) -> None:
