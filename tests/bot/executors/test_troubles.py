@@ -32,13 +32,19 @@ def kinds(kind: type[errors.PostroomError]) -> Iterator[type[errors.PostroomErro
             yield from kinds(child)
 
 
+def beside(kind: type[errors.PostroomError]) -> tuple[object, ...]:
+    """Return what such an error has beside its words."""
+    if issubclass(kind, errors.ServiceError):
+        return (errors.Failure("", 503, "GET", "/", ""),)
+    return ("Give others.",) if kind is errors.NameServersNotFound else ()
+
+
 @pytest.mark.parametrize("kind", list(kinds(errors.PostroomError)))
 def test_each_error_is_translated(
     kind: type[errors.PostroomError], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its own words, which may name anybody, are for the log."""
-    is_of_service = issubclass(kind, errors.ServiceError)
-    error = kind(INSIDE, *([errors.Failure("", 503, "GET", "/", "")] if is_of_service else []))
+    error = kind(INSIDE, *beside(kind))
     with pytest.raises((TryLater, WontDo)) as raised, in_plain_words("hi@example.com"):
         raise error
     told = raised.value

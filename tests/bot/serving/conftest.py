@@ -9,6 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.postroom.email.tests.support.company import Company, company
+from ansible_collections.postroom.email.tests.support.kept_log import kept_log
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """Leave the log of this process to other tests as it was: commands set it up anew."""
+    with kept_log():
+        yield
 
 
 @pytest.fixture(scope="module")

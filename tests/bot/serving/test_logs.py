@@ -13,6 +13,7 @@ from functools import partial
 
 import pytest
 
+from ansible_collections.postroom.email.tests.support.kept_log import kept_log
 from postroom_bot import logs
 
 SECRET = 'api-"quoted"-secret'
@@ -23,18 +24,12 @@ STYLES = pytest.mark.parametrize("style", ["json", "text"])
 
 def written(style: str, work: Callable[[], None]) -> list[str]:
     """Return the lines that a log that says everything gets of some work."""
-    root = logging.getLogger()
-    others, level = root.handlers[:], root.level
-    root.handlers[:] = []
-    try:
-        with redirect_stderr(io.StringIO()) as stream:
-            logs.configure(style=style, level="debug", secrets=[SECRET])
-            work()
-        return stream.getvalue().splitlines()
-    finally:
-        logging.captureWarnings(capture=False)
-        root.handlers[:] = others
-        root.setLevel(level)
+    with kept_log() as root, redirect_stderr(io.StringIO()) as stream:
+        # They are closed otherwise.
+        root.handlers[:] = []
+        logs.configure(style=style, level="debug", secrets=[SECRET])
+        work()
+    return stream.getvalue().splitlines()
 
 
 @STYLES
