@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService

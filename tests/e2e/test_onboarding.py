@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.scripted import problem
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site

@@ -18,7 +18,8 @@ import yaml
 
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.desk import Desk, opens, words
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import yaml
@@ -39,8 +40,13 @@ def dump(value: Any) -> str:
 
 def untemplated(value: Any) -> Any:
     """Return data none of whose texts is a template, as AWX gives the answers of a survey."""
+    return with_texts(value, Unsafe)
+
+
+def with_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return data with every text in it changed, but for the keys of maps."""
     if isinstance(value, dict):
-        return {key: untemplated(one) for key, one in value.items()}
+        return {key: with_texts(one, change) for key, one in value.items()}
     if isinstance(value, list):
-        return [untemplated(one) for one in value]
-    return Unsafe(value) if isinstance(value, str) else value
+        return [with_texts(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value

@@ -4,17 +4,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import yaml
-from argon2 import PasswordHasher
-from argon2.exceptions import VerifyMismatchError
 
 from .playbooks import Run, environment, run
-from .service import RunningService
 
 
 class Desk:
@@ -60,19 +55,3 @@ class Desk:
 def words(told: Run) -> str:
     """Return the output without the line breaks that some versions put into messages."""
     return " ".join(told.output.split())
-
-
-def opens(service: RunningService, mailbox: str, password: str) -> bool:
-    """Tell whether a password is one of a mailbox's, as its IMAP and SMTP servers would see it."""
-    with closing(sqlite3.connect(service.database)) as database:
-        query = "SELECT hash FROM secret JOIN principal ON id = principal_id WHERE name = ?"
-        hashes = [str(row[0]) for row in database.execute(query, (mailbox,))]
-    assert hashes, f"{mailbox} has no password"
-    return any(_matches(known, password) for known in hashes)
-
-
-def _matches(known: str, password: str) -> bool:
-    try:
-        return PasswordHasher().verify(known, password)
-    except VerifyMismatchError:
-        return False

@@ -14,11 +14,12 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.flows.conftest import FreshDatabase
 from ansible_collections.postroom.email.tests.bot.flows.premises import Plan, deployed, premises
-from ansible_collections.postroom.email.tests.bot.flows.test_passwords import make_it, opens
+from ansible_collections.postroom.email.tests.bot.flows.test_passwords import make_it
 from ansible_collections.postroom.email.tests.bot.flows.test_requests import approve
 from ansible_collections.postroom.email.tests.bot.listeners.hands import fresh_address, home_of
 from ansible_collections.postroom.email.tests.bot.slack.test_emulate import PLACE, pytestmark
 from ansible_collections.postroom.email.tests.support.company import ALICE
+from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.slack.emulate import emulating
 from ansible_collections.postroom.email.tests.support.slack.shadow import Shadow
 
@@ -51,7 +52,7 @@ def test_an_independent_emulator_agrees(mode: str, fresh: FreshDatabase, tmp_pat
         flow.wait_told(here.alice, address, "Done")
         assert address in here.aliases()
         here.alice.command("/email password")
-        assert opens(flow, ALICE, make_it(flow, here.alice))
+        assert opens(flow.here.mail, ALICE, make_it(flow, here.alice))
         here.alice.open_home()
         here.slack.wait_for(lambda: address in home_of(here.alice))
         flow.check_audit()

@@ -4,38 +4,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
-from argon2 import PasswordHasher
-from argon2.exceptions import VerificationError
-
 from ansible_collections.postroom.email.tests.bot.flows.premises import Deployment, number_of
 from ansible_collections.postroom.email.tests.bot.flows.test_requests import approve
 from ansible_collections.postroom.email.tests.bot.listeners.hands import text_of, window
 from ansible_collections.postroom.email.tests.service.api import SECRET
 from ansible_collections.postroom.email.tests.support.company import ALICE
+from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.slack.person import Person
 
 CAROL = "carol@example.com"
-
-
-def opens(flow: Deployment, mailbox: str, password: str) -> bool:
-    """Tell whether a password is one of a mailbox's, by the hashes that the service stores."""
-    question = (
-        "SELECT hash FROM secret JOIN principal ON principal.id = principal_id WHERE name = ?"
-    )
-    with closing(sqlite3.connect(flow.here.mail.database)) as connection:
-        hashes = [row[0] for row in connection.execute(question, [mailbox])]
-    assert hashes
-    return any(_fits(one, password) for one in hashes)
-
-
-def _fits(stored: str, password: str) -> bool:
-    try:
-        return PasswordHasher().verify(stored, password)
-    except VerificationError:
-        return False
 
 
 def make_it(flow: Deployment, person: Person) -> str:
@@ -66,8 +43,8 @@ def test_ones_own_password(flow: Deployment) -> None:
     here = flow.here
     here.carol.command("/email password")
     password = make_it(flow, here.carol)
-    assert opens(flow, CAROL, password)
-    assert not opens(flow, CAROL, SECRET)
+    assert opens(flow.here.mail, CAROL, password)
+    assert not opens(flow.here.mail, CAROL, SECRET)
     assert seen_elsewhere(flow, here.carol, password) == []
 
 
@@ -85,7 +62,7 @@ def test_the_password_of_somebody_else(flow: Deployment) -> None:
     here.slack.wait_for(lambda: "not your mailbox" in text_of(window(here, here.bob, "note")))
     here.alice.press(offer, "password_show")
     password = make_it(flow, here.alice)
-    assert opens(flow, ALICE, password)
+    assert opens(flow.here.mail, ALICE, password)
     flow.wait_told(here.bob, number, "Done")
     flow.wait_for_text(card, "Done")
     assert seen_elsewhere(flow, here.alice, password) == []

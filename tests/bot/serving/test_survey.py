@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -15,24 +16,32 @@ from postroom_bot.__main__ import main
 NOWHERE = "http://127.0.0.1:9"
 
 
-def _check_online(
-    here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, **wrong: str
-) -> int:
-    """Run `check-config --online` with these settings and return its status."""
-    given = bot_settings(tmp_path, here.slack, here.mail, policy) | wrong
-    for name, value in given.items():
-        monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
-    return main(["check-config", "--online"])
+class Check(Protocol):
+    """Runs `check-config --online` with a policy and with other settings, and gives its status."""
+
+    def __call__(self, policy: str = "", **wrong: str) -> int: ...
+
+
+@pytest.fixture
+def check(here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Return what runs it, with what is right in place of what is not given."""
+
+    def run(policy: str = "", **wrong: str) -> int:
+        given = bot_settings(tmp_path, here.slack, here.mail, policy or here.policy) | wrong
+        for name, value in given.items():
+            monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
+        return main(["check-config", "--online"])
+
+    return run
 
 
 def test_what_is_right_is_said_so(
     here: Company,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    check: Check,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Channels are named as what nobody could look at."""
-    assert _check_online(here, tmp_path, monkeypatch, here.policy) == 0
+    assert check() == 0
     told = capsys.readouterr().out
     assert told.endswith("No mistakes found.\n")
     assert f"Not looked at, the first card tells: channels.approvals {here.approvals}." in told
@@ -46,16 +55,14 @@ def test_what_is_right_is_said_so(
     ],
 )
 def test_a_mail_service_that_can_not_be_used_is_told(
-    here: Company,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    check: Check,
     capsys: pytest.CaptureFixture[str],
     wrong: dict[str, str],
     words: str,
     remedy: str,
 ) -> None:
     """In one line, with its own words and the setting to look at, and no log beside it."""
-    assert _check_online(here, tmp_path, monkeypatch, here.policy, **wrong) == 1
+    assert check(**wrong) == 1
     told = capsys.readouterr()
     [line] = [line for line in told.out.splitlines() if not line.startswith("Not looked at")]
     assert line.startswith("The mail service can't be used now: ")
@@ -73,29 +80,26 @@ def test_a_mail_service_that_can_not_be_used_is_told(
     ],
 )
 def test_a_token_that_slack_refuses_is_told(
-    here: Company,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    check: Check,
     capsys: pytest.CaptureFixture[str],
     wrong: dict[str, str],
     sentence: str,
 ) -> None:
     """Each of the two that a bot can't be started without, in one line."""
-    assert _check_online(here, tmp_path, monkeypatch, here.policy, **wrong) == 2
+    assert check(**wrong) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"postroom-bot: {sentence}")
 
 
 def test_ids_that_slack_does_not_know_are_told(
     here: Company,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    check: Check,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """All of them, each with its key in the policy."""
     users = f"users: [{here.bob.id}"
     policy = here.policy.replace(users, f"usergroups: [S404]\n    users: [U99999999, {here.bob.id}")
-    assert _check_online(here, tmp_path, monkeypatch, policy) == 1
+    assert check(policy) == 1
     told = capsys.readouterr().out
     assert "groups.mail-admins.users names the user U99999999" in told
     assert "groups.mail-admins.usergroups names S404" in told
@@ -103,13 +107,12 @@ def test_ids_that_slack_does_not_know_are_told(
 
 def test_a_slack_that_does_not_answer_is_no_mistake_of_the_policy(
     here: Company,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    check: Check,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What could not be looked up is said to be so."""
     here.slack.faults.rate_limit("users.info", retry_after=5)
-    assert _check_online(here, tmp_path, monkeypatch, here.policy) == 1
+    assert check() == 1
     assert "were not all looked up" in capsys.readouterr().out
 
 

@@ -10,7 +10,7 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
-from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support import ansible_yaml, repository
 
 
 def templated(text: str, **given: object) -> Any:
@@ -20,17 +20,9 @@ def templated(text: str, **given: object) -> Any:
 
 
 def _variables() -> dict[str, Any]:
+    """Return the variables of the role, as Ansible has them when they come from one."""
     found: dict[str, Any] = {}
     for file in ("defaults", "vars"):
-        text = repository.read(f"roles/bot/{file}/main.yml")
-        found |= {name: _trusted(value) for name, value in yaml.safe_load(text).items()}
-    return found
-
-
-def _trusted(value: Any) -> Any:
-    """Return a variable as Ansible has it when it comes from a role."""
-    if isinstance(value, dict):
-        return {name: _trusted(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_trusted(inner) for inner in value]
-    return trust_as_template(value) if isinstance(value, str) else value
+        found |= yaml.safe_load(repository.read(f"roles/bot/{file}/main.yml"))
+    trusted: dict[str, Any] = ansible_yaml.with_texts(found, trust_as_template)
+    return trusted
