@@ -32,6 +32,8 @@ runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 
 from argon2 import PasswordHasher  # noqa: E402
 
+from ansible_collections.postroom.email.tests.fakes.slack import drawing  # noqa: E402
+from ansible_collections.postroom.email.tests.fakes.slack.records import CannotDo  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import (  # noqa: E402
     BotError,
     RunningBot,
@@ -43,13 +45,11 @@ from ansible_collections.postroom.email.tests.support.company import (  # noqa: 
     company,
 )
 from ansible_collections.postroom.email.tests.support.service import ServiceError  # noqa: E402
-from ansible_collections.postroom.email.tests.support.slack import drawing  # noqa: E402
-from ansible_collections.postroom.email.tests.support.slack.records import CannotDo  # noqa: E402
 from tools.stage import Steps, expect, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
-    from ansible_collections.postroom.email.tests.support.slack.person import Person
-    from ansible_collections.postroom.email.tests.support.slack.records import Ack, Message, View
+    from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+    from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message, View
 
 SALES, NEWS = "sales@example.com", "newsletter@example.com"
 DISGUISED = "Post.Master+x@example.com"

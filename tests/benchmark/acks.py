@@ -24,6 +24,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ansible_collections.postroom.email.tests.benchmark.measure import Ratio
+from ansible_collections.postroom.email.tests.fakes.slack import payloads
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.support import postgresql
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import (
@@ -33,8 +35,6 @@ from ansible_collections.postroom.email.tests.support.company import (
     employed,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.slack import payloads
-from ansible_collections.postroom.email.tests.support.slack.person import Person
 
 COMMANDS_PER_ITEM = 2
 PEOPLE = 20

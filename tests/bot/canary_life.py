@@ -16,10 +16,10 @@ from ansible_collections.postroom.email.tests.bot.canary_stage import (
     echoing,
 )
 from ansible_collections.postroom.email.tests.bot.listeners.hands import last_said
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.support.company import ALICE, DOMAIN
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import Message, View
-from ansible_collections.postroom.email.tests.support.spoiler import Spoiler
 
 T = TypeVar("T")
 

@@ -19,7 +19,11 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.executors.automation import ALIAS_SURVEY
 from ansible_collections.postroom.email.tests.bot.flows.premises import MailAccess
-from ansible_collections.postroom.email.tests.support.awx import Awx, Play, Template, running_awx
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import Awx, Play, Template, running_awx
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
+from ansible_collections.postroom.email.tests.fakes.slack.records import View
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.support.bot import (
     PREFIX,
     PROGRAM,
@@ -29,11 +33,7 @@ from ansible_collections.postroom.email.tests.support.bot import (
 )
 from ansible_collections.postroom.email.tests.support.company import Company, company
 from ansible_collections.postroom.email.tests.support.postgresql import binaries
-from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
-from ansible_collections.postroom.email.tests.support.slack.records import View
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
-from ansible_collections.postroom.email.tests.support.spoiler import Spoiler, spoiled
 from postroom_bot.__main__ import main
 
 LAUNCHER = Path(__file__).with_name("canary_launcher.py")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person as Slacker
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from ansible_collections.postroom.email.tests.support.slack.person import Person as Slacker
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 from postroom_bot.chat import Chat, ChatDown, ChatRefused, web_client
 from postroom_bot.model import Person
 from postroom_bot.people import KEPT, People

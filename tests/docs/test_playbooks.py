@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.controller import surveys
 from ansible_collections.postroom.email.tests.support.variables import Playbook
 from ansible_collections.postroom.email.tools import playbook_reference as reference
 

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import html, scripted
 from ansible_collections.postroom.email.tests.support.recorder import recording
-from ansible_collections.postroom.email.tests.support.scripted import html, scripted
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Api, Site
 

@@ -13,14 +13,14 @@ import pytest
 import yaml
 
 from ansible_collections.postroom.email.plugins.inventory.email_domains import EXAMPLES
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import spoiled
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.desk import words
-from ansible_collections.postroom.email.tests.support.habits import answer
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
-from ansible_collections.postroom.email.tests.support.scripted import problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.site import Site
-from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 
 CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": "cache"}
 VAULT_PASSWORD = "of-the-vault"

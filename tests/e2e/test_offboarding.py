@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
 from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.passwords import opens
-from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api, Shape, Site
-from ansible_collections.postroom.email.tests.support.spoiler import Spoiler, spoiled
 
 ANN, BOB, TEAM, SOLO, BOTH = (
     f"{name}@xn--bcher-kva.example" for name in ("ann", "bob", "team", "solo", "both")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import spoiled
 from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.passwords import opens
-from ansible_collections.postroom.email.tests.support.scripted import problem
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
-from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 
 ANN = "ann@xn--bcher-kva.example"
 #: Looks like a template, and has what YAML, JSON and shells care for.

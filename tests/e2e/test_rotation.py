@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
-from ansible_collections.postroom.email.tests.support.passwords import opens
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
     QuirkyService,
     domain,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import problem, scripted
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem, scripted
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import spoiled
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Site
-from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 
 ANN, BOB, CAT = (f"{name}@xn--bcher-kva.example" for name in ("ann", "bob", "cat"))
 OLD = "of no interest"

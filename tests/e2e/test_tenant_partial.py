@@ -11,20 +11,20 @@ from urllib.parse import unquote
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.modules import run_module
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     Request,
     ScriptedServer,
     problem,
     scripted,
 )
+from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.site import MODULES
 
 ANN, BOB, OLD, TEAM = (f"{name}@one.example" for name in ("ann", "bob", "old", "team"))

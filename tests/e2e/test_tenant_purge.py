@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.modules import run_module
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import scripted
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import scripted
+from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.service import running_service
 from ansible_collections.postroom.email.tests.support.site import MODULES, Api, Site
 

@@ -35,8 +35,8 @@ import dns.tsig
 import dns.update
 import pytest
 
-from .loopback import free_port
-from .running import Running
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.running import Running
 
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0

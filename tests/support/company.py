@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE, Clock, now
 from ansible_collections.postroom.email.tests.service.api import SECRET, Api
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     running_service,
 )
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE, Clock, now
 
 DOMAIN = "example.com"
 ALICE = f"alice@{DOMAIN}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from .playbooks import Run, environment, run
+from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
 
 
 class Desk:

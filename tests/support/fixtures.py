@@ -9,8 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from .postgresql import NO_POSTGRESQL, binaries, cluster
-from .service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+)
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ from contextlib import closing
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
-from .service import RunningService
+from ansible_collections.postroom.email.tests.support.service import RunningService
 
 
 def opens(service: RunningService, mailbox: str, password: str) -> bool:

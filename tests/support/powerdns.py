@@ -27,8 +27,8 @@ import httpx
 import pytest
 from dns.message import make_query
 
-from .loopback import free_port
-from .running import Running
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.running import Running
 
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0

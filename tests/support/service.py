@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .running import Running
+from ansible_collections.postroom.email.tests.support.running import Running
 
 SERVICE_PATH = Path(__file__).resolve().parents[2] / "service"
 START_SECONDS = 120.0

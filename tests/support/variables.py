@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
-from . import ansible_yaml
+from ansible_collections.postroom.email.tests.support import ansible_yaml
 
 #: What is an expression although it stands in no braces.
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")

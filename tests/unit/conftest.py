@@ -14,12 +14,12 @@ from hypothesis import settings
 
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.clients import Clock, client_over, sender_to
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Handler,
     ScriptedServer,
     scripted,
 )
+from ansible_collections.postroom.email.tests.support.clients import Clock, client_over, sender_to
 
 # ansible-test runs each test in a fork of its own: what is imported here is imported once.
 sender_to("http://127.0.0.1:9").close()

@@ -15,9 +15,9 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     no_alias,
     request_for,
 )
-from ansible_collections.postroom.email.tests.support.awx import Awx as StandIn
-from ansible_collections.postroom.email.tests.support.awx import Play, Template
-from ansible_collections.postroom.email.tests.support.controller import surveys
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import Awx as StandIn
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import Play, Template
 from postroom_bot.executors.awx import REQUEST_VARIABLE, Awx, Templates
 from postroom_bot.executors.controller import Controller, Token
 from postroom_bot.executors.mail import Mail

@@ -15,8 +15,8 @@ from ansible_collections.postroom.email.tests.bot.executors.automation import (
     played_by,
 )
 from ansible_collections.postroom.email.tests.bot.executors.scenes import mail_at
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import playing, running_awx
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.awx import playing, running_awx
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.executors.mail import Mail
 

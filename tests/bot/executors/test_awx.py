@@ -24,8 +24,8 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     no_forward,
     request_for,
 )
+from ansible_collections.postroom.email.tests.fakes.awx.web import Fault
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.controller.web import Fault
 from postroom_bot.executors.awx import REQUEST_VARIABLE
 from postroom_bot.executors.base import Done, TryLater, WontDo
 from postroom_bot.model import Action, Wish

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     ScriptedServer,
     scripted,
 )
+from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from postroom_bot.executors.base import TryLater
 from postroom_bot.executors.controller import Controller, Token
 from postroom_bot.executors.mail import Mail

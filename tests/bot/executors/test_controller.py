@@ -15,10 +15,10 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     alias,
     request_for,
 )
-from ansible_collections.postroom.email.tests.support.awx import Template
-from ansible_collections.postroom.email.tests.support.controller import surveys
-from ansible_collections.postroom.email.tests.support.controller.web import Fault
-from ansible_collections.postroom.email.tests.support.scripted import Reply, scripted
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import Template
+from ansible_collections.postroom.email.tests.fakes.awx.web import Fault
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from postroom_bot.executors.awx import REQUEST_VARIABLE
 from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.executors.controller import Basic, Controller, Job, Token

@@ -24,8 +24,12 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     no_forward,
     request_for,
 )
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    Reply,
+    Request,
+    scripted,
+)
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, scripted
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from postroom_bot.executors.base import Done, TryLater, WontDo
 from postroom_bot.executors.mail import Mail

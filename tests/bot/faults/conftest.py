@@ -12,11 +12,11 @@ from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.bot.faults.lives import PATIENCE, Knowing, Lives
 from ansible_collections.postroom.email.tests.bot.work.office import open_office
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import spoiled
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.spoiler import spoiled
 from postroom_bot.chat import Chat
 from postroom_bot.executors.mail import Mail
 from postroom_bot.store.database import Database

@@ -13,8 +13,8 @@ from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 
 from ansible_collections.postroom.email.tests.bot.work.office import Office
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.spoiler import Spoiler
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from postroom_bot.chat import Chat
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.people import People

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.faults.lives import ERIN, Lives
-from ansible_collections.postroom.email.tests.support.slack.faults import Faults
+from ansible_collections.postroom.email.tests.fakes.slack.faults import Faults
 from postroom_bot.model import Request, State
 from postroom_bot.store import audit, ledger
 

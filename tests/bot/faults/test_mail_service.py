@@ -12,7 +12,12 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.faults.lives import ERIN, Lives
-from ansible_collections.postroom.email.tests.support.scripted import HANG, RESET, Reply, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    HANG,
+    RESET,
+    Reply,
+    problem,
+)
 from postroom_bot.model import Request, State
 from postroom_bot.store import audit, ledger
 from postroom_bot.work.deps import Refusal

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.faults.lives import ERIN, Lives
-from ansible_collections.postroom.email.tests.support.scripted import Reply, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, problem
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.words import lists
 

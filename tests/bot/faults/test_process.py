@@ -20,10 +20,10 @@ from ansible_collections.postroom.email.tests.bot.listeners.hands import (
     last_said,
     window,
 )
+from ansible_collections.postroom.email.tests.fakes.slack.faults import Faults
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import ALICE, Company, company
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
-from ansible_collections.postroom.email.tests.support.slack.faults import Faults
 
 STARTING = {"auth.test", "bots.info"}
 #: How a method fails once.

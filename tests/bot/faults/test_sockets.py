@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.faults.relay import Relay, relaying
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.support.bot import BotError, RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 
 
 class Line(NamedTuple):

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from ansible_collections.postroom.email.tests.bot.flows.premises import Deployment
 from ansible_collections.postroom.email.tests.bot.listeners.hands import card_of, fresh_address
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.support.recorder import Exchange
-from ansible_collections.postroom.email.tests.support.slack.person import Person
 from postroom_bot.model import State
 
 #: For all of them together, on a machine with much else to do.

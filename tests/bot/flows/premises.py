@@ -19,18 +19,18 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import select
 
 from ansible_collections.postroom.email.tests.bot.listeners.hands import card_of
-from ansible_collections.postroom.email.tests.support.bot import PROGRAM, RunningBot, running_bot
-from ansible_collections.postroom.email.tests.support.company import DOMAIN, Company, company
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
-from ansible_collections.postroom.email.tests.support.slack.delivery import (
+from ansible_collections.postroom.email.tests.fakes.slack.delivery import (
     Answer,
     Retry,
     Transport,
 )
-from ansible_collections.postroom.email.tests.support.slack.http_transport import HttpTransport
-from ansible_collections.postroom.email.tests.support.slack.payloads import Parcel
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import Ack, Message
+from ansible_collections.postroom.email.tests.fakes.slack.http_transport import HttpTransport
+from ansible_collections.postroom.email.tests.fakes.slack.payloads import Parcel
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message
+from ansible_collections.postroom.email.tests.support.bot import PROGRAM, RunningBot, running_bot
+from ansible_collections.postroom.email.tests.support.company import DOMAIN, Company, company
+from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from postroom_bot.model import Request
 from postroom_bot.store import audit, requests
 from postroom_bot.store.database import Connection, Database

@@ -22,8 +22,8 @@ from ansible_collections.postroom.email.tests.bot.listeners.hands import (
     card_of,
     fresh_address,
 )
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message
 from ansible_collections.postroom.email.tests.support.company import ALICE
-from ansible_collections.postroom.email.tests.support.slack.records import Message
 from postroom_bot.model import State
 
 #: Longer than any lease.

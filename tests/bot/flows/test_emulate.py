@@ -18,10 +18,10 @@ from ansible_collections.postroom.email.tests.bot.flows.test_passwords import ma
 from ansible_collections.postroom.email.tests.bot.flows.test_requests import approve
 from ansible_collections.postroom.email.tests.bot.listeners.hands import fresh_address, home_of
 from ansible_collections.postroom.email.tests.bot.slack.test_emulate import PLACE, pytestmark
+from ansible_collections.postroom.email.tests.fakes.slack.emulate import emulating
+from ansible_collections.postroom.email.tests.fakes.slack.shadow import Shadow
 from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.passwords import opens
-from ansible_collections.postroom.email.tests.support.slack.emulate import emulating
-from ansible_collections.postroom.email.tests.support.slack.shadow import Shadow
 
 __all__ = ["pytestmark"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from ansible_collections.postroom.email.tests.bot.flows.premises import Deployment, number_of
 from ansible_collections.postroom.email.tests.bot.flows.test_requests import approve
 from ansible_collections.postroom.email.tests.bot.listeners.hands import text_of, window
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.service.api import SECRET
 from ansible_collections.postroom.email.tests.support.company import ALICE
 from ansible_collections.postroom.email.tests.support.passwords import opens
-from ansible_collections.postroom.email.tests.support.slack.person import Person
 
 CAROL = "carol@example.com"
 

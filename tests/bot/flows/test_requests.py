@@ -15,9 +15,9 @@ from ansible_collections.postroom.email.tests.bot.listeners.hands import (
     fresh_address,
     window,
 )
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message
 from ansible_collections.postroom.email.tests.support.company import ALICE, BOB
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import Message
 
 OUTSIDE = "partner@elsewhere.example"
 

@@ -19,8 +19,8 @@ from ansible_collections.postroom.email.tests.bot.flows.premises import (
 )
 from ansible_collections.postroom.email.tests.bot.flows.test_requests import approve
 from ansible_collections.postroom.email.tests.bot.listeners.hands import fresh_address
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message
 from ansible_collections.postroom.email.tests.support.company import ALICE
-from ansible_collections.postroom.email.tests.support.slack.records import Message
 from postroom_bot.model import State
 
 

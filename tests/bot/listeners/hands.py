@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import itertools
 
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.support.company import DOMAIN, Company
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import Message, View
 
 _numbers = itertools.count(1)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from postroom_bot.chat import Chat, ChatDown, ChatRefused, web_client
 from postroom_bot.words import views
 from postroom_bot.words.message import Message

@@ -17,9 +17,11 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 class Check(Protocol):
-    """Runs `check-config --online` with a policy and with other settings, and gives its status."""
+    """A run of `check-config --online`."""
 
-    def __call__(self, policy: str = "", **wrong: str) -> int: ...
+    def __call__(self, policy: str = "", **wrong: str) -> int:
+        """Run it with this policy and these settings, and return its exit status."""
+        ...
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk import WebClient
 from websockets.sync.client import ClientConnection
 
-from ansible_collections.postroom.email.tests.support.slack.http_transport import HttpTransport
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.http_transport import HttpTransport
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 PATH = "/slack/events"
 SECONDS = 60.0

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from slack_sdk import WebClient
 
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 from slack_sdk import WebClient
 
 from ansible_collections.postroom.email.tests.bot.slack.test_views import modal, plain
-from ansible_collections.postroom.email.tests.support.slack import drawing
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack import drawing
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 AT = datetime(2026, 1, 1, 14, 5, tzinfo=UTC)
 TEXT = (

@@ -20,13 +20,13 @@ from slack_sdk.errors import SlackApiError
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
 from ansible_collections.postroom.email.tests.bot.slack.test_http import CARD
 from ansible_collections.postroom.email.tests.bot.slack.test_views import modal
-from ansible_collections.postroom.email.tests.support.slack.emulate import (
+from ansible_collections.postroom.email.tests.fakes.slack.emulate import (
     Emulator,
     emulating,
     is_installed,
 )
-from ansible_collections.postroom.email.tests.support.slack.shadow import Shadow
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.shadow import Shadow
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 PLACE = Path(os.environ.get("POSTROOM_EMULATE", "not-installed"))
 HOME: dict[str, Any] = {

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import SECONDS, received
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
 from ansible_collections.postroom.email.tests.bot.slack.test_http import CARD, collecting
-from ansible_collections.postroom.email.tests.support.slack.records import CannotDo, Message
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.records import CannotDo, Message
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 
 def card_in(slack: Workspace, channel: str) -> Message:

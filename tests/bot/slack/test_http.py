@@ -12,7 +12,7 @@ import pytest
 from slack_bolt import Ack, App
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 BUTTON = {
     "type": "button",

@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_sockets, received
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from slack_sdk.errors import SlackApiError
 
 from ansible_collections.postroom.email.tests.bot.slack.apps import app_of, over_http
 from ansible_collections.postroom.email.tests.bot.slack.test_http import CARD
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import CannotDo
-from ansible_collections.postroom.email.tests.support.slack.views import NOT_EVERYWHERE
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import CannotDo
+from ansible_collections.postroom.email.tests.fakes.slack.views import NOT_EVERYWHERE
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 
 def plain(text: str) -> dict[str, str]:

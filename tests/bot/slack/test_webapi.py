@@ -13,7 +13,7 @@ import pytest
 from slack_sdk import WebClient, WebhookClient
 from slack_sdk.errors import SlackApiError
 
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "Hello"}}
 NO_ACTIONS: dict[str, Any] = {"type": "actions", "elements": []}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import Scene, open_scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 
 @pytest.fixture(scope="session")

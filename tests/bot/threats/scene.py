@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ansible_collections.postroom.email.tests.fakes.slack import payloads
+from ansible_collections.postroom.email.tests.fakes.slack.delivery import FIRST, Answer
+from ansible_collections.postroom.email.tests.fakes.slack.http_transport import HttpTransport
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message, View
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.slack import payloads
-from ansible_collections.postroom.email.tests.support.slack.delivery import FIRST, Answer
-from ansible_collections.postroom.email.tests.support.slack.http_transport import HttpTransport
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import Ack, Message, View
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 
 DOMAIN = "example.com"
 #: Ours too, and Slack addresses in it are not believed.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Asked, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 OWN = "You asked for this, so someone else has to approve it."
 ANSWERED = "You have answered this request already."

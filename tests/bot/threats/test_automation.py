@@ -17,8 +17,8 @@ from ansible_collections.postroom.email.tests.bot.threats.scene import (
     number_in,
     open_scene,
 )
-from ansible_collections.postroom.email.tests.support.awx import Awx, Template, running_awx
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import Awx, Template, running_awx
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 
 TEMPLATE = "{{ lookup('pipe', 'id') }}{% raw %}"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, DENY, Asked, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 WRONG = "This is not the request's own card, so I did nothing."
 EDITED = "The request was changed in the database after it was asked for."

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Asked, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 _ACCOUNT = "The requester's account changed since it was asked for."
 _NEW_EMAIL: dict[str, Any] = {"email": "new-name@example.com"}

@@ -16,13 +16,13 @@ from http import HTTPStatus
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene, number_in
-from ansible_collections.postroom.email.tests.support.slack.delivery import Answer
-from ansible_collections.postroom.email.tests.support.slack.forgery import TOO_OLD, Forger
-from ansible_collections.postroom.email.tests.support.slack.http_transport import (
+from ansible_collections.postroom.email.tests.fakes.slack.delivery import Answer
+from ansible_collections.postroom.email.tests.fakes.slack.forgery import TOO_OLD, Forger
+from ansible_collections.postroom.email.tests.fakes.slack.http_transport import (
     HttpTransport,
     Sent,
 )
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 Forgery = Callable[[Forger, Person, str], Answer]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene, number_in
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 #: What the policy lets one person have open.
 OPEN = 4

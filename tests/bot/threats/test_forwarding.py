@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 _CHAIN = "one forwarder may not lead to another"
 

@@ -12,7 +12,7 @@ from ansible_collections.postroom.email.tests.bot.threats.scene import (
     Scene,
     text_of,
 )
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 CHANGED = "The email address of your Slack profile has changed."
 

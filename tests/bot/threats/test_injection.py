@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 REASON = (
     "<!here> <!channel> <!everyone> <@U00000001> <#C00000001> @here @channel\n"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene, number_in
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from postroom_bot.__main__ import main
 
 RESERVED = "is a reserved name, and no rule gives it to you."

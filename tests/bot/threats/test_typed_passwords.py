@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 NEVER = (
     "Never type a password in Slack. I did not use it. If it is a real one, change it now. "

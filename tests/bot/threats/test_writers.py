@@ -7,7 +7,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from ansible_collections.postroom.email.tests.bot.threats.scene import APPROVE, Scene
-from ansible_collections.postroom.email.tests.support.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 
 
 def test_no_alias_is_lost_where_many_are_added_at_once(

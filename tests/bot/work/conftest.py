@@ -11,10 +11,10 @@ import pytest
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.bot.work.office import Office, open_office
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.slack.workspace import Workspace
 from postroom_bot.executors.mail import Mail
 from postroom_bot.store.database import Database
 

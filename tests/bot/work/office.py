@@ -10,13 +10,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.clock import Clock
-from ansible_collections.postroom.email.tests.support.slack.person import Person
-from ansible_collections.postroom.email.tests.support.slack.records import Message
-from ansible_collections.postroom.email.tests.support.slack.workspace import (
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import (
     Workspace as SlackWorkspace,
 )
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.chat import Chat, web_client
 from postroom_bot.executors.mail import Mail
 from postroom_bot.metrics import Metrics

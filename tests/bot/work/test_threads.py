@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, Office
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from ansible_collections.postroom.email.tests.support.slack.world import PATIENCE
 from postroom_bot.executors.base import Done, Keeper
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import audit, ledger

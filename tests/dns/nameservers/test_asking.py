@@ -19,8 +19,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.observ
     Server,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, Txt
-from ansible_collections.postroom.email.tests.support import bind
-from ansible_collections.postroom.email.tests.support.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
     Asked,
     Habit,
     Piece,
@@ -45,8 +44,9 @@ from ansible_collections.postroom.email.tests.support.habits import (
     wrong_id,
     wrong_question,
 )
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 
 QUICK = 0.4
 RIGHT = answer("10 mail.example.net.")

@@ -27,8 +27,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.up
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, RecordSet
-from ansible_collections.postroom.email.tests.support import bind
-from ansible_collections.postroom.email.tests.support.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
     Asked,
     Habit,
     Piece,
@@ -40,8 +39,9 @@ from ansible_collections.postroom.email.tests.support.habits import (
     silent,
     wrong_id,
 )
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 
 ZONE = "example.com"
 KEY = bind.new_key("mail")

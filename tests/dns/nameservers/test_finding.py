@@ -23,8 +23,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.re
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx
-from ansible_collections.postroom.email.tests.support import bind
-from ansible_collections.postroom.email.tests.support.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
     Habit,
     answer,
     failing,
@@ -32,8 +31,9 @@ from ansible_collections.postroom.email.tests.support.habits import (
     relay,
     silent,
 )
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import address_with_port_53
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 
 ZONE = "example.test"
 TEXT = f"""

@@ -14,8 +14,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.re
 from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx
-from ansible_collections.postroom.email.tests.support import bind
-from ansible_collections.postroom.email.tests.support.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
     Habit,
     answer,
     by_turns,
@@ -24,8 +23,9 @@ from ansible_collections.postroom.email.tests.support.habits import (
     nothing_there,
     silent,
 )
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
+from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
 SIGNED = "signed.test"
 REVERSE = "2.0.192.in-addr.arpa"

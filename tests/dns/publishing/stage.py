@@ -33,6 +33,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.lookup
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import wanted_sets
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+    Asked,
+    Piece,
+    late,
+    relay,
+)
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support.bind import (
     BindServer,
     TsigKey,
@@ -40,8 +47,6 @@ from ansible_collections.postroom.email.tests.support.bind import (
     new_key,
     running,
 )
-from ansible_collections.postroom.email.tests.support.habits import Asked, Piece, late, relay
-from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 from postroom_service.dkim import new_key as new_dkim_key
 
 HOME = "example.com"

@@ -16,11 +16,11 @@ import yaml
 from ansible_collections.postroom.email.tests.dns.publishing.conftest import Publisher
 from ansible_collections.postroom.email.tests.dns.publishing.stage import KEY
 from ansible_collections.postroom.email.tests.e2e import canary_stage, parity_runs
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import silent
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import new_key
-from ansible_collections.postroom.email.tests.support.habits import silent
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.dns.publishing.stage import HOME, KEY, Gate
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.bind import running
 from ansible_collections.postroom.email.tests.support.loopback import (
     address_with_port_53,
     free_port,
 )
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.site import Site
 
 OPTIONS = {"domain": HOME, "tsig_name": KEY.name, "tsig_secret": KEY.secret}

@@ -12,11 +12,15 @@ from typing import Any, NamedTuple, Protocol
 import boto3
 from moto.server import ThreadedMotoServer
 
-from ansible_collections.postroom.email.tests.dns.role.cloudflare import TOKEN as CLOUDFLARE_TOKEN
-from ansible_collections.postroom.email.tests.dns.role.cloudflare import Cloudflare
-from ansible_collections.postroom.email.tests.dns.role.hetzner import TOKEN as HETZNER_TOKEN
-from ansible_collections.postroom.email.tests.dns.role.hetzner import Hetzner
-from ansible_collections.postroom.email.tests.dns.role.playing import played
+from ansible_collections.postroom.email.tests.fakes.dns_providers.cloudflare import (
+    TOKEN as CLOUDFLARE_TOKEN,
+)
+from ansible_collections.postroom.email.tests.fakes.dns_providers.cloudflare import Cloudflare
+from ansible_collections.postroom.email.tests.fakes.dns_providers.hetzner import (
+    TOKEN as HETZNER_TOKEN,
+)
+from ansible_collections.postroom.email.tests.fakes.dns_providers.hetzner import Hetzner
+from ansible_collections.postroom.email.tests.fakes.dns_providers.playing import played
 from ansible_collections.postroom.email.tests.support import bind, powerdns
 from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.recorder import recording

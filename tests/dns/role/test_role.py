@@ -16,8 +16,13 @@ from ansible_collections.postroom.email.tests.dns.role.rig import (
     dkim_text,
     register,
 )
-from ansible_collections.postroom.email.tests.support import nameserver, powerdns
-from ansible_collections.postroom.email.tests.support.habits import answer, failing, nothing_there
+from ansible_collections.postroom.email.tests.fakes.nameserver import server as nameserver
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+    answer,
+    failing,
+    nothing_there,
+)
+from ansible_collections.postroom.email.tests.support import powerdns
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 DOMAIN = "said.example"

@@ -24,9 +24,9 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     shortfall,
     statuses,
 )
-from ansible_collections.postroom.email.tests.support import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support.bind import BindServer, running
-from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
 HOME = "example.com"
 #: What is said of a server that told nothing of a record.

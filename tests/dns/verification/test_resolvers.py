@@ -18,7 +18,8 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     statuses,
     zone,
 )
-from ansible_collections.postroom.email.tests.support import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.bind import (
     BindServer,
     Forward,
@@ -26,7 +27,6 @@ from ansible_collections.postroom.email.tests.support.bind import (
     running,
 )
 from ansible_collections.postroom.email.tests.support.loopback import address_with_port_53
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 
 DMARC = '_dmarc 300 IN TXT "v=DMARC1; p=none"'
 MANY = " ".join(f"include:s{number}.example.net" for number in range(10))

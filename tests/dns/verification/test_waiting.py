@@ -25,9 +25,9 @@ from ansible_collections.postroom.email.tests.dns.verification.scene import (
     shortfall,
     statuses,
 )
-from ansible_collections.postroom.email.tests.support import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support.bind import BindServer, running
-from ansible_collections.postroom.email.tests.support.nameserver import BadServer, misbehaving
 
 HOMES = [f"wait{number}.example" for number in range(6)]
 

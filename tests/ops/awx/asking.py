@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from ansible_collections.postroom.email.tests.support.controller.controller import Controller
+from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 
 TYPE: dict[str, Any] = {
     "name": "T",

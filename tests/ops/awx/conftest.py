@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.ops.awx.stage import Stage, staged
-from ansible_collections.postroom.email.tests.support.controller.controller import (
+from ansible_collections.postroom.email.tests.fakes.awx.controller import (
     Controller,
     running_controller,
 )
+from ansible_collections.postroom.email.tests.ops.awx.stage import Stage, staged
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
-from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.controller.controller import (
+from ansible_collections.postroom.email.tests.fakes.awx.controller import (
     Controller,
     running_controller,
 )
+from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
 
 PROJECT = "https://git.example.net/mail.git"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 from ansible_collections.postroom.email.tests.ops.awx.asking import Asker
-from ansible_collections.postroom.email.tests.support.controller.controller import Controller
 
 
 @pytest.fixture

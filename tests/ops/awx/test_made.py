@@ -19,6 +19,8 @@ import pytest
 import yaml
 from pydantic import SecretStr
 
+from ansible_collections.postroom.email.tests.fakes.awx import injectors
+from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 from ansible_collections.postroom.email.tests.ops.awx.stage import (
     ALL,
     PASSWORD,
@@ -29,8 +31,6 @@ from ansible_collections.postroom.email.tests.ops.awx.stage import (
 )
 from ansible_collections.postroom.email.tests.ops.awx.test_example_project import RUN_BY_HAND
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.controller import injectors
-from ansible_collections.postroom.email.tests.support.controller.controller import Controller
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.secrets import shown
 from postroom_bot.executors import controller as executors

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 from ansible_collections.postroom.email.tests.ops.awx.asking import QUESTION, TYPE, Asker
-from ansible_collections.postroom.email.tests.support.controller.controller import Controller
 
 RULE = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY;INTERVAL=1"
 SLACK = {"token": "xoxb", "channels": ["#mail"]}

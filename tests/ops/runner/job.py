@@ -22,9 +22,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.postroom.email.tests.fakes.awx import injectors
 from ansible_collections.postroom.email.tests.support import ansible_yaml, playbooks, repository
 from ansible_collections.postroom.email.tests.support.ansible_yaml import untemplated
-from ansible_collections.postroom.email.tests.support.controller import injectors
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 PROJECT = repository.ROOT / "playbooks" / "examples" / "awx_project"

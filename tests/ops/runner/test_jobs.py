@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import refused
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.ops.runner.cases import (
     CASES,
     PASSWORDS,
@@ -19,8 +21,6 @@ from ansible_collections.postroom.email.tests.ops.runner.cases import (
 )
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, Ended, Job, run_job
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.habits import refused
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
 from ansible_collections.postroom.email.tests.support.site import Site
 
 #: Their jobs are where what they need is: in tests/ops/awx and tests/ops/bot_role.

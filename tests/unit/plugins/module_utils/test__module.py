@@ -21,9 +21,9 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     execute,
     failure_of,
 )
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Script, json_reply
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, sender_to
 from ansible_collections.postroom.email.tests.support.modules import run_module
-from ansible_collections.postroom.email.tests.support.scripted import Script, json_reply
 
 PARAMS: dict[str, Any] = {"timeout": 30.0, "retries": 4}
 OPTIONS = {"api_url": "http://127.0.0.1:9", "api_token": TOKEN}

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.modules import email_dns_records
-from ansible_collections.postroom.email.tests.support.clients import TOKEN
-from ansible_collections.postroom.email.tests.support.modules import run_module
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
     QuirkyService,
     domain,
 )
-from ansible_collections.postroom.email.tests.support.scripted import ScriptedServer
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import ScriptedServer
+from ansible_collections.postroom.email.tests.support.clients import TOKEN
+from ansible_collections.postroom.email.tests.support.modules import run_module
 
 Serve = Callable[..., ScriptedServer]
 

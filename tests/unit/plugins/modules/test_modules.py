@@ -17,19 +17,19 @@ from ansible_collections.postroom.email.plugins.modules import (
     email_info,
     email_mailbox,
 )
-from ansible_collections.postroom.email.tests.support.clients import TOKEN
-from ansible_collections.postroom.email.tests.support.modules import Main, run_module
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     ScriptedServer,
     html,
     problem,
 )
+from ansible_collections.postroom.email.tests.support.clients import TOKEN
+from ansible_collections.postroom.email.tests.support.modules import Main, run_module
 
 Serve = Callable[..., ScriptedServer]
 Arguments = dict[str, Any]

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.modules import email_tenant
-from ansible_collections.postroom.email.tests.support.clients import TOKEN
-from ansible_collections.postroom.email.tests.support.fussy import Fussy
-from ansible_collections.postroom.email.tests.support.modules import run_module
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import Fussy
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import ScriptedServer, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import ScriptedServer, problem
+from ansible_collections.postroom.email.tests.support.clients import TOKEN
+from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.tenant_mistakes import (
     SECRET,
     TENANT_MISTAKES,

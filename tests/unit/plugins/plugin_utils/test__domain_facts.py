@@ -20,15 +20,15 @@ from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts impor
     gather,
     is_gathered,
 )
-from ansible_collections.postroom.email.tests.support.habits import answer, refused
-from ansible_collections.postroom.email.tests.support.nameserver import misbehaving
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import ScriptedServer, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import ScriptedServer, problem
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer, refused
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 
 Serve = Callable[..., ScriptedServer]
 Connect = Callable[[ScriptedServer], Client]

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
-from ansible_collections.postroom.email.tests.support.controller import surveys
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -15,8 +15,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk 
     carry_out,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.clients import Clock
-from ansible_collections.postroom.email.tests.support.fussy import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import (
     Fussy,
     holders,
     many,
@@ -24,23 +23,24 @@ from ansible_collections.postroom.email.tests.support.fussy import (
     plan_for,
     service_of,
 )
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+    QuirkyService,
+    forwarder,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    Reply,
+    Request,
+    ScriptedServer,
+    problem,
+)
+from ansible_collections.postroom.email.tests.support.clients import Clock
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     Parts,
     forward,
     gone,
     mail,
-)
-from ansible_collections.postroom.email.tests.support.quirky import (
-    QuirkyService,
-    forwarder,
-    mailbox,
-)
-from ansible_collections.postroom.email.tests.support.scripted import (
-    Reply,
-    Request,
-    ScriptedServer,
-    problem,
 )
 
 Connect = Callable[..., Client]

@@ -19,7 +19,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import PurgeRules
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.fussy import Fussy, service_of
+from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import Fussy, service_of
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+    Quirks,
+    QuirkyService,
+    domain,
+    forwarder,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    Handler,
+    Reply,
+    Request,
+    json_reply,
+    problem,
+)
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     PASSWORD,
@@ -29,20 +43,6 @@ from ansible_collections.postroom.email.tests.support.planning import (
     gone,
     mail,
     named,
-)
-from ansible_collections.postroom.email.tests.support.quirky import (
-    Quirks,
-    QuirkyService,
-    domain,
-    forwarder,
-    mailbox,
-)
-from ansible_collections.postroom.email.tests.support.scripted import (
-    Handler,
-    Reply,
-    Request,
-    json_reply,
-    problem,
 )
 
 Connect = Callable[..., Client]

@@ -11,13 +11,13 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
     QuirkyService,
     domain,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     Request,
     Script,

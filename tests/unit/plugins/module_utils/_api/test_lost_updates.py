@@ -21,13 +21,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.clients import Clock
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
+from ansible_collections.postroom.email.tests.support.clients import Clock
 
 Connect = Callable[..., Client]
 Serve = Callable[..., Any]

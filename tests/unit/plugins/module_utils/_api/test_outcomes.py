@@ -14,13 +14,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Edit, Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
     QuirkyService,
     domain,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     RESET,
     Reply,
     Script,

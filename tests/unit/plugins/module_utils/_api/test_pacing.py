@@ -16,9 +16,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.pacing import Pace
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import QuirkyService, domain
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.support.clients import Clock
-from ansible_collections.postroom.email.tests.support.quirky import QuirkyService, domain
-from ansible_collections.postroom.email.tests.support.scripted import Reply, Request, problem
 
 Connect = Callable[..., Client]
 Serve = Callable[..., Any]

@@ -23,9 +23,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_domain,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.clients import Clock
-from ansible_collections.postroom.email.tests.support.quirky import QuirkyService, domain, mailbox
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+    QuirkyService,
+    domain,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     HANG,
     RESET,
     Reply,
@@ -36,6 +39,7 @@ from ansible_collections.postroom.email.tests.support.scripted import (
     text_reply,
     wire_error,
 )
+from ansible_collections.postroom.email.tests.support.clients import Clock
 
 Connect = Callable[..., Client]
 Serve = Callable[..., Any]

@@ -29,17 +29,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
-from ansible_collections.postroom.email.tests.support.clients import (
-    TOKEN,
-    client_over,
-    sender_to,
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+    QuirkyService,
+    domain,
+    mailbox,
 )
-from ansible_collections.postroom.email.tests.support.quirky import QuirkyService, domain, mailbox
-from ansible_collections.postroom.email.tests.support.scripted import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     Request,
     json_reply,
     redirect,
+)
+from ansible_collections.postroom.email.tests.support.clients import (
+    TOKEN,
+    client_over,
+    sender_to,
 )
 
 Serve = Callable[..., Any]

@@ -15,19 +15,19 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    Reply,
+    Request,
+    ScriptedServer,
+    json_reply,
+    scripted,
+)
 from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from ansible_collections.postroom.email.tests.support.clients import (
     TOKEN,
     Clock,
     client_over,
     sender_to,
-)
-from ansible_collections.postroom.email.tests.support.scripted import (
-    Reply,
-    Request,
-    ScriptedServer,
-    json_reply,
-    scripted,
 )
 
 pytestmark = pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed")

@@ -38,14 +38,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailb
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.tests.support.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.support.scripted import problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
 
 Connect = Callable[..., Client]
 Serve = Callable[..., Any]

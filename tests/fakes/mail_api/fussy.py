@@ -1,0 +1,70 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Services that refuse a part of what they are asked, and plans for what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import Result
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.calls import read_principal
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import QuirkyService, domain
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request
+from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan
+
+
+def service_of(*principals: dict[str, Any]) -> QuirkyService:
+    """Return a service with a domain and these."""
+    return QuirkyService(None, domain("example.com"), *principals)
+
+
+def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> TenantPlan:
+    """Plan for what the service holds."""
+    return plan([read_principal(row) for row in service.principals.values()], parts, **options)
+
+
+def names_of(planned: TenantPlan, results: list[Result]) -> dict[str, str]:
+    """Return what became of each step, by its subject; of the last one, where it has two."""
+    steps = zip(planned.steps, results, strict=True)
+    return {step.change.subject.name.key.partition("@")[0]: r.outcome for step, r in steps}
+
+
+class Fussy:
+    """Answers from a service, but refuses some requests by what they are about.
+
+    :param refusals: what to answer, by a part of ``METHOD name``, for ever
+    """
+
+    def __init__(self, service: QuirkyService, refusals: Mapping[str, Reply]) -> None:
+        self.service = service
+        self.refusals = dict(refusals)
+
+    def __call__(self, request: Request) -> Reply:
+        """Answer one request."""
+        name = request.json["name"] if request.method == "POST" else request.target
+        line = f"{request.method} {name}".replace("%40", "@")
+        for part, reply in self.refusals.items():
+            if part in line:
+                return reply
+        return self.service(request)
+
+
+def holders(service: QuirkyService) -> dict[str, str]:
+    """Return who has which alias."""
+    return {
+        alias.partition("@")[0]: row["name"].partition("@")[0]
+        for row in service.principals.values()
+        for alias in row.get("emails", [])[1:]
+    }
+
+
+def boxes(count: int) -> Parts:
+    """Return many mailboxes."""
+    return {"mailboxes": [mail(f"b{number:03}") for number in range(count)]}
+
+
+def many(service: QuirkyService, count: int) -> TenantPlan:
+    """Plan many mailboxes."""
+    return plan_for(service, boxes(count), passwords=[f"b{number:03}" for number in range(count)])

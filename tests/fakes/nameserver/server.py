@@ -1,0 +1,137 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A name server of bad habits, one for each question, by UDP and TCP.
+
+    with misbehaving({("example.com", "MX"): truncated(answer("10 mail.example.net."))}) as server:
+        ...
+
+Names and types may be patterns, such as `*.example.com`; the first that fits counts. Any other
+question is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import socketserver
+import struct
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+import dns.message
+
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+    LARGEST,
+    Asked,
+    Habit,
+    Piece,
+    frame,
+    read,
+    refused,
+)
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+
+
+@dataclass
+class BadServer:
+    """A running server.
+
+    :param asked: every question that came and could be read, in order
+    """
+
+    address: str
+    port: int
+    habits: dict[tuple[str, str], Habit]
+    asked: list[Asked] = field(default_factory=list)
+    ending: threading.Event = field(default_factory=threading.Event)
+
+    def __str__(self) -> str:
+        """Return it as the options of the collection take it."""
+        return f"{self.address}:{self.port}"
+
+    def pieces(self, wire: bytes, *, over_tcp: bool) -> list[Piece]:
+        """Return what is to be sent for a question."""
+        # A signature is an error without its key, and passed over.
+        query = dns.message.from_wire(wire, continue_on_error=True)
+        asked = Asked(query, wire, over_tcp)
+        self.asked.append(asked)
+        for (name, kind), habit in self.habits.items():
+            if fnmatch(asked.name, name.lower()) and fnmatch(asked.kind, kind):
+                return habit(asked)
+        return refused(asked)
+
+
+@contextlib.contextmanager
+def misbehaving(
+    habits: Mapping[tuple[str, str], Habit],
+    *,
+    address: str = "127.0.0.1",
+    port: int | None = None,
+    tcp: bool = True,
+) -> Iterator[BadServer]:
+    """Run a server.
+
+    :param habits: by name and type
+    :param tcp: whether it listens there, too
+    """
+    server = BadServer(address, port or free_port(address), dict(habits))
+    at = (address, server.port)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_serving(_Datagrams(at, _datagram_handler(server))))
+        if tcp:
+            stack.enter_context(_serving(_Streams(at, _stream_handler(server))))
+        stack.callback(server.ending.set)
+        yield server
+
+
+class _Datagrams(socketserver.ThreadingUDPServer):
+    daemon_threads = True
+    max_packet_size = LARGEST
+
+
+class _Streams(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+@contextlib.contextmanager
+def _serving(server: socketserver.BaseServer) -> Iterator[None]:
+    with server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _datagram_handler(server: BadServer) -> type[socketserver.BaseRequestHandler]:
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            wire, here = self.request
+            for piece in server.pieces(wire, over_tcp=False):
+                if server.ending.wait(piece.after):
+                    return
+                with contextlib.ExitStack() as stack:
+                    way = here
+                    if piece.elsewhere:
+                        way = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                    way.sendto(piece.data, self.client_address)
+
+    return Handler
+
+
+def _stream_handler(server: BadServer) -> type[socketserver.BaseRequestHandler]:
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            # The client may go at any time; that is its right.
+            with contextlib.suppress(OSError, struct.error):
+                for piece in server.pieces(read(self.rfile), over_tcp=True):
+                    if server.ending.wait(piece.after):
+                        return
+                    self.wfile.write(frame(piece.data) if piece.framed else piece.data)
+
+    return Handler
