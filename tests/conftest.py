@@ -11,6 +11,10 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NAME = ("ansible_collections", "postroom", "email")
@@ -34,3 +38,20 @@ def collections_root(checkout: Path) -> Path:
 for entry in (CHECKOUT / "bot", CHECKOUT / "service", collections_root(CHECKOUT)):
     if str(entry) not in sys.path:
         sys.path.insert(0, str(entry))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers here, because ansible-test does not read pyproject.toml."""
+    for marker in (
+        "full: in `make test-all` only; a faster test of the same guarantee runs in `make test`",
+        "matrix: uses Ansible; `make test-all` runs it on every supported ansible-core",
+    ):
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test's docstring to the report, which names the guarantee of a failed test."""
+    for item in items:
+        if docstring := getattr(getattr(item, "function", None), "__doc__", None):
+            sentence = " ".join(docstring.partition("\n\n")[0].split())
+            item.user_properties.append(("guarantee", sentence))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measure what the project promises, as ratios within one run, and print them."""
+"""Measure the collection, the service and the bot beside other programs. See README.md."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import runpy
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 # It makes the collection importable.
@@ -18,55 +19,50 @@ from ansible_collections.postroom.email.tests.benchmark import (  # noqa: E402
     acks,
     creating,
     growth,
-    importing,
     measure,
-    serving,
-    tasks,
+    single,
     unchanged,
 )
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 
 PARTS = {
-    "imports": importing.measure,
-    "service": serving.measure,
-    "tasks": tasks.measure,
+    "imports": single.imports,
+    "service": single.serving,
+    "tasks": single.tasks,
     "create": creating.measure,
     "unchanged": unchanged.measure,
     "growth": growth.measure,
     "acks": acks.measure,
 }
+#: What the benchmark runs as other processes of its own.
+WORKERS: dict[str, Callable[..., None]] = {"plan": growth.plan, "send": acks.send}
 
 
 def main() -> int:
-    """Run the parts that are asked for and print a table."""
-    options = _options()
+    """Run the requested parts and print a table."""
+    if sys.argv[1:] and sys.argv[1] in WORKERS:
+        WORKERS[sys.argv[1]](*sys.argv[2:])
+        return 0
+    parser = argparse.ArgumentParser("benchmark", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="see that it works; measures nothing")
+    parser.add_argument("--items", type=int, default=200, help="items of a loop (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often (%(default)s)")
+    parser.add_argument("--only", action="append", choices=PARTS, help="one part, or several")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args()
     items, rounds = (3, 1) if options.quick else (options.items, options.rounds)
-    ratios = []
+    ratios: list[measure.Ratio] = []
     with tempfile.TemporaryDirectory(prefix="postroom-benchmark-") as name:
         folder = Path(name)
-        with running_service(folder / "service") as service:
+        with running_service(folder / "reference") as service:
             for part in options.only or PARTS:
                 sys.stderr.write(f"measuring {part}: {items} items, {rounds} rounds\n")
-                ratios += PARTS[part](service, folder, items, rounds)
+                (folder / part).mkdir()
+                ratios += PARTS[part](service, folder / part, items, rounds)
     data = [ratio.as_dict() for ratio in ratios]
     text = json.dumps(data, indent=2) if options.json else "\n".join(measure.table(ratios))
     sys.stdout.write(text + "\n")
     return 0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser("benchmark", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="see that it works; measures nothing")
-    parser.add_argument(
-        "--items",
-        type=int,
-        default=200,
-        help="items of a loop; tenants have a multiple (%(default)s)",
-    )
-    parser.add_argument("--rounds", type=int, default=3, help="how often (%(default)s)")
-    parser.add_argument("--only", action="append", choices=PARTS, help="one part, or several")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long Slack waits for the bot's acknowledgement while people type and the worker works.
+"""How long people wait for the bot's acknowledgement, and how many commands it takes a second.
 
-The bot and the mail service are processes of their own, and so is what sends the commands. This one
-plays Slack, which the bot posts to and asks who people are.
+The bot, the mail service and the sender of the commands are separate processes; this one plays
+Slack.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import itertools
 import json
@@ -16,24 +17,18 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.postroom.email.tests.benchmark.measure import Ratio
 from ansible_collections.postroom.email.tests.fakes.slack import payloads
-from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.support import postgresql
-from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
-from ansible_collections.postroom.email.tests.support.company import (
-    DOMAIN,
-    Company,
-    company,
-    employed,
-)
+from ansible_collections.postroom.email.tests.support.bot import running_bot
+from ansible_collections.postroom.email.tests.support.company import DOMAIN, company, employed
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 COMMANDS_PER_ITEM = 2
@@ -41,153 +36,141 @@ PEOPLE = 20
 RATE = 50
 CONNECTIONS = 16
 WARMING_UP = 16
-#: What is typed, in turn. The first becomes work for the worker; the last opens a window.
+LONGEST_ANSWER = 30.0
+#: What people type, in turn. The first becomes work for the worker; the last opens a window.
 TYPED = ("alias add {}", "status", "help", "password")
 #: Slack's own limit, and the project's goal for 99 in 100, in milliseconds.
 SLACKS_LIMIT = 3000.0
 GOAL = 100.0
-#: Milliseconds in which others are served, too: they don't say how many a second there may be.
-WAIT = "ms wait"
+
+#: Sends so many commands at a rate or over connections; returns the seconds of all and of each.
+Type = Callable[[int, str, int], dict[str, Any]]
 
 
-class Took(NamedTuple):
-    """Seconds.
+def send(host: str, port: str, file: str, how: str, often: str) -> None:
+    """Send the requests of a file, and print the seconds of all of them and of each.
 
-    :param all: of all commands together
-    :param each: of each
+    :param how: at a `rate`, each when its time comes, or over `connections`, one after another
     """
+    requests = [base64.b64decode(text) for text in json.loads(Path(file).read_text("utf-8"))]
+    each: list[float] = []
 
-    all: float
-    each: list[float]
+    async def send_one(request: bytes, begin: float) -> None:
+        await asyncio.sleep(begin - time.perf_counter())
+        async with asyncio.timeout(LONGEST_ANSWER):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(request)
+            answer = await reader.read()
+        each.append(time.perf_counter() - begin)
+        writer.close()
+        if not answer.startswith(b"HTTP/1.1 200 "):
+            raise RuntimeError(f"the answer was {answer[:200]!r}")
 
+    async def send_waiting(waiting: Iterator[bytes]) -> None:
+        for request in waiting:
+            await send_one(request, time.perf_counter())
 
-class Crowd:
-    """People who type commands."""
+    async def send_all(begin: float) -> None:
+        if how == "rate":
+            times = (begin + number / int(often) for number in range(len(requests)))
+            await asyncio.gather(*map(send_one, requests, times))
+        else:
+            waiting = iter(requests)
+            await asyncio.gather(*(send_waiting(waiting) for _ in range(int(often))))
 
-    def __init__(self, here: Company, people: list[Person], bot: RunningBot, folder: Path) -> None:
-        self._here = here
-        self._bot = bot
-        self._slack = here.slack.deliver_over_http(bot.slack_url)
-        self._file = folder / "requests.json"
-        self._people = itertools.cycle(people)
-        self._numbers = itertools.count()
-        self._asked = 0
-
-    def type(self, count: int, how: str, often: int) -> Took:
-        """Have so many commands typed, in one of the ways of hurry.py."""
-        requests = [base64.b64encode(self._request()).decode() for _ in range(count)]
-        self._file.write_text(json.dumps(requests), "utf-8")
-        address = urlsplit(self._slack.url)
-        program = str(Path(__file__).with_name("hurry.py"))
-        where = [str(address.hostname), str(address.port), str(self._file)]
-        done = subprocess.run(
-            [sys.executable, program, *where, how, str(often)], stdout=subprocess.PIPE, check=True
-        )
-        return Took(**json.loads(done.stdout))
-
-    def check(self) -> None:
-        """Make sure that each wish has become a request, and that Slack has nothing to object."""
-        rows = map(json.loads, self._bot.command("audit", "show").stdout.splitlines())
-        kept = sum(row["event"] == "request.new" for row in rows)
-        if kept != self._asked or self._here.slack.problems:
-            raise RuntimeError(f"{kept} of {self._asked} requests; {self._here.slack.problems[:3]}")
-
-    def _request(self) -> bytes:
-        """Return a new command as it goes over the wire, signed now."""
-        number = next(self._numbers)
-        text = TYPED[number % len(TYPED)]
-        self._asked += "{}" in text
-        world, person = self._here.slack.world, next(self._people)
-        channel = world.channels[person.channel]
-        typed = f"/email {text.format(f'project-{number}@{DOMAIN}')}"
-        parcel = payloads.command(world, person.user, channel, typed)
-        signed = self._slack.signed(parcel, at=time.time())
-        address = urlsplit(self._slack.url)
-        headers = {
-            **signed.headers,
-            "Host": address.netloc,
-            "Content-Length": len(signed.body),
-            "Connection": "close",
-        }
-        lines = [f"POST {address.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
-        return "\r\n".join([*lines, "", ""]).encode() + signed.body
+    begin = time.perf_counter()
+    asyncio.run(send_all(begin))
+    sys.stdout.write(json.dumps({"all": time.perf_counter() - begin, "each": each}))
 
 
 @contextmanager
-def crowd(folder: Path, database: str | None) -> Iterator[Crowd]:
-    """Set a company with a bot up.
+def crowd(folder: Path, database: str | None) -> Iterator[Type]:
+    """Set up a company with a bot and people who type commands.
 
     :param database: a URL; None for an SQLite file
+    :raises RuntimeError: at the end, where a command was lost or Slack objects to something
     """
-    # Triggers and the like live by this clock: those that were made ready are still good later.
+    # Triggers expire by this clock: those that were made ready are still valid later.
     now = datetime.now(timezone.utc)
-    settings = {"auto_migrate": True}
-    with ExitStack() as end:
-        here = end.enter_context(company(folder, clock=lambda: now))
-        names = (f"person-{number}" for number in range(PEOPLE))
-        people = [employed(here.slack, here.api, name) for name in names]
-        running = running_bot(
-            folder / "bot",
-            here.slack,
-            here.mail,
-            here.policy,
-            mode="http",
-            database=database,
-            settings=settings,
-        )
-        yield Crowd(here, people, end.enter_context(running), folder)
+    with ExitStack() as stack:
+        here = stack.enter_context(company(folder, clock=lambda: now))
+        people = [employed(here.slack, here.api, f"person-{n}") for n in range(PEOPLE)]
+        settings = {"auto_migrate": True}
+        places = (folder / "bot", here.slack, here.mail, here.policy)
+        running = running_bot(*places, mode="http", database=database, settings=settings)
+        bot = stack.enter_context(running)
+        slack = here.slack.deliver_over_http(bot.slack_url)
+        address = urlsplit(slack.url)
+        world = here.slack.world
+        typed = [0, 0]
+
+        def next_request() -> str:
+            number, text = typed[0], TYPED[typed[0] % len(TYPED)]
+            typed[0] += 1
+            typed[1] += "{}" in text
+            person = people[number % len(people)]
+            command = f"/email {text.format(f'project-{number}@{DOMAIN}')}"
+            channel = world.channels[person.channel]
+            parcel = payloads.command(world, person.user, channel, command)
+            signed = slack.signed(parcel, at=time.time())
+            headers = {"Host": address.netloc, "Content-Length": len(signed.body)}
+            headers |= {**signed.headers, "Connection": "close"}
+            lines = [f"POST {address.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
+            whole = "\r\n".join([*lines, "", ""]).encode() + signed.body
+            return base64.b64encode(whole).decode()
+
+        def type_commands(count: int, how: str, often: int) -> dict[str, Any]:
+            file = folder / "requests.json"
+            file.write_text(json.dumps([next_request() for _ in range(count)]), "utf-8")
+            where = [str(address.hostname), str(address.port), str(file), how, str(often)]
+            command = [sys.executable, str(Path(__file__).parent), "send", *where]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+            result: dict[str, Any] = json.loads(done.stdout)
+            return result
+
+        yield type_commands
+        rows = map(json.loads, bot.command("audit", "show").stdout.splitlines())
+        kept = sum(row["event"] == "request.new" for row in rows)
+        if kept != typed[1] or here.slack.problems:
+            raise RuntimeError(f"{kept} of {typed[1]} requests; {here.slack.problems[:3]}")
 
 
-@contextmanager
-def databases() -> Iterator[dict[str, str | None]]:
-    """Give the kinds of databases that there are here, each with its URL."""
+def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
+    """Type at a rate first, then as fast as possible, with each kind of database there is."""
     kinds: dict[str, str | None] = {"SQLite": None}
-    with ExitStack() as end:
-        if (place := postgresql.binaries()) is not None:
-            kinds["PostgreSQL"] = end.enter_context(postgresql.cluster(place))
-        yield kinds
-
-
-def measure(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Have people type, at a rate first, then as fast as it goes."""
-    ratios = []
     count = COMMANDS_PER_ITEM * items
-    with databases() as kinds:
+    ratios: list[Ratio] = []
+    with ExitStack() as stack:
+        if (place := postgresql.binaries()) is not None:
+            kinds["PostgreSQL"] = stack.enter_context(postgresql.cluster(place))
         for kind, url in kinds.items():
-            with crowd(folder / f"acks-{kind}", url) as people:
-                people.type(WARMING_UP, "connections", 1)
-                at_rate = [people.type(count, "rate", RATE) for _ in range(rounds)]
-                at_once = [people.type(count, "connections", CONNECTIONS) for _ in range(rounds)]
-                people.check()
-            ratios += [*_waits(kind, at_rate), _capacity(kind, at_once)]
+            with crowd(folder / kind, url) as type_commands:
+                type_commands(WARMING_UP, "connections", 1)
+                at_rate = [type_commands(count, "rate", RATE) for _ in range(rounds)]
+                at_once = [type_commands(count, "connections", CONNECTIONS) for _ in range(rounds)]
+            ratios += _waits(f"acks at {RATE}/s, {kind}", [run["each"] for run in at_rate])
+            cost = statistics.median(1000 * run["all"] / count for run in at_once)
+            what = f"acks, {kind}: {CONNECTIONS} connections"
+            ratios.append(Ratio(what, f"{RATE}/s", cost, 1000 / RATE, "command", 1.0))
     return ratios
 
 
-def _waits(kind: str, took: list[Took]) -> Iterator[Ratio]:
-    """Yield what became of the commands that came at a rate."""
-    waits = [sorted(seconds * 1000 for seconds in each.each) for each in took]
-    longest = max(each[-1] for each in waits)
-    late = sum(wait > SLACKS_LIMIT for each in waits for wait in each)
+def _waits(name: str, rounds: list[list[float]]) -> Iterator[Ratio]:
+    """Yield the rows about commands that came at a rate, by the seconds of each."""
+    waits = [sorted(seconds * 1000 for seconds in each) for each in rounds]
 
-    def row(what: str, wait: float, limit: float, goal: float | None) -> Ratio:
-        against = f"{limit:.0f} ms"
-        return Ratio(f"{name}: {what}", against, wait, limit, "acknowledgement", goal, WAIT)
+    def usual(percent: int) -> float:
+        at = [each[math.ceil(len(each) * percent / 100) - 1] for each in waits]
+        return statistics.median(at)
 
-    name = f"acks at {RATE}/s, {kind}"
-    yield row("median", _usual(waits, 50), GOAL, None)
-    yield row("99 in 100", _usual(waits, 99), GOAL, 1.0)
-    yield row("longest", longest, SLACKS_LIMIT, 1.0)
-    count = sum(map(len, waits))
-    yield Ratio(f"{name}: past 3 s", "all", late, count, "acknowledgement", 0.0, "")
-
-
-def _usual(waits: list[list[float]], percent: int) -> float:
-    """Return the median over the rounds of what so many in a hundred did not wait longer than."""
-    return statistics.median(each[math.ceil(len(each) * percent / 100) - 1] for each in waits)
-
-
-def _capacity(kind: str, took: list[Took]) -> Ratio:
-    """Return what a command costs where others wait, which is how many there can be a second."""
-    cost = statistics.median(1000 * each.all / len(each.each) for each in took)
-    what = f"acks, {kind}: {CONNECTIONS} connections"
-    return Ratio(what, f"{RATE}/s", cost, 1000 / RATE, "command", 1.0)
+    all_waits = list(itertools.chain(*waits))
+    for what, wait, limit, goal in [
+        ("median", usual(50), GOAL, None),
+        ("99 in 100", usual(99), GOAL, 1.0),
+        ("longest", max(all_waits), SLACKS_LIMIT, 1.0),
+    ]:
+        # Others are served meanwhile, so that a wait gives no number a second.
+        cost = (wait, limit, "acknowledgement", goal, "ms wait")
+        yield Ratio(f"{name}: {what}", f"{limit:.0f} ms", *cost)
+    late = sum(wait > SLACKS_LIMIT for wait in all_waits)
+    yield Ratio(f"{name}: past 3 s", "all", late, len(all_waits), "acknowledgement", 0.0, "")

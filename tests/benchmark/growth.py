@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a tenant ten or a hundred times as large costs ten or a hundred times as much.
+"""Whether the cost of a principal grows with the tenant.
 
-Planning sends nothing: a definition is read and held against what a tenant holds, each time in a
+Planning sends nothing: a definition is read and compared with what a tenant holds, each time in a
 new process. Applying creates everything on a server that does nothing.
 """
 
@@ -11,10 +11,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+import tracemalloc
 from pathlib import Path
 
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.memory import without_collection
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import Purge
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.whole import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.calls import read_principal
 from ansible_collections.postroom.email.tests.benchmark import tenants
-from ansible_collections.postroom.email.tests.benchmark.applying import Applying
 from ansible_collections.postroom.email.tests.benchmark.measure import (
     Ratio,
     Timed,
@@ -27,50 +35,35 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 PLANNED_PER_ITEM = (5, 50, 500)
 APPLIED_PER_ITEM = (5, 50)
 AT_ONCE = 8
-KIBIBYTE = 1024
+#: Planned first, for what is imported at first use.
 SMALL = 11
 GOAL = 1.3
-ALONE = Path(__file__).with_name("alone.py")
-
-#: What something costs, by the number of principals.
-Costs = dict[int, float]
 
 
 def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
     """Plan and apply tenants of several sizes, in turn."""
-    place = folder / "growth"
-    place.mkdir()
     ratios = []
     for form in tenants.FORMATS:
-        plans = {n * items: Planning(place, form, n * items) for n in PLANNED_PER_ITEM}
-        seconds = _each(rounds, {size: plan.seconds for size, plan in plans.items()})
-        ratios += _ratios(f"planning, {form}", seconds, "ms")
-        ratios += _ratios(f"planning, {form}, memory", _peaks(plans), "KiB")
-    with program(place / "bare", "contract.py", "0") as url:
+        small = str(_write(folder, form, SMALL))
+
+        def planned(what: str, size: int, form: str = form, small: str = small) -> float:
+            arguments = ["plan", what, str(folder / f"{form}-{size}"), small]
+            command = [sys.executable, str(Path(__file__).parent), *arguments]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            return float(done.stdout)
+
+        sizes = [count * items for count in PLANNED_PER_ITEM]
+        for size in sizes:
+            _write(folder, form, size)
+        plans: dict[int, Timed] = {n: lambda n=n: planned("seconds", n) for n in sizes}  # type: ignore[misc]
+        ratios += _ratios(f"planning, {form}", _milliseconds(rounds, plans), "ms")
+        peaks = {size: planned("bytes", size) / 1024 / size for size in sizes}
+        ratios += _ratios(f"planning, {form}, memory", peaks, "KiB")
+    with program(folder / "bare", "contract.py", "0") as url:
         server = Server("bare", url, "none")
         applied = {n * items: _applying(server, n * items) for n in APPLIED_PER_ITEM}
-        ratios += _ratios("applying", _each(rounds, applied), "ms")
+        ratios += _ratios("applying", _milliseconds(rounds, applied), "ms")
     return ratios
-
-
-class Planning:
-    """Planning for a tenant, each time in a new process."""
-
-    def __init__(self, folder: Path, form: str, size: int) -> None:
-        self._folder = _write(folder, form, size)
-        self._small = _write(folder, form, SMALL)
-
-    def seconds(self) -> float:
-        """Return what it takes."""
-        return self._measured("seconds")
-
-    def peak(self) -> float:
-        """Return the bytes that it comes to need."""
-        return self._measured("bytes")
-
-    def _measured(self, what: str) -> float:
-        command = [sys.executable, str(ALONE), what, str(self._folder), str(self._small)]
-        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def _write(parent: Path, form: str, size: int) -> Path:
@@ -79,20 +72,39 @@ def _write(parent: Path, form: str, size: int) -> Path:
     folder.mkdir(exist_ok=True)
     declared = tenants.definition(size)
     held = [body for number, body in enumerate(tenants.bodies(declared)) if number % 10 != 1]
-    contents = {
-        f"definition.{form.lower()}": tenants.FORMATS[form](declared),
-        "held.json": json.dumps(held),
-        "passwords.json": json.dumps(tenants.passwords(declared)),
-    }
-    for name, text in contents.items():
-        folder.joinpath(name).write_text(text, "utf-8")
+    folder.joinpath(f"definition.{form.lower()}").write_text(tenants.FORMATS[form](declared))
+    folder.joinpath("held.json").write_text(json.dumps(held))
+    folder.joinpath("passwords.json").write_text(json.dumps(tenants.passwords(declared)))
     return folder
 
 
+def plan(what: str, folder: str, small: str) -> None:
+    """Print the seconds, or the bytes of Python objects, that planning a folder's tenant takes."""
+    for place in (Path(small), Path(folder)):
+        (definition,) = place.glob("definition.*")
+        passwords = json.loads(place.joinpath("passwords.json").read_text("utf-8"))
+        rows = json.loads(place.joinpath("held.json").read_text("utf-8"))
+        held = [read_principal(row) for row in rows]
+        if what == "bytes":
+            tracemalloc.start()
+        start = time.perf_counter()
+        # As the module does all of it.
+        with without_collection():
+            want = tenants.wanted(load(str(definition)), passwords)
+            planned = plan_tenant(Tenant(held), want.definition, Purge(want.rules), want.passwords)
+            digest(planned.changes)
+        taken = time.perf_counter() - start
+        if what == "bytes":
+            taken = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        if planned.findings or not planned.steps:
+            raise RuntimeError(f"nothing was planned: {planned.findings}")
+    sys.stdout.write(f"{taken}\n")
+
+
 def _applying(server: Server, size: int) -> Timed:
-    """Return what makes a whole tenant where there is nothing."""
-    declared = tenants.definition(size)
-    apply = timed(Applying(server, declared, AT_ONCE))
+    """Return a function that creates a whole tenant."""
+    apply = timed(tenants.applying(server, tenants.definition(size), AT_ONCE))
 
     def run() -> float:
         server.clear()
@@ -101,23 +113,15 @@ def _applying(server: Server, size: int) -> Timed:
     return run
 
 
-def _each(rounds: int, things: dict[int, Timed]) -> Costs:
-    """Return the milliseconds of each principal."""
+def _milliseconds(rounds: int, things: dict[int, Timed]) -> dict[int, float]:
+    """Return the milliseconds for each principal, by the number of principals."""
     seconds = interleaved(rounds, {str(size): thing for size, thing in things.items()})
     return {size: seconds[str(size)] * 1000 / size for size in things}
 
 
-def _peaks(plans: dict[int, Planning]) -> Costs:
-    """Return the kibibytes of each principal; what is counted is the same each time."""
-    return {size: plan.peak() / KIBIBYTE / size for size, plan in plans.items()}
-
-
-def _ratios(what: str, costs: Costs, quantity: str) -> list[Ratio]:
-    smallest, *larger = costs
+def _ratios(what: str, costs: dict[int, float], quantity: str) -> list[Ratio]:
+    first, *larger = costs
     return [
-        Ratio(
-            *(f"{what}: {size:,}", f"{smallest:,}", costs[size], costs[smallest]),
-            *("principal", GOAL, quantity),
-        )
-        for size in larger
+        Ratio(f"{what}: {n:,}", f"{first:,}", costs[n], costs[first], "principal", GOAL, quantity)
+        for n in larger
     ]

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times of several things, taken in turn, and the ratios between them.
+"""Ratios, measured in turn.
 
-A machine is never equally fast twice, so no time is compared with one of another run. In each round
-everything is measured once, one after the other; of each the median over the rounds counts.
+No machine is equally fast twice, so no time is compared with one of another run. Each round
+measures everything once; the median over the rounds counts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Timed = Callable[[], float]
 
 @dataclass(frozen=True)
 class Ratio:
-    """What something costs, against what something else costs.
+    """The cost of something against the cost of something else.
 
-    :param measured: milliseconds, or what `quantity` says, of whatever `unit` is one of
-    :param goal: what the ratio is to be at most, where there is a goal
+    :param measured: milliseconds, or what `quantity` says, for each `unit`
+    :param goal: the largest ratio that passes, where there is a goal
     """
 
     name: str
@@ -40,18 +40,30 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """Whether the goal is reached; nothing where there is none."""
-        if self.goal is None:
-            return ""
-        return "pass" if self.ratio <= self.goal else "miss"
+        """Whether the goal is reached; empty without one."""
+        return "" if self.goal is None else "pass" if self.ratio <= self.goal else "miss"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {**asdict(self), "ratio": self.ratio, "verdict": self.verdict}
 
+    def cells(self) -> tuple[str, ...]:
+        """Return a row of the table."""
+        goal = "" if self.goal is None else f"{self.goal:.3g}"
+        sides = ((self.name, self.measured), (self.reference_name, self.reference))
+        amounts = [
+            (
+                name,
+                f"{cost:.3f} {self.quantity}",
+                f"{1000 / cost:.1f}" if self.quantity == "ms" else "",
+            )
+            for name, cost in sides
+        ]
+        return (*amounts[0], *amounts[1], f"{self.ratio:.3g}", goal, self.unit, self.verdict)
+
 
 def timed(action: Callable[[], object]) -> Timed:
-    """Return what runs an action and tells the seconds it took."""
+    """Return a function that runs an action and returns the seconds it took."""
 
     def run() -> float:
         start = time.perf_counter()
@@ -63,35 +75,16 @@ def timed(action: Callable[[], object]) -> Timed:
 
 def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
     """Measure all things in each round, and return the median seconds of each."""
-    seconds: dict[str, list[float]] = {name: [] for name in things}
-    for _round in range(rounds):
-        for name, thing in things.items():
-            seconds[name].append(thing())
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+    taken = [{name: thing() for name, thing in things.items()} for _round in range(rounds)]
+    return {name: statistics.median(each[name] for each in taken) for name in things}
 
 
 def table(ratios: list[Ratio]) -> Iterator[str]:
-    """Yield the lines of a table of ratios, with how many a second the milliseconds make."""
+    """Yield the lines of a table: names to the left of their columns, numbers to the right."""
     titles = ("what", "cost", "per s", "against", "cost", "per s", "ratio", "goal", "of each", "")
-    rows = [titles, *map(_cells, ratios)]
+    rows = [titles, *(ratio.cells() for ratio in ratios)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    ways = [">" if title in ("cost", "per s", "ratio", "goal") else "<" for title in titles]
     for row in rows:
-        yield "  ".join(
-            # Names begin at the left of their column, numbers end at its right.
-            cell.ljust(width) if title in ("what", "against", "of each", "") else cell.rjust(width)
-            for cell, width, title in zip(row, widths, titles, strict=True)
-        ).rstrip()
-
-
-def _cells(row: Ratio) -> tuple[str, ...]:
-    goal = "" if row.goal is None else f"{row.goal:.3g}"
-    return (
-        *(row.name, *_amount(row.measured, row.quantity)),
-        *(row.reference_name, *_amount(row.reference, row.quantity)),
-        *(f"{row.ratio:.3g}", goal, row.unit, row.verdict),
-    )
-
-
-def _amount(amount: float, quantity: str) -> tuple[str, str]:
-    often = f"{1000 / amount:.1f}" if quantity == "ms" else ""
-    return f"{amount:.3f} {quantity}", often
+        cells = zip(row, ways, widths, strict=True)
+        yield "  ".join(f"{cell:{way}{width}}" for cell, way, width in cells).rstrip()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tenants of any size: as a definition declares them, and as they go over the wire.
+"""Definitions of any size, what creates their principals, and how they are applied.
 
 Of a thousand principals one is a domain, ninety are forwarders of three members, and every third of
 the mailboxes has an alias.
@@ -8,18 +8,38 @@ the mailboxes has an alias.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 import yaml
 
-PASSWORD = "of no interest"
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
+    Wanted,
+    converge_tenant,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import Source
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
+    read_definition,
+    read_passwords,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
+from ansible_collections.postroom.email.tests.benchmark.servers import Server
 
-#: What a definition file holds.
+#: The content of a definition file.
 Declared = dict[str, Any]
-#: A principal as it is sent to be created.
-Body = dict[str, Any]
+
+# libyaml, if installed, takes a tenth of the time.
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+#: Writers of definition files, by the ends of their names.
+FORMATS: dict[str, Callable[[Declared], str]] = {
+    "YAML": lambda declared: str(yaml.dump(declared, Dumper=_DUMPER)),
+    "JSON": json.dumps,
+}
 
 
 def definition(principals: int) -> Declared:
@@ -27,65 +47,58 @@ def definition(principals: int) -> Declared:
     domains = [f"domain{number:03}.example" for number in range(max(principals // 1000, 1))]
     forwarders = principals * 9 // 100
     mailboxes = principals - len(domains) - forwarders
+
+    def address(kind: str, number: int) -> str:
+        return f"{kind}{number:06}@{domains[number % len(domains)]}"
+
+    def members(number: int) -> list[str]:
+        inside = {address("user", (number + step) % mailboxes) for step in (0, 1)}
+        return sorted(inside | {f"partner{number}@elsewhere.example"})
+
     return {
         "domains": domains,
-        "mailboxes": [_mailbox(number, domains) for number in range(mailboxes)],
-        "forwarders": [_forwarder(number, domains, mailboxes) for number in range(forwarders)],
+        "mailboxes": [
+            {"name": address("user", n)} | ({} if n % 3 else {"aliases": [address("alias", n)]})
+            for n in range(mailboxes)
+        ],
+        "forwarders": [
+            {"name": address("team", n), "members": members(n)} for n in range(forwarders)
+        ],
     }
 
 
-def mailboxes_only(count: int, domain: str) -> Declared:
-    """Return a definition of so many mailboxes on one domain, none of which has an alias."""
-    return {"domains": [domain], "mailboxes": [f"user{n:06}@{domain}" for n in range(count)]}
-
-
-def _address(kind: str, number: int, domains: list[str]) -> str:
-    return f"{kind}{number:06}@{domains[number % len(domains)]}"
-
-
-def _mailbox(number: int, domains: list[str]) -> dict[str, Any]:
-    mailbox: dict[str, Any] = {"name": _address("user", number, domains)}
-    if number % 3 == 0:
-        mailbox["aliases"] = [_address("alias", number, domains)]
-    return mailbox
-
-
-def _forwarder(number: int, domains: list[str], mailboxes: int) -> dict[str, Any]:
-    inside = [_address("user", (number + step) % mailboxes, domains) for step in (0, 1)]
-    outside = f"partner{number}@elsewhere.example"
-    return {"name": _address("team", number, domains), "members": sorted({*inside, outside})}
-
-
-def bodies(declared: Declared) -> list[Body]:
-    """Return what creates the principals of a definition, in order."""
-    made: list[Body] = [{"name": name, "type": "domain"} for name in declared["domains"]]
-    for key in ("mailboxes", "forwarders"):
-        made += [_individual(entry) for entry in declared.get(key, ())]
+def bodies(declared: Declared) -> list[dict[str, Any]]:
+    """Return the requests' bodies that create the principals of a definition, in order."""
+    made: list[dict[str, Any]] = [{"name": n, "type": "domain"} for n in declared["domains"]]
+    for entry in [*declared["mailboxes"], *declared.get("forwarders", ())]:
+        emails = [entry["name"], *entry.get("aliases", ())]
+        members = {"members": entry["members"]} if "members" in entry else {"secrets": ["secret"]}
+        made.append({"name": entry["name"], "type": "individual", "emails": emails, **members})
     return made
 
 
-def _individual(entry: Any) -> Body:
-    entry = entry if isinstance(entry, dict) else {"name": entry}
-    body = {
-        "name": entry["name"],
-        "type": "individual",
-        "emails": [entry["name"], *entry.get("aliases", ())],
-    }
-    if "members" in entry:
-        return {**body, "members": entry["members"]}
-    return {**body, "secrets": [PASSWORD]}
-
-
 def passwords(declared: Declared) -> dict[str, str]:
-    """Return a password for each mailbox, none like another."""
-    names = [_individual(entry)["name"] for entry in declared["mailboxes"]]
-    return {name: f"hQ7-{number:06}-wZ" for number, name in enumerate(names)}
+    """Return a different password for each mailbox."""
+    return {entry["name"]: f"hQ7-{n:06}-wZ" for n, entry in enumerate(declared["mailboxes"])}
 
 
-def _as_yaml(declared: Declared) -> str:
-    # libyaml, where it is there, takes a tenth of the time.
-    return yaml.dump(declared, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+def wanted(
+    source: Source, passwords: Mapping[str, str] | None = None, concurrency: int = 8
+) -> Wanted:
+    """Return the desired state of a definition and passwords."""
+    return Wanted(
+        read_definition([source], datetime.now(timezone.utc)),
+        Passwords(read_passwords(passwords or {})),
+        concurrency=concurrency,
+    )
 
 
-#: What a definition file may be written in, by the ends of their names.
-FORMATS: dict[str, Callable[[Declared], str]] = {"YAML": _as_yaml, "JSON": json.dumps}
+def applying(server: Server, declared: Declared, concurrency: int) -> Callable[[], object]:
+    """Return a function that applies a definition, which is read before, over new connections."""
+    want = wanted(Source(None, declared), passwords(declared), concurrency)
+
+    def apply() -> object:
+        with contextlib.closing(Sender(server.url, server.token, trust_env=False)) as sender:
+            return converge_tenant(Client(sender), want, dry_run=False)
+
+    return apply

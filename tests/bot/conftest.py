@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference service, fresh databases of each kind, and a clock that stands still."""
+"""The reference service, an empty database of each kind, and a clock that tests set."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session", params=("sqlite", "postgresql"))
+@pytest.fixture(
+    scope="session", params=("sqlite", pytest.param("postgresql", marks=pytest.mark.full))
+)
 def backend(request: pytest.FixtureRequest) -> str:
     """Name a kind of database."""
     return str(request.param)
@@ -76,5 +78,5 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give a clock that stands still until the test puts it forward."""
+    """Give a clock that only the test advances."""
     return Clock()

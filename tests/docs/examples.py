@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +12,7 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.postroom.email.tests.docs import documentation
-from ansible_collections.postroom.email.tests.support import playbooks
+from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 PREFIX = "postroom.email."
@@ -37,11 +37,20 @@ ANSIBLES_OWN = {
 }
 
 
+def texts(module: str) -> dict[str, Any]:
+    """Return a module's DOCUMENTATION, EXAMPLES and RETURN as data, without importing it."""
+    return {
+        ast.unparse(node.targets[0]): yaml.safe_load(str(node.value.value))
+        for node in ast.parse(repository.read(f"plugins/modules/{module}.py")).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+
+
 def _play_of(
     module: str, results: Path, options: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return a play that runs a module's examples and writes their results, by task, to a file."""
-    tasks = documentation.texts(module)["EXAMPLES"]
+    tasks = texts(module)["EXAMPLES"]
     for number, task in enumerate(tasks):
         task.setdefault("register", f"result_{number}")
     own = [task for task in tasks if PREFIX + module in task]
@@ -96,19 +105,12 @@ def assert_as_documented(module: str, run: playbooks.Run, folder: Path) -> None:
     assert run.status == 0, run.output
     assert "WARNING" not in run.output
     assert "Quokka" not in run.output
-    results = _each(json.loads((folder / "results.json").read_text("utf-8")))
+    results = json.loads((folder / "results.json").read_text("utf-8"))
     assert results
     for result in results:
-        _compare(result, documentation.texts(module)["RETURN"], ignored=ANSIBLES_OWN)
-
-
-def _each(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the results of tasks, those of a loop one by one."""
-    return [one for result in results for one in _items(result) or [result]]
-
-
-def _items(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in result.get("results", ()) if "ansible_loop_var" in one]
+        loop = [one for one in result.get("results", ()) if "ansible_loop_var" in one]
+        for one in loop or [result]:
+            _compare(one, texts(module)["RETURN"], ignored=ANSIBLES_OWN)
 
 
 def _compare(values: dict[str, Any], described: dict[str, Any], *, ignored: set[str]) -> None:

@@ -1,17 +1,15 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Follow a guide of docs/ as its reader does.
+"""Run the commands of a guide in docs/, in order, in one folder and on one tenant.
 
-A guide is one session: its files are saved where it says so, its commands run in order, in one
-folder and on one tenant. A block of `text` shows what the commands before it print, as lines of
-their output in order; `...` stands for lines that are left out. Commands whose output is shown to
-fail have to fail, all others have to succeed. Blocks of other languages are only shown.
+A block of `text` shows lines of the output of the commands before it, in order; `...` stands for
+lines that are left out. Commands fail exactly if the text shows a failure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -28,15 +26,8 @@ NOWHERE: Mapping[str, str] = MappingProxyType({})
 FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
 
 
-def with_output(blocks: list[readme.Block]) -> Iterator[tuple[readme.Block, str]]:
-    """Yield each block that does something, with the output that is shown after it."""
-    for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
-        if block.language in ("console", "yaml"):
-            yield block, after.text if after.language == "text" else ""
-
-
 def missing(shown: str, output: str) -> str | None:
-    """Return the first line that is shown and that the output lacks, or has too early."""
+    """Return the first shown line that is not in the output in this order."""
     lines = iter(line.rstrip() for line in output.splitlines())
     wanted = [line.rstrip() for line in shown.splitlines()]
     return next((w for w in wanted if w not in ("", "...") and w not in lines), None)
@@ -49,10 +40,10 @@ def write_program(file: Path, command: str) -> None:
 
 
 class Reader:
-    """Who follows guides in a folder, with the README's `account.yml` in it.
+    """Follows guides in a folder with the README's `account.yml`.
 
-    :param places: addresses and secrets that guides take for example, and the real ones
-    :param variables: more of the environment
+    :param places: addresses and secrets in the guides, and those to use instead
+    :param variables: more environment variables
     """
 
     def __init__(
@@ -73,29 +64,32 @@ class Reader:
         self.save("account.yml", account.text)
 
     def save(self, name: str, text: str) -> None:
-        """Write a file, with what there really is in place of what the guide takes for example."""
+        """Write a file, with the real addresses and secrets."""
         for example, real in self._places.items():
             text = text.replace(example, real)
         (self._folder / name).write_text(text, "utf-8")
 
     def install(self, name: str, command: str) -> None:
-        """Put a program first on the path that runs a shell command with its arguments."""
+        """Put a program first on the PATH that runs a command with its arguments."""
         self._programs.mkdir(exist_ok=True)
         write_program(self._programs / name, f'{command} "$@"')
 
     def type(self, commands: list[str]) -> playbooks.Run:
-        """Run commands, the vault's password aside, and return what was seen."""
+        """Run commands without the prompt for the vault's password."""
         script = "\n".join(commands).replace(" --ask-vault-pass", "")
         run = playbooks.run(["bash", "-ec", script], self._env, self._folder)
         return playbooks.Run(run.status, run.output.replace(str(self._folder), HOME))
 
     def follow(self, guide: Path) -> None:
-        """Do what a guide says, and see what it shows, and no password."""
-        for block, shown in with_output(readme.all_blocks(guide)):
+        """Save the files of a guide, and run its commands; none prints the password."""
+        blocks = readme.all_blocks(guide)
+        for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
             if block.language == "yaml":
                 assert block.file_name, block.text
                 self.save(block.file_name, block.text)
+            if block.language != "console":
                 continue
+            shown = after.text if after.language == "text" else ""
             run = self.type(block.commands)
             assert bool(run.status) == bool(FAILURE.search(shown)), run.output
             lost = missing(shown, run.output)

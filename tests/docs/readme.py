@@ -1,14 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the README and the guides: their fenced blocks, tables and links.
-
-`python tests/docs/readme.py < output` puts a new output of the demo into it.
-"""
+"""Read the fenced blocks of the README and the guides."""
 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +15,6 @@ GUIDES = sorted((CHECKOUT / "docs").glob("*.md"))
 _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
-_LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
-_OPTION_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
-_PLUGIN_ROW = re.compile(r"^\| \[`(\w+)`\]\(plugins/(\w+)/", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -55,30 +48,6 @@ def blocks(language: str, section: str | None = None, *, file: Path = README) ->
     return [b for b in found if b.language == language and section in (None, b.section)]
 
 
-def links(file: Path = README) -> list[str]:
-    """Return every file that the README or another file links to."""
-    targets = _LINK.findall(file.read_text("utf-8"))
-    return [target for target in targets if "://" not in target]
-
-
-def listed(folder: str) -> list[str]:
-    """Return the plugins of one folder that have a row in a table."""
-    rows = _PLUGIN_ROW.findall(README.read_text("utf-8"))
-    return [name for name, place in rows if place == folder]
-
-
-def listed_options() -> list[str]:
-    """Return the options of the table of what all modules share."""
-    return _OPTION_ROW.findall(README.read_text("utf-8"))
-
-
-def normalised(output: str) -> str:
-    """Return an output of the demo without what differs from run to run."""
-    output = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:40025", output)
-    output = re.sub(r'; p=[^"]+" "[^"]+"', '; p=MIIB..." "..."', output)
-    return "\n".join(line.rstrip() for line in output.strip().splitlines()) + "\n"
-
-
 def _block(content: str, match: re.Match[str]) -> Block:
     before = content[: match.start()]
     saved = _FILE_NAME.search(before)
@@ -89,8 +58,3 @@ def _block(content: str, match: re.Match[str]) -> Block:
         _HEADING.findall(_FENCE.sub("", before))[-1],
         saved.group(1) if saved else None,
     )
-
-
-if __name__ == "__main__":
-    old = blocks("text")[0].text
-    README.write_text(README.read_text("utf-8").replace(old, normalised(sys.stdin.read())), "utf-8")

@@ -1,18 +1,16 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's README says what the bot does, and what it tells to type works."""
+"""The bot's README lists every setting, command and metric, and its commands run."""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.docs.guides import write_program
@@ -23,7 +21,6 @@ from postroom_bot.__main__ import main
 from postroom_bot.executors.awx import REQUEST_VARIABLE, variables_for
 from postroom_bot.metrics import Metrics
 from postroom_bot.model import Action, State, Wish
-from postroom_bot.serving import fronts, web
 from postroom_bot.settings import Settings
 from postroom_bot.store import audit
 from postroom_bot.store.database import Database, migrate
@@ -34,15 +31,15 @@ README = repository.ROOT / "bot" / "README.md"
 EXAMPLES = repository.ROOT / "bot" / "examples"
 TEXT = README.read_text("utf-8")
 BLOCKS = readme.all_blocks(README)
-#: Whose commands are run here, as one session in one shell.
+#: Sections whose commands run here, as one session in one shell.
 SESSION = {"Install", "The app in Slack", "The secrets", "Policy and settings", "Database"}
 SESSION |= {"HTTP mode", "Audit", "Keeping your definition in step"}
-#: What needs make, root or Slack.
+#: Sections that need make, root or Slack.
 NOT_HERE = {"Try it without Slack", "Run it", "Commands"}
-#: What the tests have done already.
+#: Commands that install what these tests have installed.
 INSTALLING = ("python3 -m venv ", ". ", "pip ")
 SLACK_TOKENS = "xoxb-1-canary\nxapp-1-canary\n"
-#: Comes after the output of each block.
+#: Printed after the output of each block.
 END = "----- end of a block -----"
 
 
@@ -54,14 +51,6 @@ def section(title: str) -> str:
 def first_cells(title: str) -> list[str]:
     """Return the first cell of each row of a section, where it is code."""
     return re.findall(r"^\| `([^`]+)` \|", section(title), re.MULTILINE)
-
-
-def strings(folder: str = "") -> Iterator[str]:
-    """Yield every text in the bot's sources, those of an f-string one by one."""
-    for file in repository.sources(f"bot/postroom_bot/{folder}"):
-        for node in ast.walk(ast.parse(repository.read(file))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
 
 
 def shown(default: object) -> str:
@@ -86,17 +75,6 @@ def test_every_setting_is_in_the_table() -> None:
     assert len(rows) == len(Settings.model_fields)
 
 
-def test_secrets_are_marked_in_the_table() -> None:
-    """What the bot keeps secret is called so."""
-    rows = re.findall(r"^\| `(\w+)` \|.* Secret \|$", section("Settings"), re.MULTILINE)
-    assert set(rows) == {name for name in Settings.model_fields if is_secret(name)}
-
-
-def is_secret(name: str) -> bool:
-    """Tell whether a setting is one that must appear in no log."""
-    return SecretStr.__name__ in str(Settings.model_fields[name].annotation)
-
-
 def helped(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Return what `--help` prints."""
     with pytest.raises(SystemExit):
@@ -117,42 +95,36 @@ def test_every_command_is_in_the_table(capsys: pytest.CaptureFixture[str]) -> No
         for path in [[name, inner] for inner in subcommands(text)] or [[name]]:
             options = re.findall(r"--[a-z][a-z-]+", helped(capsys, *path))
             known[" ".join(path)] = set(options) - {"--help", "--config"}
-    told = {
+    documented = {
         re.split(r" [\[A-Z]", cell)[0]: set(re.findall(r"--[a-z][a-z-]+", cell))
         for cell in first_cells("Commands")
     }
-    assert told == known
+    assert documented == known
     assert "`--config FILE`" in section("Commands")
     assert settings.CONFIG_VARIABLE in section("Commands")
 
 
-def test_all_that_can_be_typed_is_in_the_table() -> None:
-    """The table of what people type is the catalogue, word for word."""
-    rows = re.findall(r"^\| `/email (.+)` \| (.+) \|$", TEXT, re.MULTILINE)
-    assert rows == [(entry.usage, entry.says) for entry in catalog.ENTRIES]
-
-
-def test_every_scope_is_in_the_table() -> None:
-    """The scopes that are explained are those that the manifest asks for."""
+def test_the_other_tables_are_complete() -> None:
+    """Slash commands, scopes, metrics and audit events are those of the code."""
+    rows = re.findall(r"^\| `/email (.+)` \| .+ \|$", TEXT, re.MULTILINE)
+    assert rows == [entry.usage for entry in catalog.ENTRIES]
     assert tuple(re.findall(r"^\| `([a-z:.]+)` \| ", section("Set it up"), re.MULTILINE)) == SCOPES
-
-
-def test_every_metric_is_in_the_table() -> None:
-    """Each has its row, under the name that Prometheus sees."""
     families = Metrics().registry.collect()
     names = {f.name + ("_total" if f.type == "counter" else "") for f in families}
     assert {name for name in first_cells("Watching it") if "/" not in name} == names
+    strings = {
+        node.value
+        for file in repository.sources("bot/postroom_bot/work/")
+        for node in ast.walk(ast.parse(repository.read(file)))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    events = {text for text in strings if re.fullmatch(r"[a-z]+\.[a-z_]+", text)}
+    assert len(events) > 5
+    assert set(first_cells("Audit")) == events | {f"request.{state}" for state in State}
 
 
-def test_every_audit_event_is_in_the_table() -> None:
-    """The events are those of the code: one for each state, and those that it names itself."""
-    named = {text for text in strings("work/") if re.fullmatch(r"[a-z]+\.[a-z_]+", text)}
-    assert set(first_cells("Audit")) == named | {f"request.{state}" for state in State}
-    assert len(named) > 5
-
-
-def test_what_awx_needs_is_told() -> None:
-    """The surveys ask for what is sent, and the playbooks are there."""
+def test_the_variables_for_awx_are_documented() -> None:
+    """The table has the playbooks, and the survey variables that the bot sends."""
     wish = Wish(Action.FORWARD_ADD, "team@example.com", destinations=("alice@example.com",))
     alias = Wish(Action.ALIAS_ADD, "sales@example.com", "alice@example.com")
     asked = {
@@ -162,40 +134,8 @@ def test_what_awx_needs_is_told() -> None:
     rows = re.findall(
         r"^\| `awx_(\w+)_template` \| \[`(\w+)\.yml`\]\S+ \| (.+) \|$", section("AWX"), re.MULTILINE
     )
-    assert {playbook: set(re.findall(r"\w+", told)) for _name, playbook, told in rows} == asked
-    assert all(name == playbook for name, playbook, _told in rows)
-
-
-def test_numbers_are_those_of_the_code() -> None:
-    """The path for Slack, and the size of what a proxy has to let through."""
-    assert f"location = {fronts.PATH} {{" in TEXT
-    assert f"client_max_body_size {web.BODY_BYTES // 1024}k;" in TEXT
-    assert f"proxy_pass http://127.0.0.1:{Settings.model_fields['http_port'].default};" in TEXT
-
-
-def test_quoted_messages_are_those_of_the_code() -> None:
-    """Each part of a message that is quoted stands in the bot's sources."""
-    texts = list(strings())
-    quotes = re.findall(r'\*"([^"]+)"\*', TEXT)
-    assert len(quotes) > 5
-    for part in (part for quote in quotes for part in quote.split("...")):
-        assert any(part in text for text in texts), part
-
-
-def test_make_knows_the_demo() -> None:
-    """The command that tries it without Slack is one of make's."""
-    [block] = [block for block in BLOCKS if block.section == "Try it without Slack"]
-    [target] = [command.removeprefix("make ") for command in block.commands]
-    assert re.search(rf"^[\w -]*\b{target}\b[\w -]*:", repository.read("Makefile"), re.MULTILINE)
-
-
-def test_links_lead_somewhere() -> None:
-    """Files and headings that the README links to are there."""
-    for link in readme.links(README):
-        assert (README.parent / link).exists(), link
-    headings = re.findall(r"^#+ (.+)$", TEXT, re.MULTILINE)
-    anchors = {heading.lower().replace(" ", "-").replace(",", "") for heading in headings}
-    assert set(re.findall(r"\]\(#([\w-]+)\)", TEXT)) <= anchors
+    assert {playbook: set(re.findall(r"\w+", cell)) for _name, playbook, cell in rows} == asked
+    assert all(name == playbook for name, playbook, _cell in rows)
 
 
 @pytest.fixture
@@ -229,14 +169,9 @@ def typed() -> list[tuple[list[str], str]]:
     return found
 
 
-def test_every_block_is_accounted_for() -> None:
-    """Commands are run here, or are in a section that needs what is not here."""
-    sections = {block.section for block in BLOCKS if block.language == "console"}
-    assert sections == SESSION | NOT_HERE
-
-
 def test_the_session_works(home: Path, service: RunningService) -> None:
-    """From the example files to a verified audit, each block does what it says, without Slack."""
+    """From the example files to a verified audit, each block prints the lines shown, no secret."""
+    assert {block.section for block in BLOCKS if block.language == "console"} == SESSION | NOT_HERE
     script = [f"{command}\n" for commands, _ in typed() for command in [*commands, f"echo {END}"]]
     environment = {
         "HOME": str(home),
@@ -262,19 +197,3 @@ def test_the_example_settings_can_be_used(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv(settings.variable("api_token"), "token")
     given = settings.load(EXAMPLES / "settings.yml")
     assert (EXAMPLES / given.policy_file).is_file()
-
-
-def test_the_example_unit_loads_the_secrets() -> None:
-    """Each credential has the name of a secret's variable, here and on the disk."""
-    unit = (EXAMPLES / "postroom-bot.service").read_text("utf-8")
-    line = r"^(#?)LoadCredential=(\w+):/etc/postroom-bot/credentials/(\w+)$"
-    loaded = re.findall(line, unit, re.MULTILINE)
-    assert all(credential == file for _off, credential, file in loaded)
-    secrets = [name for name in Settings.model_fields if is_secret(name)]
-    names = {settings.variable(name).lower() for name in secrets}
-    assert {credential for _off, credential, _file in loaded} <= names
-    required = {name for name in secrets if Settings.model_fields[name].is_required()}
-    # What the example settings need, as in the session.
-    assert {credential for off, credential, _file in loaded if not off} == {
-        settings.variable(name).lower() for name in required | {"slack_app_token"}
-    }

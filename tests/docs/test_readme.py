@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the README tells to type works, block by block."""
+"""The commands of the README run, block by block."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADDRESS = "https://mail.example.net"
 TOKEN = "the-token-of-your-tenant"
 TESTED = {"Try it", "Install", "A playbook to copy", "Point it at your account"}
 TESTED |= {"A whole tenant as one file", "The reference service"}
-# What is built along for users, beside the plugins.
+# Files besides the plugins that the built collection has to contain.
 NEEDED = {"README.md", "schemas/definition.schema.json", "docs/definition.md", "docs/purge.md"}
 NEEDED |= {"playbooks/export.yml", "playbooks/templates/definition.yml.j2"}
 NEEDED |= {"playbooks/examples/tenant.yml"}
@@ -49,40 +49,20 @@ def test_every_block_is_tested() -> None:
     assert all(block.file_name for block in readme.blocks("yaml"))
 
 
-def test_make_knows_the_commands() -> None:
-    """`make` has the targets, and does what the commands without make do."""
+def test_make_has_the_targets() -> None:
+    """The Makefile has every target that a README names, and nox the sessions of the same names."""
     makefile = repository.read("Makefile")
-    told = re.findall(r"(?:`|\$ )make ([\w-]+)", repository.read("README.md"))
-    targets = re.findall(r"^([\w -]+):", makefile, re.MULTILINE)
-    assert set(told) <= set(" ".join(targets).split())
-    with_make = [f"make {name}" for name in ("demo", "demo-bot", "test")]
-    given = commands("Try it")
-    assert given[:3] == with_make
-    venv, install, *sessions = given[3:]
-    assert venv == "python3 -m venv .venv"
-    assert re.search(r"\$\(PYTHON\) -m venv \.venv\n\t\.venv/bin/pip install .*nox\n", makefile)
-    assert install == ".venv/bin/pip install nox"
-    assert sessions == [one.replace("make", ".venv/bin/nox -s") for one in with_make]
+    targets = " ".join(re.findall(r"^([\w -]+):", makefile, re.MULTILINE)).split()
+    for page in ("README.md", "bot/README.md"):
+        assert set(re.findall(r"(?:`|\$ )make ([\w-]+)", repository.read(page))) <= set(targets)
+    sessions = [line.rpartition("nox -s ")[2] for line in commands("Try it") if "nox -s" in line]
+    assert sessions == [line[5:] for line in commands("Try it") if line.startswith("make ")]
+    assert set(sessions) <= set(targets)
 
 
-def test_the_collection_installs_as_told(tmp_path: Path) -> None:
-    """It builds, installs, and its documentation is found; pip is told what pyproject.toml says."""
+def test_the_collection_builds_and_installs(tmp_path: Path) -> None:
+    """The commands build and install it, without files that the README has users create."""
     build, install, pip = commands("Install")
-    checkout = ansible_tree.copy_collection(readme.CHECKOUT, tmp_path / "tree")
-    home = str(tmp_path / "collections")
-    env = playbooks.environment(tmp_path, ANSIBLE_COLLECTIONS_PATH=home)
-    look = "ansible-doc --list --type module postroom.email"
-    told = shell([build, f"{install} -p {home}", look], checkout, env)
-    assert told.status == 0, told.output
-    assert [
-        name for name in repository.modules() if f"postroom.email.{name}" not in told.output
-    ] == []
-    needed = repository.read_toml("pyproject.toml")["project"]["dependencies"]
-    assert pip.split()[2:] == [requirement.partition(">")[0] for requirement in needed]
-
-
-def test_what_the_readme_makes_is_kept_out_of_the_collection(tmp_path: Path) -> None:
-    """Files of the service and of the playbook, made in a checkout, are neither built nor added."""
     checkout = ansible_tree.copy_collection(readme.CHECKOUT, tmp_path / "tree")
     shutil.copy(readme.CHECKOUT / ".gitignore", checkout)
     database = [f"postroom.sqlite3{suffix}" for suffix in ("", "-journal", "-shm", "-wal")]
@@ -90,23 +70,29 @@ def test_what_the_readme_makes_is_kept_out_of_the_collection(tmp_path: Path) -> 
     made = {"token", "account.yml", *database, *saved}
     for name in made:
         (checkout / name).write_text("secret", "utf-8")
-    build = commands("Install")[0]
-    told = shell([build], checkout, playbooks.environment(tmp_path))
-    assert told.status == 0, told.output
+    home = str(tmp_path / "collections")
+    env = playbooks.environment(tmp_path, ANSIBLE_COLLECTIONS_PATH=home)
+    listing = "ansible-doc --list --type module postroom.email"
+    untracked = "git ls-files --others --exclude-standard"
+    script = ["git init --quiet .", build, f"{install} -p {home}", listing, untracked]
+    run = shell(script, checkout, env)
+    assert run.status == 0, run.output
+    assert all(f"postroom.email.{name}" in run.output for name in repository.modules())
+    assert not set(run.output.splitlines()) & made
     with tarfile.open(next(checkout.glob("*.tar.gz"))) as archive:
         names = set(archive.getnames())
     assert names >= NEEDED
     assert not names & made
-    new = shell(["git ls-files --others --exclude-standard"], checkout, dict(os.environ))
-    assert not set(new.output.splitlines()) & made
+    needed = repository.read_toml("pyproject.toml")["project"]["dependencies"]
+    assert pip.split()[2:] == [requirement.partition(">")[0] for requirement in needed]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, service: RunningService) -> Path:
-    """Return a folder with the README's files, which name the running service."""
+    """Return the folder that the README enters, with its files for the running service."""
     enter = commands("A playbook to copy")[0]
-    told = shell([enter, "pwd"], tmp_path, {**os.environ, "HOME": str(tmp_path)})
-    tmp_path = Path(told.output.strip())
+    run = shell([enter, "pwd"], tmp_path, {**os.environ, "HOME": str(tmp_path)})
+    tmp_path = Path(run.output.strip())
     for block in readme.blocks("yaml"):
         text = block.text.replace(ADDRESS, service.url).replace(TOKEN, service.token)
         (tmp_path / str(block.file_name)).write_text(text, "utf-8")
@@ -124,8 +110,8 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
     )
     assert shell([encrypt], folder, env).status == 0
     assert "alice" not in (folder / "account.yml").read_text("utf-8")
-    told = shell([check], folder, env)
-    assert (told.status, told.recap.changed, tenant.listing()) == (0, 4, {}), told.output
+    checked = shell([check], folder, env)
+    assert (checked.status, checked.recap.changed, tenant.listing()) == (0, 4, {}), checked.output
     first, second = shell([run], folder, env), shell([run], folder, env)
     assert (first.status, first.recap.changed) == (0, 4), first.output
     assert (second.status, second.recap.changed) == (0, 0), second.output
@@ -133,6 +119,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
     assert "WARNING" not in first.output + second.output
 
 
+@pytest.mark.full
 def test_the_tenant_as_one_file_converges(folder: Path, tenant: Api) -> None:
     """Check mode writes nothing, the run makes all of it, and then nothing differs."""
     env = playbooks.environment(folder)
@@ -140,8 +127,8 @@ def test_the_tenant_as_one_file_converges(folder: Path, tenant: Api) -> None:
         command.replace(" --ask-vault-pass", "")
         for command in commands("A whole tenant as one file")
     )
-    told = shell([check], folder, env)
-    assert (told.status, tenant.listing()) == (0, {}), told.output
+    checked = shell([check], folder, env)
+    assert (checked.status, tenant.listing()) == (0, {}), checked.output
     assert shell([drift], folder, env).status == 2
     first = shell([run], folder, env)
     assert (first.status, first.recap.changed, len(tenant.listing())) == (0, 1, 4), first.output
@@ -149,7 +136,7 @@ def test_the_tenant_as_one_file_converges(folder: Path, tenant: Api) -> None:
     assert again.status == 0, again.output
     assert "changed=1" not in again.output
     assert "Nothing differs" in again.output
-    assert "a-long-password" not in told.output + first.output + again.output
+    assert "a-long-password" not in checked.output + first.output + again.output
 
 
 def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:
@@ -158,13 +145,13 @@ def test_the_environment_is_enough(folder: Path, service: RunningService, tenant
     script = [
         command.replace(ADDRESS, service.url) for command in commands("Point it at your account")
     ]
-    told = shell(script, folder, playbooks.environment(folder), service.token + "\n")
-    assert told.status == 0, told.output
-    assert '"name": "example.com"' in told.output
-    assert service.token not in told.output
+    run = shell(script, folder, playbooks.environment(folder), service.token + "\n")
+    assert run.status == 0, run.output
+    assert '"name": "example.com"' in run.output
+    assert service.token not in run.output
 
 
-def test_the_service_starts_as_told(tmp_path: Path) -> None:
+def test_the_service_starts(tmp_path: Path) -> None:
     """The command of the wheel, over the checkout's own code; the token file is its owner's."""
     _pip, enter, serve = commands("The reference service")
     assert enter == commands("A playbook to copy")[0]

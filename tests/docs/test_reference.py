@@ -1,11 +1,12 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README's tables and the modules' documentation list what there is, all of it."""
+"""The reference pages list every plugin, option, variable and error, and only real ones."""
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +14,26 @@ import pytest
 import yaml
 
 from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
+from ansible_collections.postroom.email.plugins.module_utils._api.definition import model
+from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
-from ansible_collections.postroom.email.tests.docs import documentation, readme
+from ansible_collections.postroom.email.tests.docs import examples, readme
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tools import playbook_reference
+from postroom_bot.settings import Settings
 
 MODULES = "ansible_collections.postroom.email.plugins.modules"
 PAGES = [file for file in repository.files() if file.suffix == ".md"]
-SHARED: dict[str, Any] = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
-
-
-def writes(module: str) -> bool:
-    """Return whether a module changes anything, which its fragments tell."""
-    fragments = documentation.texts(module)["DOCUMENTATION"]["extends_documentation_fragment"]
-    return "postroom.email.api.read_only" not in fragments
-
-
-# Fragments can't hold return values, so every module spells these out.
-SHARED_VALUES = {
-    "failure": repository.modules(),
-    # Those of this one are changes of record sets, none of them at the service.
-    "changes": [m for m in repository.modules() if writes(m) and m != "email_dns_records"],
-    "mailbox": ["email_alias", "email_mailbox"],
-}
+USER_PAGES = [page for page in PAGES if page.parts[0] in ("README.md", "bot", "docs", "roles")]
+README = repository.read("README.md")
+_LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`]+)`")
+#: A variable, but not a part of another name or of a file's name.
+_VARIABLE = re.compile(r"(?<![\w./-])(?:awx|bot|dns|mail|tenant)_\w+(?![\w-]|\.(?:ya?ml|py)\b)")
+#: A variable that a task sets.
+_FACT = re.compile(r"\bregister: (\w+)|^ +(\w+_(?:drift|result)):", re.MULTILINE)
 
 
 def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
@@ -48,76 +47,87 @@ def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("module", repository.modules())
-def test_every_option_of_a_module_is_documented(module: str) -> None:
-    """What the module takes is what it documents."""
-    options = documentation.texts(module)["DOCUMENTATION"]["options"]
+def test_the_options_of_a_module_are_documented(module: str) -> None:
+    """A module accepts exactly the options that it documents."""
+    options = examples.texts(module)["DOCUMENTATION"]["options"]
     compare(importlib.import_module(f"{MODULES}.{module}").ARGUMENT_SPEC, options)
 
 
-def test_every_shared_option_is_documented() -> None:
-    """The fragment documents what every module takes, and the README lists it."""
-    compare(API_OPTIONS, SHARED)
-    assert sorted(readme.listed_options()) == sorted(API_OPTIONS)
+def test_the_shared_options_are_documented() -> None:
+    """The fragment and the README list the options that every module accepts."""
+    compare(API_OPTIONS, yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
+    assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == sorted(API_OPTIONS)
 
 
-@pytest.mark.parametrize(("value", "modules"), SHARED_VALUES.items())
-def test_a_shared_return_value_is_documented_once(value: str, modules: list[str]) -> None:
-    """A return value that modules share has the same documentation in each of them."""
-    first, *others = (documentation.texts(module)["RETURN"][value] for module in modules)
-    assert others
-    for other in others:
-        # As text, because the order of the fields is shown too.
-        assert yaml.safe_dump(other, sort_keys=False) == yaml.safe_dump(first, sort_keys=False)
-
-
-@pytest.mark.parametrize("folder", ["modules", "filter", "inventory"])
-def test_the_readme_lists_every_plugin(folder: str) -> None:
-    """The table of modules is the folder of modules, in order, and so are the other tables."""
-    files = repository.sources(f"plugins/{folder}/")
-    assert readme.listed(folder) == [file.stem for file in files]
-
-
-def test_the_readme_lists_every_role() -> None:
-    """By the name to use it by, with a link to its variables."""
-    row = re.compile(r"^\| \[`postroom\.email\.(\w+)`\]\(roles/(\w+)/README\.md\) \|", re.MULTILINE)
-    rows = row.findall(repository.read("README.md"))
-    assert sorted(rows) == [(role, role) for role in repository.roles()]
-
-
-def test_every_guide_is_listed_once() -> None:
-    """The front page of the guides leads to each of them, by a row of one of its tables."""
+def test_every_plugin_and_guide_is_listed() -> None:
+    """The README's tables list the plugins in order, and docs/README.md the guides."""
+    rows = re.findall(r"^\| \[`(\w+)`\]\(plugins/(\w+)/", README, re.MULTILINE)
+    for folder in ("modules", "filter", "inventory"):
+        files = repository.sources(f"plugins/{folder}/")
+        assert [name for name, place in rows if place == folder] == [file.stem for file in files]
     front = repository.read("docs/README.md")
-    rows = re.findall(r"^\| \[[^]]+\]\(([\w-]+)\.md\) \|", front, re.MULTILINE)
-    assert sorted(rows) == [file.stem for file in readme.GUIDES if file.stem != "README"]
+    guides = re.findall(r"^\| \[[^]]+\]\(([\w-]+)\.md\) \|", front, re.MULTILINE)
+    assert sorted(guides) == [file.stem for file in readme.GUIDES if file.stem != "README"]
 
 
-@pytest.mark.parametrize("file", PAGES, ids=str)
-def test_every_link_leads_somewhere(file: Path) -> None:
-    """Each file that the README, the guides and other pages link to exists."""
-    folder = repository.ROOT / file.parent
-    links = readme.links(repository.ROOT / file)
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_linked_file_exists(page: Path) -> None:
+    """Each relative link of a page leads to a file."""
+    links = [link for link in _LINK.findall(repository.read(page)) if "://" not in link]
+    folder = repository.ROOT / page.parent
     assert [link for link in links if not (folder / link).exists()] == []
 
 
-@pytest.mark.parametrize("file", PAGES, ids=str)
-def test_no_row_is_cut_off_its_table(file: Path) -> None:
-    """After an empty line a table begins anew, with its head, or what follows is no table."""
-    lines = [*repository.read(file).splitlines(), ""]
-    begins = [i for i, line in enumerate(lines) if line.startswith("|") and not lines[i - 1]]
-    assert [lines[i] for i in begins if not re.fullmatch(r"\|[-:| ]+\|", lines[i + 1])] == []
+def facts(text: str) -> set[str]:
+    """Return the variables that the tasks in a text set."""
+    return {one or other for one, other in _FACT.findall(text)}
 
 
-def test_the_readme_states_the_supported_versions() -> None:
-    """The table of versions agrees with the metadata."""
-    text = repository.read("README.md")
-    core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removeprefix(">=")
-    project = repository.read_toml("pyproject.toml")["project"]
-    floors = (requirement.partition(">=")[2] for requirement in project["dependencies"])
-    dnspython, httpx, idna = floors
-    assert f"| ansible-core | {core.removesuffix('.0')} and newer |" in text
-    assert f"reference service | {project['requires-python'].removeprefix('>=')} and" in text
-    assert f"| dnspython, for name servers | {dnspython} and newer |" in text
-    assert f"| httpx | {httpx} and newer |" in text
-    assert f"| idna, for names that are not ASCII | {idna} and newer |" in text
-    config = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
-    assert f"modules run | {config.removeprefix('>=')} and newer |" in text
+def variables() -> Iterator[str]:
+    """Yield the variables of playbooks, roles and the bot, and the facts that roles set."""
+    for arguments in playbook_reference.read_all().values():
+        yield from arguments["options"]
+    for role in repository.roles():
+        specs = repository.read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
+        for entry in specs.values():
+            yield from entry.get("options", {})
+        for file in repository.ROOT.glob(f"roles/{role}/tasks/*.yml"):
+            yield from facts(file.read_text("utf-8"))
+    yield from Settings.model_fields
+
+
+def test_every_named_variable_exists() -> None:
+    """Each variable that a page names belongs to a playbook, a role, the bot or the page itself."""
+    known = {*variables()}
+    for page in USER_PAGES:
+        text = repository.read(page)
+        named = {
+            name
+            for code in _CODE.findall(_FENCED.sub("", text))
+            for name in _VARIABLE.findall(code)
+        }
+        assert named - known - facts(text) == set(), page
+
+
+def kinds_of(error: type[errors.PostroomError]) -> set[str]:
+    """Return the names of an error's class and of all that are derived from it."""
+    return {error.__name__}.union(*map(kinds_of, error.__subclasses__()))
+
+
+def test_every_kind_of_failure_is_explained() -> None:
+    """Troubleshooting has one row for each kind that `failure` can name."""
+    text = repository.read("docs/troubleshooting.md")
+    rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    kinds = kinds_of(errors.PostroomError)
+    assert {model.InvalidDefinition.__name__, merging.SpfConflict.__name__} < kinds
+    assert sorted(rows) == sorted(kinds - {"PostroomError", "ServiceError"})
+
+
+def test_spf_records_are_merged_as_documented() -> None:
+    """Each row of the table in docs/dns.md is a result of merging."""
+    rows = re.findall(
+        r"^\| `(v=spf1 [^`]+)` \| `([^`]+)` \|$", repository.read("docs/dns.md"), re.MULTILINE
+    )
+    assert len(rows) >= 3
+    for before, after in rows:
+        assert merging.merge([before], "v=spf1 include:spf.postroom.test ~all") == after

@@ -1,131 +1,182 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The docsite is whole: every page is there, links lead somewhere, and nothing is fetched."""
+"""The docsite has every page and picture, its links work, and it fetches nothing."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
+import pytest
 from playwright.sync_api import Browser
 
-from ansible_collections.postroom.email.tests.docsite import pages
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.browser import browser
 
-#: The last rows of tables of options that end below what is around them.
-_CUT_OFF = """
+__all__ = ["browser"]
+
+SITE = repository.ROOT / ".nox" / "site" / "html"
+#: The relations of a `link` that a browser fetches.
+FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "manifest"}
+IN_STYLES = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
+#: The last rows of tables of options that a box around the table cuts off.
+CUT_OFF = """
 [...document.querySelectorAll(".ansible-option-table")]
   .map(table => [table.parentElement, [...table.querySelectorAll("tr")].at(-1)])
   .filter(([box, row]) => row.getBoundingClientRect().bottom
                           > box.getBoundingClientRect().bottom + 1)
   .map(([box, row]) => row.innerText)
 """
-_ADDRESS = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
 
 
-def all_pages(site: Path) -> list[Path]:
-    """Return every page, but for the parts that only scripts use."""
-    return [file for file in sorted(site.rglob("*.html")) if "_static" not in file.parts]
+@dataclass
+class Page:
+    """The addresses of a page: links, what a browser fetches to show it, and its anchors."""
+
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    anchors: set[str] = field(default_factory=set)
+
+
+class Reader(HTMLParser):
+    """Collects the addresses of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = Page()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect the addresses of a tag."""
+        given = {key: value for key, value in attrs if value}
+        self.page.anchors |= {given[key] for key in ("id", "name") if key in given}
+        if "href" in given and tag == "a":
+            self.page.links.append(given["href"])
+        elif tag == "link" and FETCHED & set(given.get("rel", "").split()):
+            self.page.loads.append(given["href"])
+        elif "src" in given:
+            self.page.loads.append(given["src"])
+
+
+@functools.cache
+def read(file: Path) -> Page:
+    """Return the addresses of a page."""
+    reader = Reader()
+    reader.feed(file.read_text("utf-8"))
+    return reader.page
+
+
+def is_external(address: str) -> bool:
+    """Return whether an address belongs to another site."""
+    parts = urlsplit(address)
+    return bool(parts.netloc) or parts.scheme in ("http", "https", "mailto")
+
+
+def target(page: Path, address: str) -> tuple[Path, str]:
+    """Return the file and the anchor to which an address on a page refers."""
+    parts = urlsplit(address)
+    file = page.parent / unquote(parts.path) if parts.path else page
+    return file.resolve(), unquote(parts.fragment)
+
+
+@pytest.fixture(scope="session")
+def pages() -> list[Path]:
+    """Return every page, except for the parts that only scripts use."""
+    assert SITE.is_dir(), "build it first: nox -s docsite"
+    return [file.resolve() for file in SITE.rglob("*.html") if "_static" not in file.parts]
 
 
 def broken(page: Path) -> Iterator[str]:
-    """Yield the addresses on a page that lead nowhere."""
-    for address in [*pages.read(page).links, *pages.read(page).loads]:
-        if pages.is_elsewhere(address) or address.startswith("data:"):
+    """Yield the addresses on a page that lead to no file or anchor."""
+    for address in [*read(page).links, *read(page).loads]:
+        if is_external(address) or address.startswith("data:"):
             continue
-        file, anchor = pages.target(page, address)
-        known = file.suffix != ".html" or not anchor or anchor in pages.read(file).anchors
-        if not (file.is_file() and known):
+        file, anchor = target(page, address)
+        is_known = file.suffix != ".html" or not anchor or anchor in read(file).anchors
+        if not (file.is_file() and is_known):
             yield address
 
 
-def test_every_link_leads_somewhere(site: Path) -> None:
-    """Each file that a page names is there, and each place within a page."""
-    found = all_pages(site)
-    assert len(found) > 20
-    assert {str(page): list(broken(page)) for page in found if any(broken(page))} == {}
+def test_every_link_works(pages: list[Path]) -> None:
+    """Each file and anchor exists, and links from the front page lead to every page."""
+    assert len(pages) > 20
+    assert {str(page): list(broken(page)) for page in pages if any(broken(page))} == {}
+    seen: set[Path] = set()
+    waiting = [(SITE / "index.html").resolve()]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen and page.suffix == ".html":
+            seen.add(page)
+            waiting += [target(page, one)[0] for one in read(page).links if not is_external(one)]
+    # A form leads to the search.
+    assert set(pages) - seen == {(SITE / "search.html").resolve()} - seen
 
 
-def test_every_part_has_its_page(site: Path) -> None:
-    """Modules, filters, inventory plugins, roles, guides and programs each have one."""
+def test_everything_has_its_page(pages: list[Path]) -> None:
+    """Modules, filters, inventory plugins, roles, guides and programs; playbooks have anchors."""
     plugins = [
         f"reference/{file.stem}_{kind.rstrip('s')}"
         for kind in ("modules", "filter", "inventory")
         for file in repository.sources(f"plugins/{kind}/")
     ]
-    both = [
-        place
-        for role in repository.roles()
-        for place in (f"reference/{role}_role", f"roles/{role}")
-    ]
+    roles = [f"reference/{role}_role" for role in repository.roles()]
+    roles += [f"roles/{role}" for role in repository.roles()]
     guides = [file.stem for file in (repository.ROOT / "docs").glob("*.md")]
-    wanted = {*plugins, *both, *guides, "readme", "bot", "service"} - {"README"}
-    there = {str(file.relative_to(site).with_suffix("")) for file in all_pages(site)}
-    assert wanted - there == set()
-
-
-def test_every_playbook_is_told_of(site: Path) -> None:
-    """Each has a place of its own on the page of playbooks."""
-    anchors = pages.read(site / "playbooks.html").anchors
+    wanted = {*plugins, *roles, *guides, "readme", "bot", "service"} - {"README"}
+    built = {str(page.relative_to(SITE.resolve()).with_suffix("")) for page in pages}
+    assert wanted - built == set()
+    anchors = read((SITE / "playbooks.html").resolve()).anchors
     assert {name.replace("_", "-") for name in repository.playbooks()} - anchors == set()
 
 
-def test_every_page_can_be_found(site: Path) -> None:
-    """From the front page, by links alone, one comes to all others."""
-    seen: set[Path] = set()
-    waiting = [(site / "index.html").resolve()]
-    while waiting:
-        page = waiting.pop()
-        if page not in seen and page.suffix == ".html":
-            seen.add(page)
-            links = pages.read(page).links
-            waiting += [pages.target(page, one)[0] for one in links if not pages.is_elsewhere(one)]
-    # The search has a form of its own on every page.
-    known = seen | {(site / "search.html").resolve()}
-    assert {page.resolve() for page in all_pages(site)} - known == set()
-
-
-def test_no_page_names_what_is_elsewhere(site: Path) -> None:
-    """Scripts, styles, fonts and images are the site's own."""
-    outside = {
-        address
-        for page in all_pages(site)
-        for address in pages.read(page).loads
-        if pages.is_elsewhere(address)
-    }
-    styles = [file.read_text("utf-8") for file in site.rglob("*.css")]
-    assert outside | {address for text in styles for address in _ADDRESS.findall(text)} == set()
-
-
-def test_no_page_fetches_what_is_elsewhere(site: Path, browser: Browser) -> None:
-    """Not by its scripts either: a browser that shows it asks for files only."""
-    asked: list[str] = []
+def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) -> None:
+    """Scripts, styles, fonts and images are the site's own, and scripts load no others."""
+    loads = {address for page in pages for address in read(page).loads}
+    styles = [file.read_text("utf-8") for file in SITE.rglob("*.css")]
+    loads |= {address for text in styles for address in IN_STYLES.findall(text)}
+    assert [address for address in loads if is_external(address)] == []
+    requests: list[str] = []
     with browser.new_page() as page:
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: requests.append(request.url))
         for name in ("index", "architecture", "reference/email_tenant_module", "search"):
-            page.goto((site / f"{name}.html").as_uri(), wait_until="networkidle")
-    assert len(asked) > 10
-    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+            page.goto((SITE / f"{name}.html").as_uri(), wait_until="networkidle")
+    assert len(requests) > 10
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
 
 
-def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:
-    """What is wide scrolls by itself."""
+def test_pages_fit_the_window(pages: list[Path], browser: Browser) -> None:
+    """No page is wider than a phone, and no box cuts off a table of options."""
     too_wide = []
     with browser.new_page(viewport={"width": 390, "height": 800}) as page:
-        for file in all_pages(site):
+        for file in pages:
             page.goto(file.as_uri())
             if page.evaluate("document.documentElement.scrollWidth") > 390:
                 too_wide.append(file.name)
+        for name in ("email_tenant_module", "bot_role"):
+            page.goto((SITE / "reference" / f"{name}.html").as_uri())
+            assert page.locator("table.ansible-option-table tr").count() > 10
+            assert page.evaluate(CUT_OFF) == []
     assert too_wide == []
 
 
-def test_tables_of_options_are_seen(site: Path, browser: Browser) -> None:
-    """Each takes the room of its rows, which no box around it cuts off."""
-    for width in (390, 1280):
-        with browser.new_page(viewport={"width": width, "height": 800}) as page:
-            for name in ("email_tenant_module", "bot_role"):
-                page.goto((site / "reference" / f"{name}.html").as_uri())
-                rows = page.locator("table.ansible-option-table tr")
-                assert rows.count() > 10
-                assert page.evaluate(_CUT_OFF) == []
+def test_the_pictures_are_drawn(pages: list[Path], browser: Browser) -> None:
+    """The guide has each picture's source, and a browser draws them at a readable size."""
+    blocks = re.findall(
+        r"^```mermaid\n(.*?)^```$",
+        repository.read("docs/architecture.md"),
+        re.MULTILINE | re.DOTALL,
+    )
+    files = (repository.ROOT / "docs" / "pictures").glob("*.mmd")
+    assert sorted(blocks) == sorted(file.read_text("utf-8") for file in files)
+    with browser.new_page(viewport={"width": 800, "height": 900}) as page:
+        page.goto((SITE / "architecture.html").as_uri())
+        page.wait_for_function("document.querySelectorAll('pre.mermaid > svg').length == 2")
+        for picture in page.locator("pre.mermaid > svg").all():
+            box = picture.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= 800
+            assert box["width"] / picture.evaluate("svg => svg.viewBox.baseVal.width") >= 0.6

@@ -1,12 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where playbooks run that must keep their secrets: all that they write lies in one folder."""
+"""A folder for playbooks that must not leak: everything that they write is in it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     environment,
     run_playbook,
 )
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.service import RunningService
 
 HERE = Path(__file__).parent
 WRONG_TOKEN = "wrong-token-DELTA-8842-qwpo"
@@ -26,18 +24,16 @@ PASSWORDS = {
         "secret-CHARLIE-2207: with 'quotes', commas\tand a tab",
     ],
 }
-FAULTS = (
-    "rate429=0.05,retry_after=0,error_before=0.05,error_after=0.08,reset_before=0.05,"
-    "reset_after=0.08,truncate=0.05,status=502/503,seed=2"
-)
 
 
 class Stage:
-    """A folder for all that a run writes, and one for what it is given."""
+    """A folder for everything that a run writes, beside one for its variables."""
 
     def __init__(self, folder: Path, faulty: RunningService, doomed: RunningService) -> None:
         self.services = (faulty, doomed)
         self.run_folder = folder / "run"
+        self.output, self.log = self.run_folder / "output", self.run_folder / "ansible.log"
+        self.events = self.run_folder / "events.jsonl"
         given = folder / "given"
         for made in (self.run_folder, given):
             made.mkdir()
@@ -61,27 +57,12 @@ class Stage:
         tokens = [service.token for service in self.services]
         return [*tokens, WRONG_TOKEN, *(p for passwords in PASSWORDS.values() for p in passwords)]
 
-    @property
-    def output(self) -> Path:
-        """What the run printed."""
-        return self.run_folder / "output"
-
-    @property
-    def events(self) -> Path:
-        """What callback plugins were told."""
-        return self.run_folder / "events.jsonl"
-
-    @property
-    def log(self) -> Path:
-        """Ansible's own log."""
-        return self.run_folder / "ansible.log"
-
     def give(self, name: str, value: Any) -> None:
-        """Give the playbooks one more variable."""
+        """Add a variable for the playbooks."""
         self._variables[name] = value
 
     def play(self, playbook: str, **more: str) -> Run:
-        """Run a playbook as talkatively as can be, and keep what it prints."""
+        """Run a playbook with the highest verbosity, and keep what it prints."""
         self._file.write_text(json.dumps(self._variables), "utf-8")
         folder = self.run_folder
         for made in ("tmp", "home", "async"):
@@ -102,16 +83,3 @@ class Stage:
         )
         self.output.write_text(played.output, "utf-8")
         return played
-
-
-@contextmanager
-def canary_stage(folder: Path) -> Iterator[Stage]:
-    """Run two services, one that fails often and one that is slow and will be killed.
-
-    :param folder: where all lies; with a short path, since Ansible puts Unix sockets below it
-    """
-    with (
-        running_service(folder / "faulty", faults=FAULTS) as faulty,
-        running_service(folder / "doomed", faults="latency=900ms") as doomed,
-    ):
-        yield Stage(folder, faulty, doomed)

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,6 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     read_recap,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
-
-PASSWORD = "correct-horse/battery#staple"
 
 
 class Play:
@@ -34,13 +32,9 @@ class Play:
         access = {"api_url": service.url, "api_token": service.token, "timeout": 60}
         task = {"name": "Converge", "postroom.email.email_tenant": {**access, **options}}
         play = {"hosts": "localhost", "gather_facts": False, "tasks": [task]}
-        self.playbook = folder / "play.yml"
-        self.playbook.write_text(json.dumps([play]), "utf-8")
-
-    @property
-    def command(self) -> list[str]:
-        """What runs it."""
-        return [sys.executable, "-m", "ansible", "playbook", str(self.playbook)]
+        playbook = folder / "play.yml"
+        playbook.write_text(json.dumps([play]), "utf-8")
+        self.command = [sys.executable, "-m", "ansible", "playbook", str(playbook)]
 
     def environment(self, **settings: str) -> dict[str, str]:
         """Return an environment of its own."""
@@ -72,24 +66,17 @@ class Play:
 
 
 def kill(process: subprocess.Popen[bytes], *, workers: bool) -> None:
-    """End a run with no chance to say goodbye, alone or with the workers that it has forked."""
-    pids = [process.pid, *(_descendants(process.pid) if workers else ())]
-    for pid in pids:
-        # A worker may have come to its end meanwhile.
+    """Kill a run, alone or with the workers that it has forked."""
+    for pid in [process.pid, *(descendants(process.pid) if workers else ())]:
+        # A worker may have ended meanwhile.
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.wait()
 
 
-def _descendants(pid: int) -> Iterator[int]:
+def descendants(pid: int) -> Iterator[int]:
     """Yield the processes below another; a worker of Ansible is in a session of its own."""
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, file.read_text("ascii").split()):
             yield child
-            yield from _descendants(child)
-
-
-def with_passwords(definition: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a definition with a password for each mailbox."""
-    names = [row if isinstance(row, str) else row["name"] for row in definition["mailboxes"]]
-    return {**definition, "passwords": dict.fromkeys(names, PASSWORD)}
+            yield from descendants(child)

@@ -1,57 +1,169 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input gives one sentence that names the object and the remedy, and changes nothing."""
+"""Bad input and bad services fail with a message that names the object, and change nothing."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.mistakes import (
-    EVERY,
-    FIRST,
-    INFO_ADDRESS,
-    SECOND,
-    THIRD,
-    Bad,
-)
-from ansible_collections.postroom.email.tests.support.recorder import Recorder
-from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import html, scripted
+from ansible_collections.postroom.email.tests.support.certificates import Authority
+from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.site import Api, Site
+
+DOMAIN, MAILBOX, ALIAS = "email_domain", "email_mailbox", "email_alias"
+FORWARDER, DNS, INFO, TENANT = "email_forwarder", "email_dns_records", "email_info", "email_tenant"
+ANN, BOB, ALL, TAKEN = "ann@one.example", "bob@one.example", "all@one.example", "info@one.example"
+FIRST, SECOND, THIRD = "first@one.example", "second@one.example", "third@one.example"
+NEW, FAR = "new@one.example", ["x@far.example"]
+PASSWORDS = ["correct-horse/battery#staple"]
+
+Bad = tuple[str, dict[str, Any], tuple[str, ...]]
+
+
+def new(name: str = NEW, **more: Any) -> dict[str, Any]:
+    """Return the options of a valid new mailbox, but for its name."""
+    return {"name": name, "passwords": PASSWORDS, **more}
+
+
+#: The module, its options, and what the message must name.
+REFUSED: list[Bad] = [
+    (MAILBOX, new("ann"), ("name", "'ann'")),
+    (MAILBOX, new("änn@one.example"), ("name", "änn@one.example", "ASCII")),
+    (DOMAIN, {"name": "https://one.example/"}, ("name", "https://one.example/")),
+    (MAILBOX, new(passwords=[*PASSWORDS, ""]), ("passwords: entry 2",)),
+    (MAILBOX, {"name": BOB, "aliases": [TAKEN]}, (TAKEN, ANN)),
+    (ALIAS, {"address": TAKEN, "mailbox": BOB}, (TAKEN, ANN, "move")),
+    # A primary address is never moved.
+    (ALIAS, {"address": ALL, "mailbox": ANN, "move": True}, (ALL, "primary")),
+    (MAILBOX, {"name": ALL, "state": "absent"}, (ALL, "forwarder")),
+    (FORWARDER, {"name": BOB, "members": FAR}, (BOB, "mailbox")),
+    (FORWARDER, {"name": THIRD, "members": [FIRST]}, (f"{THIRD} -> {FIRST} -> {SECOND}",)),
+    (DOMAIN, {"name": "two.example", "state": "absent"}, ("two.example", "2 objects", "force")),
+    (MAILBOX, new(api_token="a-token-of-none"), (NEW, "401", "api_token")),
+    (MAILBOX, new(api_url="ftp://mail.example.com"), ("api_url", "ftp://mail.example.com")),
+    (MAILBOX, new(ca_path="/no/such/file.pem", api_url="https://127.0.0.1"), ("ca_path",)),
+    (TENANT, {}, ("definition_files",)),
+    (TENANT, {"mailboxes": [{"name": ANN, "password": PASSWORDS[0]}]}, ("mailboxes[0].password",)),
+    (TENANT, {"mailboxes": [BOB, ANN, BOB], "forwarders": [ANN]}, ("[2]", "forwarders[0]", "2 ")),
+]
+#: The same; an earlier task may create what is missing, so check mode only warns.
+MISSING: list[Bad] = [
+    (MAILBOX, new("new@no.example"), ("no.example",)),
+    (MAILBOX, {"name": NEW}, (NEW, "passwords")),
+    (ALIAS, {"address": "hi@no.example", "mailbox": ANN}, ("hi@no.example",)),
+    (FORWARDER, {"name": NEW}, (NEW, "members")),
+    (DNS, {"domain": "no.example"}, ("no.example",)),
+    (TENANT, {"mailboxes": [NEW]}, ("mailboxes[0]", NEW, "passwords")),
+]
 
 
 @pytest.fixture(scope="module")
 def inhabited(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Return a tenant that all tests of this file share, for none of them may change it."""
+    """Return a tenant that all tests of this file share, since none of them may change it."""
     site = Site(service.url, service.token, recorder)
     site.clear()
     site.create("one.example", "two.example")
-    site.create("ann@one.example", emails=["ann@one.example", INFO_ADDRESS, "ann@two.example"])
-    site.create("bob@one.example", "cat@two.example")
+    site.create(ANN, emails=[ANN, TAKEN, "ann@two.example"])
+    site.create(BOB, "cat@two.example")
     site.create(FIRST, members=[SECOND])
     site.create(SECOND, members=[THIRD])
-    site.create("all@one.example", members=["ann@one.example"])
+    site.create(ALL, members=[ANN])
     yield site
     site.close()
 
 
-@pytest.mark.parametrize("bad", EVERY, ids=str)
+@pytest.mark.parametrize("bad", [*REFUSED, *MISSING], ids=lambda bad: f"{bad[0]}-{bad[2][0]}")
 def test_bad_input(inhabited: Site, bad: Bad) -> None:
-    """A task that can't be done says why, names what to do, and writes nothing."""
+    """The message names the object or option; nothing is written, and check mode agrees."""
+    module, options, named = bad
     before = inhabited.listing()
-    inhabited.recorder.take()
-    result = inhabited.run(bad.module, **bad.options)
-    assert (result["msg"], result["failed"], result["changed"]) == (bad.says, True, False)
-    assert inhabited.recorder.take_writes() == []
+    with inhabited.recorder.forbidding_writes():
+        result = inhabited.run(module, **options)
+        predicted = inhabited.run(module, check=True, **options)
+    assert (result["failed"], result["changed"]) == (True, False)
+    assert all(name in result["msg"] for name in named), result["msg"]
+    assert predicted["failed"] is (bad in REFUSED)
+    # The form of a warning depends on the ansible-core.
+    shown = predicted["msg"] if predicted["failed"] else str(predicted["warnings"])
+    assert result["msg"] in shown
     assert inhabited.listing() == before
 
 
-@pytest.mark.parametrize("bad", EVERY, ids=str)
-def test_check_mode_tells_before(inhabited: Site, bad: Bad) -> None:
-    """Check mode fails in the same words; where an earlier task may help, it warns with them."""
-    with inhabited.recorder.forbidding_writes():
-        result = inhabited.run(bad.module, check=True, **bad.options)
-    assert result["failed"] is not bad.prerequisite
-    # The form of a warning depends on the ansible-core.
-    assert bad.says in (str(result["warnings"]) if bad.prerequisite else result["msg"])
+def failure_of(site: Site, **options: Any) -> str:
+    """Run a task that must fail alike in both modes, and return its message."""
+    task = new(retries=0, **options)
+    predicted, done = (site.run(MAILBOX, check=mode, **task) for mode in (True, False))
+    assert predicted == done
+    assert (done["failed"], done["changed"]) == (True, False)
+    assert "Traceback" not in str(done)
+    return str(done["msg"])
+
+
+def test_unreachable_services(site: Site, service: RunningService, tmp_path: Path) -> None:
+    """A closed port, an unknown host, HTTPS to a plain port, and a killed service all fail."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    for url in (closed, "http://mail.invalid", service.url.replace("http:", "https:")):
+        message = failure_of(site, api_url=url)
+        assert f"{url} can't be reached for reading {NEW}" in message
+        assert "api_url" in message
+    with running_service(tmp_path) as doomed, recording(doomed.url) as recorder:
+        doomed.kill()
+        access = {"api_url": recorder.url, "api_token": doomed.token}
+        assert recorder.url in failure_of(site, state="absent", **access)
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_web_page_is_not_an_answer(site: Site, status: int) -> None:
+    """A web server's own 404 does not mean that the mailbox is absent."""
+    with scripted(lambda request: html(status, "Welcome")) as server:
+        for state in ("present", "absent"):
+            message = failure_of(site, api_url=server.url, state=state)
+            assert all(part in message for part in (NEW, str(status), "not JSON"))
+        assert server.writes == []
+
+
+def test_limits_of_the_service(site: Site, service: RunningService) -> None:
+    """What only the service refuses fails with its status and changes nothing."""
+    other = Api(service.url, service.new_token("another"))
+    other.create("theirs.example")
+    site.create("one.example", ANN)
+    before = site.listing()
+    aliases = [f"a{n}@one.example" for n in range(1000)]
+    tasks: list[tuple[str, dict[str, Any], str]] = [
+        (MAILBOX, new(passwords=["p" * 1025]), "422 (secrets/0"),
+        (MAILBOX, {"name": ANN, "aliases": aliases}, "422 (emails"),
+        (DOMAIN, {"name": "theirs.example"}, "409"),
+    ]
+    for module, options, status in tasks:
+        result = site.run(module, **options)
+        assert (result["failed"], result["changed"]) == (True, False)
+        assert options["name"] in result["msg"]
+        assert f"status {status}" in result["msg"]
+    assert site.listing() == before
+    other.clear()
+    other.close()
+
+
+def test_certificates(site: Site, tmp_path: Path) -> None:
+    """An untrusted certificate fails before the token is sent; ca_path makes it trusted."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("IP:127.0.0.1")
+    arguments = ["--tls-cert", str(certificate), "--tls-key", str(key)]
+    with running_service(tmp_path / "https", extra_args=arguments) as service:
+        access: dict[str, Any] = {"api_url": service.url, "api_token": service.token}
+        message = failure_of(site, **access)
+        assert "certificate verify failed" in message
+        assert "ca_path" in message
+        assert "/api/principal" not in service.log_path.read_text("utf-8")
+        ways: list[dict[str, Any]] = [{"ca_path": str(authority.path)}, {"validate_certs": False}]
+        for options in ways:
+            result = site.run(INFO, **access, **options)
+            assert (result["failed"], result["domains"]) == (False, [])

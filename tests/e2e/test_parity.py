@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A task inside Ansible's worker gives what its module gives, whatever is asked of it."""
+"""A task that runs in Ansible's worker has the result and the output of its module."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from ansible_collections.postroom.email.tests.support.service import (
 )
 from ansible_collections.postroom.email.tests.support.site import Api, Site
 
-pytestmark = pytest.mark.matrix
-
 WRONG_TOKEN = "wrong-token-DELTA-8842-qwpo"
 SWITCHED_OFF = "as a module: the environment variable POSTROOM_IN_PROCESS is off"
 PASSWORDS = {
@@ -38,6 +36,15 @@ PASSWORDS = {
         'qT"b\\s/ü&=?+%41#<é>secret-BRAVO',
         "{{ braces }} {% are %} no template",
     ],
+}
+#: Whether tasks fail, and whether they change something.
+OUTCOMES = {
+    "Foretell a whole tenant": (False, True),
+    "Make it": (False, True),
+    "Foretell a change from another tenant": (False, True),
+    "Carry out the plan that was expected": (False, True),
+    "Do a part of it": (True, True),
+    "Refuse a definition": (True, False),
 }
 Both = tuple[Way, Way]
 
@@ -78,8 +85,12 @@ def encrypted(text: str, folder: Path) -> str:
     command = ["encrypt", "--vault-password-file", str(folder / "vault"), "--output", "-", "-"]
     return subprocess.run(
         [sys.executable, "-m", "ansible", "vault", *command],
-        input=text, capture_output=True, text=True, check=True, env=environment(folder),
-    ).stdout  # fmt: skip
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(folder),
+    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -121,59 +132,26 @@ def both(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Both:
     return stage.both(PLAYBOOKS / "parity.yml", "--vault-password-file", str(vault))
 
 
-@pytest.mark.parametrize("task", tasks_of("parity.yml"))
-def test_results_are_the_same(task: str, both: Both) -> None:
-    """Whole results, as callback plugins and later tasks get them."""
-    here, modules = both
-    assert here.results[task] == modules.results[task]
-
-
-def test_what_is_printed_is_the_same(both: Both) -> None:
-    """At -vvv and with diffs, beside the lines that tell how a task is run."""
-    here, modules = both
-    assert here.shown == modules.shown
-
-
-def test_both_ways_were_taken(both: Both) -> None:
-    """Each task in its own way, or else a module would have been compared with itself."""
+@pytest.mark.full
+@pytest.mark.matrix
+def test_results_are_the_same(both: Both) -> None:
+    """Each task's results, and what is printed at -vvv, are the same both ways."""
     here, modules = both
     ours = [task for task in tasks_of("parity.yml") if task != "Show the braces"]
+    # Otherwise a module would be compared with itself.
     assert list(here.told) == list(modules.told) == ours
     for task in ours:
-        assert len(here.told[task]) == len(modules.told[task])
         assert all(told.startswith("in process ") for told in here.told[task])
-        assert set(modules.told[task]) == {SWITCHED_OFF}
-
-
-@pytest.mark.parametrize(
-    ("task", "failed", "changed", "told"),
-    [
-        ("Foretell a whole tenant", False, True, "can't be created without a password"),
-        ("Make it", False, True, "'created': 3"),
-        ("Make it again", False, False, "'unchanged': 2"),
-        ("Foretell a change from another tenant", False, True, "max_deletions allows 0"),
-        ("Refuse another plan than the one expected", True, False, "not the one expected"),
-        ("Refuse to purge so much", True, False, "max_deletions allows 0"),
-        ("Carry out the plan that was expected", False, True, "'updated': 1"),
-        ("Do a part of it", True, True, "'failed': 1"),
-        ("Refuse a definition", True, False, "A definition holds no secrets"),
-    ],
-)
-def test_a_whole_tenant_is_asked_for_it_all(
-    task: str, failed: bool, changed: bool, told: str, both: Both
-) -> None:
-    """Success and failure of every sort, or else there would be little to compare."""
-    # A difference that is shown is an event of its own.
-    result = both[0].results[task][0]
-    assert ("failure" in result, result["changed"]) == (failed, changed)
-    assert told in str(result)
-    assert not any(password in str(result) for them in PASSWORDS.values() for password in them)
-
-
-def test_a_loop_runs_in_one_process(both: Both) -> None:
-    """That is why the connection of one item serves the next."""
-    here = both[0]
+        assert [SWITCHED_OFF] * len(here.told[task]) == modules.told[task]
+        assert here.results[task] == modules.results[task], task
+    assert here.shown == modules.shown
+    # A loop runs in one process, so that its items share a connection.
     assert len(set(here.told["Go by a proxy of its environment, or not"])) == 1
+    # Results with and without failures and changes were compared.
+    for task, (failed, changed) in OUTCOMES.items():
+        result = here.results[task][0]
+        assert ("failure" in result, result["changed"]) == (failed, changed)
+        assert not any(password in str(result) for them in PASSWORDS.values() for password in them)
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +160,8 @@ def as_modules(stage: Stage) -> Both:
     return stage.both(PLAYBOOKS / "parity_modules.yml")
 
 
+@pytest.mark.full
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("task", "reason"),
     [
@@ -197,7 +177,7 @@ def as_modules(stage: Stage) -> Both:
     ],
 )
 def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:
-    """With the reason at -vvv, and with the result of the module."""
+    """The reason is shown at -vvv, and the result is the module's."""
     here, modules = as_modules
     assert [told.startswith(f"as a module: {reason}") for told in here.told[task]] == [True]
     assert set(modules.told[task]) == {SWITCHED_OFF}
@@ -206,8 +186,9 @@ def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules
     assert without(here.results[task], *own) == without(modules.results[task], *own)
 
 
+@pytest.mark.full
 def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> None:
-    """It is cut short as a module is, and the next one gets a connection of its own."""
+    """It is stopped like a module, and the next task gets a new connection."""
     here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
     assert all(told.startswith("in process ") for them in here.told.values() for told in them)
     for task in tasks_of("parity_cut_short.yml"):
@@ -224,8 +205,9 @@ def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> Non
         filled.close()
 
 
+@pytest.mark.full
 def test_a_crash(stage: Stage, tenant: Site, collection_with_crash: Path) -> None:
-    """It is a failure with a traceback, as that of a module, without the secrets of the task."""
+    """It fails with a traceback like a module's, without the secrets of the task."""
     path = {"ANSIBLE_COLLECTIONS_PATH": str(collection_with_crash)}
     traced = {"ANSIBLE_DISPLAY_TRACEBACK": "error"}
     here, modules = stage.both(PLAYBOOKS / "parity_crash.yml", **path, **traced)
@@ -262,8 +244,9 @@ def collection_with_crash(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_without_httpx(stage: Stage, tmp_path: Path) -> None:
-    """Where Ansible's own Python lacks it, the module says so, as it always has."""
+    """If Ansible's own Python lacks it, the module fails with Ansible's message."""
     (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
     access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}
     way = stage.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)

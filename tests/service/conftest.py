@@ -18,14 +18,19 @@ from postroom_service.database import Database
 
 __all__ = ["postgresql_url"]
 
-BACKENDS = ("file", "memory", "postgresql")
+#: The quick tier has SQLite files, and one test on each of the others.
+BACKENDS = (
+    "file",
+    pytest.param("memory", marks=pytest.mark.full),
+    pytest.param("postgresql", marks=pytest.mark.full),
+)
 
 _tenants = itertools.count(1)
 
 
 @pytest.fixture(scope="session", params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
-    """Name a kind of database."""
+    """Return the kind of database."""
     return str(request.param)
 
 
@@ -33,17 +38,17 @@ def backend(request: pytest.FixtureRequest) -> str:
 def service(
     backend: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningService]:
-    """Run one service over each kind of database for all tests."""
-    databases = {"file": None, "memory": "memory"}
+    """Run one service for all tests of a kind of database."""
+    database = {"file": None, "memory": "memory"}.get(backend)
     if backend == "postgresql":
-        databases["postgresql"] = request.getfixturevalue("postgresql_url")
-    with running_service(tmp_path_factory.mktemp(backend), database=databases[backend]) as service:
+        database = request.getfixturevalue("postgresql_url")
+    with running_service(tmp_path_factory.mktemp(backend), database=database) as service:
         yield service
 
 
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
-    """Give access as an empty tenant of its own."""
+    """Return access as a tenant that holds nothing."""
     with Api(service.url, _fresh_token(service)) as api:
         for principal in api.listing(type="domain"):
             api.delete(principal["name"])
@@ -52,20 +57,20 @@ def api(service: RunningService) -> Iterator[Api]:
 
 @pytest.fixture
 def other_api(service: RunningService) -> Iterator[Api]:
-    """Give access as another tenant; a memory database has only the one of its start."""
+    """Return access as another tenant; a memory database has only one."""
     with Api(service.url, _fresh_token(service)) as api:
         yield api
 
 
 @pytest.fixture
 def file_service(tmp_path: Path) -> Iterator[RunningService]:
-    """Run a service over an SQLite file for this test alone."""
+    """Run a service over an SQLite file for one test."""
     with running_service(tmp_path / "service") as service:
         yield service
 
 
 def _fresh_token(service: RunningService) -> str:
-    """Make a tenant of its own; in memory there is only the one of the start."""
+    """Return a token of a new tenant; in memory, that of the only one."""
     if service.database == "memory":
         return service.token
     database = Database(service.database)

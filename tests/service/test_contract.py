@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import (
@@ -15,45 +17,71 @@ from ansible_collections.postroom.email.tests.service.api import (
 )
 
 
-def test_domain_has_the_three_fields_of_its_shape(api: Api) -> None:
-    """A domain response contains id, name and type, and nothing else."""
-    name = unused_domain()
-    shape = {"id": name, "name": name, "type": "domain"}
-    created = api.create({"name": name, "type": "domain"})
+def check_creation(api: Api, body: dict[str, Any], shape: dict[str, Any]) -> None:
+    """Assert that a POST and a GET answer exactly a shape."""
+    created = api.create(body)
     assert created.status_code == 201
-    assert created.headers["Location"] == path_of(name)
-    assert created.json() == shape
-    assert api.get(name).json() == shape
+    assert created.headers["Location"] == path_of(shape["name"])
+    assert created.json() == api.get(shape["name"]).json() == shape
 
 
-def test_mailbox_shows_its_addresses_and_no_secrets(api: Api) -> None:
-    """A mailbox response contains id, name, type and emails."""
+def test_principals_have_exactly_the_fields_of_their_shape(api: Api) -> None:
+    """No answer contains a secret; members may be on any domain, also of absent addresses."""
+    assert api.listing() == []
+    domain = unused_domain()
+    check_creation(
+        api,
+        {"name": domain, "type": "domain"},
+        {"id": domain, "name": domain, "type": "domain"},
+    )
+    ann, info = f"ann@{domain}", f"info@{domain}"
+    individual = {"type": "individual"}
+    check_creation(
+        api,
+        mailbox_body(ann, f"a@{domain}"),
+        {**individual, "id": ann, "name": ann, "emails": [ann, f"a@{domain}"]},
+    )
+    members = ["x@elsewhere.example", f"later@{domain}"]
+    check_creation(
+        api,
+        forwarder_body(info, members),
+        {**individual, "id": info, "name": info, "emails": [info], "members": members},
+    )
+
+
+def test_patch_replaces_whole_lists(api: Api) -> None:
+    """An omitted address becomes free; an omitted field stays."""
     domain = api.domain()
-    name, alias = f"ann@{domain}", f"a@{domain}"
-    shape = {"id": name, "name": name, "type": "individual", "emails": [name, alias]}
-    created = api.create(mailbox_body(name, alias))
-    assert created.status_code == 201
-    assert created.headers["Location"] == path_of(name)
-    assert created.json() == shape
-    assert api.get(name).json() == shape
+    ann = api.mailbox(f"ann@{domain}", f"a@{domain}")
+    info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
+    changed = api.patch(ann, emails=[f"b@{domain}", ann])
+    assert changed.status_code == 200
+    assert changed.json()["emails"] == [f"b@{domain}", ann]
+    for nothing_visible in ({}, {"secrets": ["another", "and one more"]}):
+        assert api.patch(ann, **nothing_visible).json() == changed.json()
+    assert api.get(ann).json() == changed.json()
+    api.mailbox(f"bob@{domain}", f"a@{domain}")
+    both = api.patch(info, emails=[info, f"i@{domain}"], members=["y@elsewhere.example"]).json()
+    assert (both["emails"], both["members"]) == ([info, f"i@{domain}"], ["y@elsewhere.example"])
+    assert api.patch(info, members=["z@elsewhere.example"]).json()["emails"] == both["emails"]
 
 
-def test_forwarder_shows_its_members(api: Api) -> None:
-    """A forwarder response contains id, name, type, emails and members."""
+def test_deleted_principals_are_gone(api: Api) -> None:
+    """DELETE of each kind answers success, and afterwards the name is not found."""
     domain = api.domain()
-    name = f"info@{domain}"
-    members = ["x@elsewhere.example", f"ann@{domain}"]
-    shape = {
-        "id": name,
-        "name": name,
-        "type": "individual",
-        "emails": [name],
-        "members": members,
-    }
-    created = api.create(forwarder_body(name, members))
-    assert created.status_code == 201
-    assert created.json() == shape
-    assert api.get(name).json() == shape
+    ann = api.mailbox(f"ann@{domain}")
+    info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
+    for name in (ann, info, domain):
+        deleted = api.delete(name)
+        assert (deleted.status_code, deleted.json()) == (200, {"success": True})
+        assert api.get(name).status_code == api.delete(name).status_code == 404
+
+
+@pytest.mark.parametrize("backend", ["memory", "postgresql"], indirect=True, scope="session")
+def test_each_database_serves(api: Api) -> None:
+    """The quick tier creates, changes, lists and deletes once on the other databases."""
+    test_delete_of_a_domain_takes_all_that_is_on_it(api)
+    test_patch_replaces_whole_lists(api)
 
 
 def test_list_is_a_bare_array_of_all_kinds(api: Api) -> None:
@@ -67,75 +95,6 @@ def test_list_is_a_bare_array_of_all_kinds(api: Api) -> None:
     assert everything == [api.get(principal["name"]).json() for principal in everything]
     assert api.listing(type="domain") == everything[:1]
     assert api.listing(type="individual") == everything[1:]
-
-
-def test_list_of_nothing_is_empty(api: Api) -> None:
-    """An account without principals lists none."""
-    assert api.listing() == []
-
-
-def test_patch_of_emails_replaces_the_whole_list(api: Api) -> None:
-    """An address that is omitted is removed and free for another."""
-    domain = api.domain()
-    ann = api.mailbox(f"ann@{domain}", f"a@{domain}")
-    changed = api.patch(ann, emails=[f"b@{domain}", ann])
-    assert changed.status_code == 200
-    assert changed.json() == {
-        "id": ann,
-        "name": ann,
-        "type": "individual",
-        "emails": [f"b@{domain}", ann],
-    }
-    assert api.get(ann).json() == changed.json()
-    api.mailbox(f"bob@{domain}", f"a@{domain}")
-
-
-def test_patch_of_secrets_answers_the_principal(api: Api) -> None:
-    """Replacing passwords shows the mailbox, without them."""
-    ann = api.mailbox(f"ann@{api.domain()}")
-    changed = api.patch(ann, secrets=["another", "and one more"])
-    assert changed.status_code == 200
-    assert changed.json() == api.get(ann).json()
-
-
-def test_patch_of_members_replaces_the_destinations(api: Api) -> None:
-    """A forwarder's members are replaced entirely, its addresses kept."""
-    domain = api.domain()
-    info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"], f"i@{domain}")
-    changed = api.patch(info, members=["y@elsewhere.example"])
-    assert changed.status_code == 200
-    assert changed.json()["members"] == ["y@elsewhere.example"]
-    assert changed.json()["emails"] == [info, f"i@{domain}"]
-
-
-def test_patch_of_everything_at_once(api: Api) -> None:
-    """Several fields change together."""
-    domain = api.domain()
-    info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
-    changed = api.patch(info, emails=[info, f"i@{domain}"], members=["y@elsewhere.example"])
-    assert changed.json()["emails"] == [info, f"i@{domain}"]
-    assert changed.json()["members"] == ["y@elsewhere.example"]
-
-
-def test_patch_of_nothing_changes_nothing(api: Api) -> None:
-    """All body fields are optional."""
-    ann = api.mailbox(f"ann@{api.domain()}")
-    changed = api.patch(ann)
-    assert changed.status_code == 200
-    assert changed.json() == api.get(ann).json()
-
-
-@pytest.mark.parametrize("kind", ["domain", "mailbox", "forwarder"])
-def test_delete_answers_success_and_the_principal_is_gone(api: Api, kind: str) -> None:
-    """Deleting answers an object with success, and then there is nothing of that name."""
-    domain = api.domain()
-    ann = api.mailbox(f"ann@{domain}")
-    info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
-    name = {"domain": domain, "mailbox": ann, "forwarder": info}[kind]
-    deleted = api.delete(name)
-    assert (deleted.status_code, deleted.json()) == (200, {"success": True})
-    assert api.get(name).status_code == 404
-    assert api.delete(name).status_code == 404
 
 
 def test_delete_of_a_domain_takes_all_that_is_on_it(api: Api) -> None:
@@ -167,20 +126,13 @@ def test_names_are_kept_in_normal_form(api: Api) -> None:
     assert api.create({"name": normal, "type": "domain"}).status_code == 409
 
 
-@pytest.mark.parametrize("local", ["a/b", "a%2fb", "a?b", "a+b", "a#b", "a.b", "{a}"])
+@pytest.mark.parametrize("local", ["a/b", "a%2fb", "a?b", "a#b"])
 def test_path_names_are_percent_encoded(api: Api, local: str) -> None:
     """Every legal address can be named in a path."""
     name = api.mailbox(f"{local}@{api.domain()}")
     assert api.get(name).json()["name"] == name
     assert api.patch(name, secrets=["x"]).status_code == 200
     assert api.delete(name).status_code == 200
-
-
-def test_forwarder_may_point_at_addresses_that_do_not_exist(api: Api) -> None:
-    """Members may be on any domain, including external and not yet existing ones."""
-    domain = api.domain()
-    api.forwarder(f"info@{domain}", [f"later@{domain}", "x@elsewhere.example"])
-    api.mailbox(f"later@{domain}")
 
 
 def test_dns_records_are_those_of_the_contract(api: Api) -> None:

@@ -10,8 +10,6 @@ import signal
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,7 +53,7 @@ def answered_writes(service: RunningService, kill_after: int) -> set[str]:
     return answered
 
 
-@pytest.mark.parametrize("backend", ["file", "postgresql"])
+@pytest.mark.parametrize("backend", ["file", pytest.param("postgresql", marks=pytest.mark.full)])
 def test_a_kill_loses_nothing_that_was_answered(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -76,46 +74,28 @@ def test_a_kill_loses_nothing_that_was_answered(
 
 
 def test_a_restart_keeps_everything(tmp_path: Path) -> None:
-    """Principals, records and tokens are the same after a graceful stop and a new start."""
+    """Principals, records and tokens survive; all files are private, even if made with 0644."""
+    database = tmp_path / "service.sqlite3"
+    database.touch(0o644)
     with running_service(tmp_path) as service:
         token = service.token
         with Api(service.url, token) as api:
             domain = api.domain()
             api.mailbox(f"ann@{domain}", f"a@{domain}")
             before = (api.listing(), api.dns(domain).json())
+        ready = json.loads((tmp_path / "ready.json").read_text())
+        assert ready == {"url": service.url, "pid": service.pid}
+        paths = {path.name: path for path in tmp_path.glob("[rst]*") if path.suffix != ".log"}
+        companions = {f"{database.name}{end}" for end in ("", "-wal", "-shm")}
+        assert companions | {"ready.json", "token"} == set(paths)
+        assert {stat.S_IMODE(path.stat().st_mode) for path in paths.values()} == {0o600}
     with running_service(tmp_path) as service, Api(service.url, token) as api:
         assert (api.listing(), api.dns(domain).json()) == before
 
 
-def test_files_are_their_owners_only(file_service: RunningService) -> None:
-    """The database with its companions, the token and the ready file have mode 0600."""
-    with Api(file_service.url, file_service.token) as api:
-        api.domain()
-        database = Path(file_service.database)
-        paths = [
-            *database.parent.glob(f"{database.name}*"),
-            *file_service.log_path.parent.glob("[rt]*"),
-        ]
-        names = {path.name for path in paths}
-        assert {
-            "service.sqlite3",
-            "service.sqlite3-wal",
-            "service.sqlite3-shm",
-            "ready.json",
-            "token",
-        } <= names
-        assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
-
-
-def test_a_readable_database_is_made_private(tmp_path: Path) -> None:
-    """An existing file that others may read is closed to them at the start."""
-    database = tmp_path / "service.sqlite3"
-    database.touch(0o644)
-    with running_service(tmp_path):
-        assert stat.S_IMODE(database.stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.full)]
+)
 def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> None:
     """A request under way when the signal comes is answered; then the process exits with 0."""
     with running_service(tmp_path, faults="latency=1s,methods=POST") as service:
@@ -145,12 +125,6 @@ def raw_creation(token: str) -> bytes:
     return "\r\n".join([*lines, "", body]).encode()
 
 
-def test_the_ready_file_tells_url_and_pid(file_service: RunningService) -> None:
-    """The ready file is complete as soon as it exists."""
-    ready = json.loads((file_service.log_path.parent / "ready.json").read_text())
-    assert ready == {"url": file_service.url, "pid": file_service.pid}
-
-
 def test_another_schema_is_refused(tmp_path: Path) -> None:
     """A database of a newer program is left alone."""
     with running_service(tmp_path):
@@ -162,49 +136,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--database", "/nonexistent/x"], "the database file /nonexistent/x can't be used"),
-        (["--database", "mysql://host/x"], "databases are SQLite and PostgreSQL, not mysql"),
-        (
-            ["--database", "postgresql://u:s3cr3t@host/x"],
-            "a command line is no place for a password",
-        ),
-        (["--database", "postgresql:///x?host=/nonexistent"], "the database can't be used"),
-        (["--ready-file", "/nonexistent/x"], "/nonexistent/x can't be written"),
-        (["--bootstrap", "t"], "--bootstrap and --token-file go together"),
-        (["--tls-cert", "x"], "--tls-cert and --tls-key go together"),
-        (
-            ["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"],
-            "the certificate or key can't be",
-        ),
-        (["--secret-cost", "cheap"], "the cost of secrets is written m=19456,t=2,p=1"),
-        (["--host", "203.0.113.1"], "can't listen on 203.0.113.1 port 0"),
-        (["--faults", "x=1"], "--faults: 'x=1' is not one of"),
-        (["--port", "99999"], "a port is a number from 0 to 65535"),
-    ],
-)
-def test_a_start_that_fails_says_why(tmp_path: Path, arguments: list[str], sentence: str) -> None:
-    """A mistake at the start is one sentence and status 2, with no traceback or password."""
-    command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
-    if "--database" not in arguments:
-        arguments = ["--database", "memory", *arguments]
-    path = ":".join(sys.path)
-    result = subprocess.run(
-        [*command, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={"PYTHONPATH": path},
-    )
-    assert result.returncode == 2
-    assert sentence in result.stderr
-    assert "Traceback" not in result.stderr
-    assert "s3cr3t" not in result.stderr
-
-
+@pytest.mark.full
 def test_a_lost_database_is_told_as_such(tmp_path: Path) -> None:
     """Without its PostgreSQL the service answers 503 to everything, and ends well."""
     place = binaries()

@@ -36,96 +36,60 @@ def post(api: Api, content: bytes, headers: dict[str, str] | None = None) -> htt
     )
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/api", "/api/", "/api/principals", "/api/dns", "/docs", "//api/principal"]
-)
-def test_unknown_paths_are_problems_too(
-    service: RunningService, anonymous: httpx.Client, path: str
-) -> None:
-    """Nothing but the known paths answers, and nothing redirects."""
-    check_problem(anonymous.get(service.url + path), 404, "path_not_found")
+def test_unknown_paths_are_problems_too(service: RunningService, anonymous: httpx.Client) -> None:
+    """Only the documented paths answer, and nothing redirects."""
+    for path in ("/", "/api/", "/api/principals", "/api/dns", "/docs", "//api/principal"):
+        check_problem(anonymous.get(service.url + path), 404, "path_not_found")
 
 
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
         ("PUT", "/api/principal", "GET, HEAD, POST"),
-        ("DELETE", "/api/principal", "GET, HEAD, POST"),
         ("POST", "/api/principal/x", "DELETE, GET, HEAD, PATCH"),
         ("POST", "/api/dns/x.example", "GET, HEAD"),
-        ("OPTIONS", "/api/principal", "GET, HEAD, POST"),
         ("DISPATCH", "/api/principal", "GET, HEAD, POST"),
         ("POST", "/healthz", "GET, HEAD"),
     ],
 )
-def test_other_methods_are_told_which_there_are(
-    api: Api, method: str, path: str, allow: str
-) -> None:
-    """405 comes with Allow."""
+def test_other_methods_are_refused(api: Api, method: str, path: str, allow: str) -> None:
+    """405 lists the methods in Allow."""
     response = api.call(method, path)
     check_problem(response, 405, "method_not_allowed")
     assert response.headers["Allow"] == allow
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"Authorization": ""},
-        {"Authorization": "Bearer"},
-        {"Authorization": "Basic dTpw"},
-        {"Authorization": "TOKEN"},
-    ],
-)
-@pytest.mark.parametrize("path", ["/api/principal", "/api/principal/x", "/api/dns/x"])
-def test_a_token_is_required(anonymous: httpx.Client, path: str, headers: dict[str, str]) -> None:
+@pytest.mark.parametrize("value", [None, "", "Bearer", "Basic dTpw", "TOKEN"])
+def test_a_token_is_required(anonymous: httpx.Client, value: str | None) -> None:
     """Without a bearer token, every endpoint answers 401 with a challenge."""
-    response = anonymous.get(path, headers=headers)
-    check_problem(response, 401, "token_missing")
-    assert response.headers["WWW-Authenticate"] == 'Bearer realm="postroom"'
+    for path in ("/api/principal", "/api/principal/x", "/api/dns/x"):
+        response = anonymous.get(path, headers={} if value is None else {"Authorization": value})
+        check_problem(response, 401, "token_missing")
+        assert response.headers["WWW-Authenticate"] == 'Bearer realm="postroom"'
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-def test_a_wrong_token_opens_nothing(api: Api, method: str) -> None:
-    """An unknown token is refused before the request is looked at."""
-    path = "/api/principal" if method == "POST" else "/api/principal/x?y=z"
-    response = api.call(method, path, headers={"Authorization": "Bearer nonsense"})
-    check_problem(response, 401, "token_invalid")
-    assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
-
-
-def test_the_scheme_is_compared_without_case(api: Api) -> None:
-    """RFC 9110 says that bearer is Bearer."""
+def test_a_wrong_token_opens_nothing(api: Api) -> None:
+    """The token is checked before the request, and the scheme's case does not matter."""
+    for method in ("GET", "POST", "PATCH", "DELETE"):
+        path = "/api/principal" if method == "POST" else "/api/principal/x?y=z"
+        response = api.call(method, path, headers={"Authorization": "Bearer nonsense"})
+        check_problem(response, 401, "token_invalid")
+        assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
     token = api.http.headers["Authorization"].split()[1]
     response = api.call("GET", "/api/principal", headers={"Authorization": f"bearer {token}"})
     assert response.status_code == 200
 
 
-@pytest.mark.parametrize(
-    "media",
-    [
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "application/json; charset=latin-1",
-        "json",
-        None,
-    ],
-)
-def test_bodies_are_json(api: Api, media: str | None) -> None:
-    """Another content type, or none, is refused by name."""
-    headers = {} if media is None else {"Content-Type": media}
-    response = post(api, b'{"name": "x.example", "type": "domain"}', headers)
-    check_problem(response, 415, "unsupported_media_type")
-    assert response.headers["Accept"] == "application/json"
+def test_bodies_are_json(api: Api) -> None:
+    """Another content type, or none, is refused; a charset of UTF-8 is accepted."""
+    for media in ("text/plain", "application/json; charset=latin-1", "json", None):
+        headers: dict[str, str] = {} if media is None else {"Content-Type": media}
+        response = post(api, b'{"name": "x.example", "type": "domain"}', headers)
+        check_problem(response, 415, "unsupported_media_type")
+        assert response.headers["Accept"] == "application/json"
     assert api.listing() == []
-
-
-@pytest.mark.parametrize(
-    "media", ["application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"']
-)
-def test_the_content_type_may_have_its_charset(api: Api, media: str) -> None:
-    """What curl and others send as JSON is taken."""
-    check_problem(post(api, b"[]", {"Content-Type": media}), 422, "validation_failed")
+    for media in ("application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"'):
+        check_problem(post(api, b"[]", {"Content-Type": media}), 422, "validation_failed")
 
 
 @pytest.mark.parametrize(
@@ -133,19 +97,14 @@ def test_the_content_type_may_have_its_charset(api: Api, media: str) -> None:
     [
         (b"", "malformed_json"),
         (b"{", "malformed_json"),
-        (b"{} {}", "malformed_json"),
-        (b"{'name': 1}", "malformed_json"),
         (b'{"name": NaN}', "malformed_json"),
-        (b'{"name": -Infinity}', "malformed_json"),
         (b'{"name": "\xff"}', "malformed_json"),
         (b'\xef\xbb\xbf{"name": "x"}', "malformed_json"),
         ('{"name": "x"}'.encode("utf-16"), "malformed_json"),
         (b'{"name": ' + b"9" * 5000 + b"}", "malformed_json"),
         (b'{"name": "a.example", "type": "domain", "name": "b.example"}', "duplicate_key"),
-        (b'{"name": {"a": 1, "a": 1}}', "duplicate_key"),
         (b'{"emails": ' + b"[" * 9 + b"]" * 9 + b"}", "too_deep"),
         (b"[" * 100_000 + b"]" * 100_000, "too_deep"),
-        (b'{"a":' * 100_000, "too_deep"),
     ],
 )
 def test_json_is_read_strictly(api: Api, content: bytes, code: str) -> None:
@@ -154,19 +113,13 @@ def test_json_is_read_strictly(api: Api, content: bytes, code: str) -> None:
     assert api.listing() == []
 
 
-@pytest.mark.parametrize("name", ['"\\ud800.example"', '"a\\u0000.example"', "1e999", "[[[]]]"])
-def test_odd_values_are_refused_like_any(api: Api, name: str) -> None:
-    """Lone surrogates, NUL characters and huge numbers end at the validation."""
-    content = f'{{"name": {name}, "type": "domain"}}'.encode()
-    check_problem(post(api, content), 422, "validation_failed", "/name")
-
-
-def test_a_lone_surrogate_is_no_secret(api: Api) -> None:
-    """A secret that has no UTF-8 can't be hashed."""
-    name = api.mailbox(f"ann@{api.domain()}")
-    response = api.call(
-        "PATCH", f"/api/principal/{name}", content=b'{"secrets": ["\\ud800"]}', headers=JSON
-    )
+def test_odd_values_are_refused(api: Api) -> None:
+    """Lone surrogates, NUL characters and huge numbers fail the validation."""
+    for name in ('"\\ud800.example"', '"a\\u0000.example"', "1e999", "[[[]]]"):
+        content = f'{{"name": {name}, "type": "domain"}}'.encode()
+        check_problem(post(api, content), 422, "validation_failed", "/name")
+    path = f"/api/principal/{api.mailbox(f'ann@{api.domain()}')}"
+    response = api.call("PATCH", path, content=b'{"secrets": ["\\ud800"]}', headers=JSON)
     check_problem(response, 422, "validation_failed", "/secrets/0")
 
 
@@ -181,18 +134,14 @@ def test_large_bodies_are_refused_and_the_connection_lives_on(api: Api) -> None:
     assert api.listing() == []
 
 
-def test_answers_carry_what_they_should(api: Api) -> None:
-    """Every answer has a request id of its own and is kept out of caches."""
-    responses = [api.call("GET", path) for path in ("/api/principal", "/healthz", "/nothing")]
+def test_every_answer_has_a_request_id(api: Api, anonymous: httpx.Client) -> None:
+    """Answers are kept out of caches, and the health check needs no token."""
+    responses = [api.call("GET", path) for path in ("/api/principal", "/nothing")]
+    responses.append(anonymous.get("/healthz"))
+    assert (responses[-1].status_code, responses[-1].json()) == (200, {"status": "ok"})
     assert len({response.headers["X-Request-Id"] for response in responses}) == 3
     assert {response.headers["Cache-Control"] for response in responses} == {"no-store"}
     assert all("Server" not in response.headers for response in responses)
-
-
-def test_health_needs_no_token(anonymous: httpx.Client) -> None:
-    """The health check asks the database and shows nothing of it."""
-    response = anonymous.get("/healthz")
-    assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
 def test_bytes_that_are_no_request_are_a_problem(service: RunningService) -> None:

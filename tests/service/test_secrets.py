@@ -64,7 +64,7 @@ def dump(service: RunningService) -> str:
     return text + "".join(path.read_bytes().decode("latin-1") for path in files)
 
 
-@pytest.mark.parametrize("backend", ["file", "postgresql"])
+@pytest.mark.parametrize("backend", ["file", pytest.param("postgresql", marks=pytest.mark.full)])
 def test_secrets_and_tokens_turn_up_nowhere(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

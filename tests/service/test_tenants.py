@@ -9,7 +9,10 @@ import pytest
 from ansible_collections.postroom.email.tests.service.api import Api, check_problem, unused_domain
 
 pytestmark = pytest.mark.parametrize(
-    "backend", ["file", "postgresql"], indirect=True, scope="session"
+    "backend",
+    ["file", pytest.param("postgresql", marks=pytest.mark.full)],
+    indirect=True,
+    scope="session",
 )
 
 

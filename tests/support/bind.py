@@ -5,7 +5,7 @@
     with running(tmp_path, {"example.com": Zone("@ MX 10 mail.example.net.")}) as server:
         server.lookup("example.com", "MX")
 
-They are asked and changed here by dnspython alone, so that tests do not trust our own code.
+Only dnspython asks and changes them here, so that tests do not trust our own code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import os
 import secrets
 import shutil
 import textwrap
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,8 +41,6 @@ START_SECONDS = 20.0
 STOP_SECONDS = 10.0
 ASK_SECONDS = 5.0
 READY_SECONDS = 0.2
-NOT_LOADED = "not loaded due to errors"
-NO_BIND = "no BIND: named is neither on PATH nor in /usr/sbin"
 
 
 class TsigKey(NamedTuple):
@@ -63,24 +60,22 @@ def new_key(name: str, algorithm: str = "hmac-sha256") -> TsigKey:
 class Zone:
     """One zone that a server is an authority for.
 
-    :param text: lines of a zone file. Where there is no SOA record among them, one is put before
-        them, and ``ns1`` with the server's address as the name server
+    :param text: lines of a zone file. Without an SOA record among them, one is put before them, and
+        ``ns1`` with the server's address as the name server
     :param policy: BIND's rules of who may change what, such as
         ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets every key change all
     :param signed: by DNSSEC, with keys that BIND makes
     :param primary: the server that this one copies the zone from, instead of the text
-    :param refresh: seconds after which a secondary looks again
     """
 
     text: str = ""
     policy: str | None = None
     signed: bool = False
     primary: BindServer | None = None
-    refresh: int = 1
 
 
 class Forward(NamedTuple):
-    """Where a resolver asks for a zone, and the DS record that it trusts, as zone-file text."""
+    """The server that a resolver asks for a zone, and the DS record that it trusts, as text."""
 
     server: BindServer
     anchor: str = ""
@@ -90,51 +85,39 @@ class Forward(NamedTuple):
 class BindServer:
     """A running name server.
 
-    :param keys: by name
-    :param pid: the number of its process
+    :param own_key: signs the tests' own changes, and may change everything
     """
 
     address: str
     port: int
     keys: Mapping[str, TsigKey]
-    pid: int
     log_path: Path
-    #: With this one, the tests' own changes are signed. It may change everything.
     own_key: TsigKey = field(repr=False)
 
     def __str__(self) -> str:
         """Return it as the options of the collection take it."""
-        host = f"[{self.address}]" if ":" in self.address else self.address
-        return f"{host}:{self.port}"
+        return f"{self.address}:{self.port}"
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the records of a name, each as zone-file text, in no order that matters."""
-        answer = self.response(name, kind)
-        found = answer.get_rrset(
-            answer.answer, answer.question[0].name, dns.rdataclass.IN, dns.rdatatype.from_text(kind)
-        )
-        return tuple(sorted(rdata.to_text() for rdata in found)) if found else ()
+        """Return the records of a name, each as zone-file text, sorted."""
+        return values_of(self.response(name, kind), kind)
 
-    def response(self, name: str, kind: str, **flags: bool) -> dns.message.Message:
-        """Return the whole answer to a question: ``want_dnssec``, and ``cd``, are flags of it."""
-        query = dns.message.make_query(
-            name, kind, want_dnssec=flags.get("want_dnssec", False), payload=1232
-        )
-        if flags.get("cd"):
-            query.flags |= dns.flags.CD
+    def response(self, name: str, kind: str) -> dns.message.Message:
+        """Return the whole answer to a question."""
+        query = dns.message.make_query(name, kind, payload=1232)
         answer, _over_tcp = dns.query.udp_with_fallback(query, self.address, ASK_SECONDS, self.port)
         return answer
 
     def change(self, zone: str, *, add: Sequence[str] = (), delete: Sequence[str] = ()) -> None:
-        """Change a zone as somebody else would: lines such as ``example.com. 60 MX 10 a.b.``.
+        """Change a zone as another client would: lines such as ``example.com. 60 MX 10 a.b.``.
 
         A line to delete is a name, a name and a type, or those and one record's value.
         """
         update = dns.update.UpdateMessage(zone, keyring=tsig(self.own_key))
         for line in delete:
-            update.delete(*_words(line, 3))
+            update.delete(*line.split(None, 2))
         for line in add:
-            update.add(*_words(line, 4))
+            update.add(*line.split(None, 3))
         answer = dns.query.tcp(update, self.address, ASK_SECONDS, self.port)
         if answer.rcode() != dns.rcode.NOERROR:
             raise RuntimeError(f"{dns.rcode.to_text(answer.rcode())}:\n{self.log()}")
@@ -146,8 +129,15 @@ class BindServer:
         return str(dns.dnssec.make_ds(found.name, key, "SHA256"))
 
     def log(self) -> str:
-        """Return what the server has said so far."""
+        """Return what the server has logged so far."""
         return self.log_path.read_text(errors="replace")
+
+
+def values_of(answer: dns.message.Message, kind: str) -> tuple[str, ...]:
+    """Return the records that an answer has for the question's name, as zone-file text, sorted."""
+    name, data_type = answer.question[0].name, dns.rdatatype.from_text(kind)
+    found = answer.get_rrset(answer.answer, name, dns.rdataclass.IN, data_type)
+    return tuple(sorted(rdata.to_text() for rdata in found)) if found else ()
 
 
 def tsig(key: TsigKey) -> dns.tsig.Key:
@@ -162,73 +152,46 @@ def running(
     *,
     keys: Sequence[TsigKey] = (),
     forwards: Mapping[str, Forward] | None = None,
-    address: str = "127.0.0.1",
-    port: int | None = None,
 ) -> Iterator[BindServer]:
     """Run a name server, and skip the test where BIND is not installed.
 
-    :param place: a folder; the server makes one of its own in it
+    :param place: a folder; the server makes its own in it
     :param zones: by name; a text stands for a zone with that text
     :param forwards: zones that are asked elsewhere, which makes it a validating resolver
-    :param port: one that is free, unless given
     """
-    port = port or free_port(address)
-    folder = place / f"named-{address.replace(':', '_')}-{port}"
-    folder.mkdir()
     own_key = new_key("own")
     whole = {name: Zone(zone) if isinstance(zone, str) else zone for name, zone in zones.items()}
-    listening = _Listening(address, port)
-    for name, zone in whole.items():
-        (folder / f"{name}.zone").write_text(_zone_text(name, zone.text, listening))
-    configuration = _configuration(folder, listening, [*keys, own_key], whole, forwards or {})
-    (folder / "named.conf").write_text(configuration)
-    # One thread is enough, and it starts faster.
-    command = [program("named"), "-g", "-n", "1", "-c", str(folder / "named.conf")]
-    process = Running(command, os.environ, folder / "log", STOP_SECONDS)
     by_name = {key.name: key for key in keys}
-    server = BindServer(address, port, by_name, process.pid, process.log_path, own_key)
+    port = free_port()
+    folder = place / f"named-{port}"
+    folder.mkdir()
+    server = BindServer("127.0.0.1", port, by_name, folder / "log", own_key)
+    for name, zone in whole.items():
+        text = textwrap.dedent(zone.text)
+        if " SOA " not in text:
+            soa = f"@ IN SOA ns1.{name}. hostmaster.{name}. 1 3600 600 86400 60"
+            text = f"{soa}\n@ IN NS ns1.{name}.\nns1 IN A {server.address}\n{text}"
+        (folder / f"{name}.zone").write_text(f"$ORIGIN {name}.\n$TTL 3600\n{text}\n")
+    configuration = _configuration(folder, port, [*keys, own_key], whole, forwards or {})
+    (folder / "named.conf").write_text(configuration)
+    program = shutil.which("named") or shutil.which("named", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        pytest.skip("BIND is not installed: named is neither on PATH nor in /usr/sbin")
+    # One thread is enough, and it starts faster.
+    command = [program, "-g", "-n", "1", "-c", str(folder / "named.conf")]
+    process = Running(command, os.environ, server.log_path, STOP_SECONDS)
     try:
-        _wait(server, process, whole)
+        # Of a resolver, any answer will do.
+        asked = whole or {".": Zone()}
+        process.wait_until(lambda: _are_ready(server, asked), START_SECONDS)
         yield server
     finally:
         process.stop()
 
 
-def program(name: str) -> str:
-    """Find a program of BIND's, and skip the test where there is none."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
-    return found or pytest.skip(NO_BIND)
-
-
-class _Listening(NamedTuple):
-    address: str
-    port: int
-
-    @property
-    def option(self) -> str:
-        version6 = ":" in self.address
-        kind, other = ("-v6", "") if version6 else ("", "-v6")
-        here = f"listen-on{kind} port {self.port} {{ {self.address}; }};"
-        return f"{here} listen-on{other} {{ none; }};"
-
-
-def _zone_text(name: str, text: str, listening: _Listening) -> str:
-    text = textwrap.dedent(text)
-    origin = f"$ORIGIN {name}.\n$TTL 3600\n"
-    if " SOA " in text:
-        return f"{origin}{text}\n"
-    kind = "AAAA" if ":" in listening.address else "A"
-    head = [
-        f"@ IN SOA ns1.{name}. hostmaster.{name}. 1 3600 600 86400 60",
-        f"@ IN NS ns1.{name}.",
-        f"ns1 IN {kind} {listening.address}",
-    ]
-    return origin + "\n".join([*head, text]) + "\n"
-
-
 def _configuration(
     folder: Path,
-    listening: _Listening,
+    port: int,
     keys: Sequence[TsigKey],
     zones: Mapping[str, Zone],
     forwards: Mapping[str, Forward],
@@ -236,7 +199,8 @@ def _configuration(
     options = [
         f'directory "{folder}"; key-directory "{folder}"; managed-keys-directory "{folder}";',
         "pid-file none; lock-file none; session-keyfile none; notify no;",
-        f"{listening.option} allow-query {{ any; }}; allow-transfer {{ any; }};",
+        f"listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};",
+        "allow-query { any; }; allow-transfer { any; };",
         f"empty-zones-enable no; recursion {'yes' if forwards else 'no'};",
         "minimal-responses yes;",
         f"dnssec-validation {'yes' if forwards else 'no'};",
@@ -254,7 +218,7 @@ def _configuration(
 def _zone_block(name: str, zone: Zone, keys: Sequence[TsigKey]) -> str:
     if zone.primary:
         at = f"{zone.primary.address} port {zone.primary.port}"
-        times = f"min-refresh-time {zone.refresh}; max-refresh-time {zone.refresh};"
+        times = "min-refresh-time 1; max-refresh-time 1;"
         return f'zone "{name}" {{ type secondary; primaries {{ {at}; }}; {times} }};'
     everybody = "".join(f'grant "{key.name}" zonesub ANY; ' for key in keys)
     policy = everybody if zone.policy is None else f'grant "own" zonesub ANY; {zone.policy}'
@@ -273,19 +237,10 @@ def _forward_block(name: str, forward: Forward) -> str:
     return f"{block}\ntrust-anchors {{ {anchor} }};"
 
 
-def _words(line: str, count: int) -> list[str]:
-    return line.split(None, count - 1)
-
-
-def _wait(server: BindServer, process: Running, zones: Mapping[str, Zone]) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    # Of a resolver, any answer will do.
-    asked = zones or {".": Zone()}
-    while not all(_ready(server, name, zone) for name, zone in asked.items()):
-        failed = process.process.poll() is not None or NOT_LOADED in server.log()
-        if failed or time.monotonic() > deadline:
-            raise RuntimeError(f"BIND did not start:\n{server.log()}")
-        time.sleep(0.05)
+def _are_ready(server: BindServer, zones: Mapping[str, Zone]) -> bool:
+    if "not loaded due to errors" in server.log():
+        raise RuntimeError(f"BIND did not load a zone:\n{server.log()}")
+    return all(_ready(server, name, zone) for name, zone in zones.items())
 
 
 def _ready(server: BindServer, name: str, zone: Zone) -> bool:

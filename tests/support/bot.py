@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,53 +41,35 @@ class BotError(RuntimeError):
 class SlackAccess(Protocol):
     """How the bot gets into Slack; the stand-in's workspace has all of it."""
 
-    @property
-    def base_url(self) -> str:
-        """Where the Web API is."""
-
-    @property
-    def bot_token(self) -> str:
-        """The bot's token."""
-
-    @property
-    def app_token(self) -> str:
-        """The token that opens Socket Mode connections."""
-
-    @property
-    def signing_secret(self) -> str:
-        """What HTTP deliveries are signed with."""
+    base_url: str
+    bot_token: str
+    app_token: str
+    signing_secret: str
 
 
 class MailAccess(Protocol):
     """How the bot gets into the mail service; a running reference service has both."""
 
-    @property
-    def url(self) -> str:
-        """Where the service is."""
-
-    @property
-    def token(self) -> str:
-        """The tenant's token."""
+    url: str
+    token: str
 
 
 class RunningBot(Running):
     """One bot process, which is ready."""
 
-    def __init__(
-        self,
-        directory: Path,
-        environment: Mapping[str, str],
-        program: Sequence[str] = PROGRAM,
-    ) -> None:
+    error = BotError
+
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         self.directory = directory
         self.database = environment[f"{PREFIX}DATABASE"]
         self.policy_file = Path(environment[f"{PREFIX}POLICY_FILE"])
         self._ready_file = directory / f"ready-{time.monotonic_ns()}.json"
-        command = [*program, "serve", "--ready-file", str(self._ready_file)]
+        command = [*PROGRAM, "serve", "--ready-file", str(self._ready_file)]
         super().__init__(command, environment, directory / "bot.log", STOP_SECONDS)
         try:
-            self._addresses = self._wait_for_addresses()
-            self._wait_until_ready()
+            self.wait_until(self._ready_file.exists, START_SECONDS)
+            self._addresses = json.loads(self._ready_file.read_text(encoding="utf-8"))
+            self.wait_until(lambda: self.readiness()[0] == 200, START_SECONDS)
         except BaseException:
             self.kill()
             raise
@@ -131,28 +113,6 @@ class RunningBot(Running):
         """Have it read its policy anew."""
         self.process.send_signal(signal.SIGHUP)
 
-    def log(self) -> str:
-        """Return all that it has logged."""
-        return self.log_path.read_text(encoding="utf-8", errors="replace")
-
-    def _wait_for_addresses(self) -> dict[str, Any]:
-        deadline = time.monotonic() + START_SECONDS
-        while not self._ready_file.exists():
-            self._must_go_on(deadline)
-        addresses: dict[str, Any] = json.loads(self._ready_file.read_text(encoding="utf-8"))
-        return addresses
-
-    def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while self.readiness()[0] != 200:
-            self._must_go_on(deadline)
-
-    def _must_go_on(self, deadline: float) -> None:
-        if self.process.poll() is not None or time.monotonic() > deadline:
-            tail = "\n".join(self.log().splitlines()[-20:])
-            raise BotError(f"the bot did not start:\n{tail}")
-        time.sleep(0.02)
-
 
 @contextmanager
 def running_bot(
@@ -164,7 +124,6 @@ def running_bot(
     mode: str = "socket",
     database: str | None = None,
     settings: Mapping[str, object] | None = None,
-    program: Sequence[str] = PROGRAM,
 ) -> Iterator[RunningBot]:
     """Run the bot until the block ends, with its files in a directory; it is ready at once.
 
@@ -174,19 +133,16 @@ def running_bot(
 
     :param policy: the policy's text, or its file
     :param settings: more settings by their names, such as ``{"log_level": "debug"}``
-    :param program: what takes the product's command line, and is the product by default
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
     given = bot_settings(place, slack, mail, policy, mode=mode, database=database)
-    bot = RunningBot(place, bot_environment({**given, **(settings or {})}), program)
+    bot = RunningBot(place, bot_environment({**given, **(settings or {})}))
     try:
         yield bot
     finally:
         status = bot.stop()
-    if status not in (0, -signal.SIGKILL):
-        tail = "\n".join(bot.log().splitlines()[-20:])
-        raise BotError(f"the bot exited with {status}:\n{tail}")
+    bot.check(status)
 
 
 def bot_settings(

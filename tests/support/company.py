@@ -10,12 +10,14 @@ All four people have mailboxes; Bob, Carol and Dora are mail-admins.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE, Clock, now
 from ansible_collections.postroom.email.tests.service.api import SECRET, Api
@@ -27,6 +29,8 @@ from ansible_collections.postroom.email.tests.support.service import (
 DOMAIN = "example.com"
 ALICE = f"alice@{DOMAIN}"
 BOB = f"bob@{DOMAIN}"
+
+_numbers = itertools.count(1)
 
 _POLICY = """
 version: 1
@@ -45,6 +49,14 @@ rules:
   - {{name: aliases, actions: [alias.add], approvals: {{mail-admins: 1}}}}
   - {{name: forwards, actions: [forward.add, forward.remove], approvals: {{mail-admins: 1}}}}
 """
+
+
+@dataclass
+class MailThrough:
+    """Access to the mail service by way of a proxy."""
+
+    url: str
+    token: str
 
 
 @dataclass(frozen=True)
@@ -74,17 +86,68 @@ class Company:
         found: list[str] = self.api.get(mailbox).json()["emails"]
         return found
 
+    def mail_through(self, url: str) -> MailThrough:
+        """Return access to the mail service by way of a proxy at this URL."""
+        return MailThrough(url, self.mail.token)
+
+    def card_of(self, person: Person, part: str) -> Message:
+        """Wait for the card of a request that this person made and whose text has this part.
+
+        The bot messages the requester when it knows which message is the card.
+        """
+        self.slack.wait_for_message(person.direct_channel, part)
+        return self.slack.wait_for_message(self.approvals, part)
+
+    def window(self, person: Person, callback_id: str) -> View:
+        """Wait until this modal is the topmost one of a person."""
+
+        def shown() -> View | None:
+            modals = person.sees().modals
+            return modals[-1] if modals and modals[-1].callback_id == callback_id else None
+
+        found = self.slack.wait_for(shown)
+        assert found is not None
+        return found
+
+    def wait_told(self, person: Person, *parts: str) -> Message:
+        """Wait for a direct message to a person that has all of these parts."""
+
+        def found() -> list[Message]:
+            return [one for one in person.sees().direct if all(part in one.text for part in parts)]
+
+        return self.slack.wait_for(found)[-1]
+
+
+def fresh_address() -> str:
+    """Return an address that is not in use."""
+    return f"project-{next(_numbers)}@{DOMAIN}"
+
+
+def text_of(view: View) -> str:
+    """Return all texts of a view."""
+    return str(view.content["blocks"])
+
+
+def home_of(person: Person) -> str:
+    """Return all texts of a person's Home tab."""
+    home = person.sees().home
+    return text_of(home) if home else ""
+
+
+def password_in(view: View) -> str:
+    """Return the password that a view shows."""
+    return str(view.blocks[1]["elements"][0]["elements"][0]["text"])
+
 
 @contextmanager
-def company(directory: Path, *, faults: str | None = None, clock: Clock = now) -> Iterator[Company]:
+def company(directory: Path, *, clock: Clock = now) -> Iterator[Company]:
     """Set a company up until the block ends, with its files in a directory.
 
-    :param faults: of the mail service
     :param clock: of Slack
     """
     with (
         Workspace(clock=clock) as slack,
-        running_service(directory / "mail", faults=faults) as mail,
+        running_service(directory / "mail") as mail,
         Api(mail.url, mail.token) as api,
     ):
         slack.be_patient(PATIENCE)

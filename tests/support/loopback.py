@@ -9,12 +9,9 @@ import socket
 
 import pytest
 
-NO_PORT_53 = "port 53 on the loopback is not ours to take"
-_KINDS = (socket.SOCK_STREAM, socket.SOCK_DGRAM)
-
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """Return a port that nobody listens on, neither by UDP nor by TCP."""
+    """Return a port that is free by UDP and by TCP."""
     while True:
         with socket.socket(_family(address), socket.SOCK_STREAM) as stream:
             stream.bind((address, 0))
@@ -24,9 +21,9 @@ def free_port(address: str = "127.0.0.1") -> int:
 
 
 def is_free(address: str, port: int) -> bool:
-    """Tell whether we may listen there."""
+    """Return whether we may listen there."""
     try:
-        for kind in _KINDS:
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
             with socket.socket(_family(address), kind) as trial:
                 trial.bind((address, port))
     except OSError:
@@ -35,7 +32,7 @@ def is_free(address: str, port: int) -> bool:
 
 
 def address_with_port_53() -> str:
-    """Return an address whose port 53 is free, or skip where it may not be had.
+    """Return an address whose port 53 is free, or skip where we may not listen there.
 
     Delegations name hosts and no ports. Linux answers to all of 127.0.0.0/8; BIND does not listen
     there, but at what an interface has.
@@ -44,7 +41,7 @@ def address_with_port_53() -> str:
         address = f"127.53.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
         if is_free(address, 53):
             return address
-    return pytest.skip(NO_PORT_53)
+    return pytest.skip("port 53 on the loopback is not available")
 
 
 def _family(address: str) -> socket.AddressFamily:

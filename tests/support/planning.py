@@ -7,6 +7,7 @@ A name without an @ or a dot lies on example.com.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -136,3 +137,11 @@ def steps(planned: TenantPlan) -> list[str]:
 def findings(planned: TenantPlan) -> list[str]:
     """Return each finding with its place; a star tells that check mode only warns of it."""
     return [f"{'* ' if found.prerequisite else ''}{found}" for found in planned.findings]
+
+
+def assert_like(texts: Sequence[str], patterns: Sequence[str]) -> None:
+    """Assert that each text begins like its pattern, in which three dots replace any words."""
+    assert len(texts) == len(patterns), texts
+    for text, pattern in zip(texts, patterns, strict=True):
+        words = ".*?".join(map(re.escape, re.split(r" ?\.{3}", pattern)))
+        assert re.match(words, text), (text, pattern)

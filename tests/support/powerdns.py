@@ -13,7 +13,6 @@ import os
 import secrets
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,20 +20,17 @@ from typing import Any
 
 import dns.exception
 import dns.query
-import dns.rdataclass
-import dns.rdatatype
 import httpx
 import pytest
 from dns.message import make_query
 
+from ansible_collections.postroom.email.tests.support.bind import values_of
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.running import Running
 
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0
 ASK_SECONDS = 5.0
-NO_POWERDNS = "no PowerDNS: neither pdns_server nor its schema for SQLite is where Debian has it"
-_PROGRAMS = "/usr/sbin:/usr/local/sbin"
 _SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
 
 
@@ -42,8 +38,7 @@ _SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
 class PowerDnsServer:
     """A running name server.
 
-    :param port: where it answers questions, by UDP and TCP
-    :param api_url: where its HTTP API is, without a path
+    :param api_url: of its HTTP API, without a path
     """
 
     address: str
@@ -57,17 +52,14 @@ class PowerDnsServer:
         return f"{self.address}:{self.port}"
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the records of a name, each as zone-file text, in no order that matters."""
+        """Return the records of a name, each as zone-file text, sorted."""
         query = make_query(name, kind)
         answer, _tcp = dns.query.udp_with_fallback(query, self.address, ASK_SECONDS, self.port)
-        found = answer.get_rrset(
-            answer.answer, answer.question[0].name, dns.rdataclass.IN, dns.rdatatype.from_text(kind)
-        )
-        return tuple(sorted(rdata.to_text() for rdata in found)) if found else ()
+        return values_of(answer, kind)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Send one request to the API, which must succeed, and return its answer."""
-        # No proxy of this machine has a way to the loopback.
+        # A proxy of this machine cannot reach the loopback.
         with httpx.Client(trust_env=False, headers={"X-API-Key": self.api_key}) as client:
             url = f"{self.api_url}/api/v1/servers/localhost{path}"
             response = client.request(method, url, json=body, timeout=ASK_SECONDS)
@@ -83,7 +75,7 @@ class PowerDnsServer:
         self.call("POST", "/zones", {**body, "zone": f"{head}{soa}{text}\n"})
 
     def log(self) -> str:
-        """Return what the server has said so far."""
+        """Return what the server has logged so far."""
         return self.log_path.read_text(errors="replace")
 
 
@@ -91,12 +83,12 @@ class PowerDnsServer:
 def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
     """Run a name server, and skip the test where PowerDNS is not installed.
 
-    :param place: a folder; the server makes one of its own in it
+    :param place: a folder; the server makes its own in it
     :param zones: lines of a zone file, by the zone's name
     """
-    program = shutil.which("pdns_server") or shutil.which("pdns_server", path=_PROGRAMS)
+    program = shutil.which("pdns_server") or shutil.which("pdns_server", path="/usr/sbin")
     if program is None or not _SCHEMA.exists():
-        pytest.skip(NO_POWERDNS)
+        pytest.skip("PowerDNS is not installed, or its schema for SQLite is missing")
     port, api_port = free_port(), free_port()
     folder = place / f"powerdns-{port}"
     folder.mkdir()
@@ -104,20 +96,6 @@ def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
     server = PowerDnsServer(
         "127.0.0.1", port, f"http://127.0.0.1:{api_port}", folder / "log", api_key=key
     )
-    _configure(folder, server, api_port)
-    process = Running(
-        [program, f"--config-dir={folder}"], os.environ, server.log_path, STOP_SECONDS
-    )
-    try:
-        _wait(server, process)
-        for zone, text in zones.items():
-            server.create(zone, text)
-        yield server
-    finally:
-        process.stop()
-
-
-def _configure(folder: Path, server: PowerDnsServer, api_port: int) -> None:
     with contextlib.closing(sqlite3.connect(folder / "zones.sqlite3")) as database:
         database.executescript(_SCHEMA.read_text())
     settings = {
@@ -136,14 +114,16 @@ def _configure(folder: Path, server: PowerDnsServer, api_port: int) -> None:
     }
     lines = (f"{name}={value}\n" for name, value in settings.items())
     (folder / "pdns.conf").write_text("".join(lines))
-
-
-def _wait(server: PowerDnsServer, process: Running) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not _answers(server):
-        if process.process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"PowerDNS did not start:\n{server.log()}")
-        time.sleep(0.05)
+    process = Running(
+        [program, f"--config-dir={folder}"], os.environ, server.log_path, STOP_SECONDS
+    )
+    try:
+        process.wait_until(lambda: _answers(server), START_SECONDS)
+        for zone, text in zones.items():
+            server.create(zone, text)
+        yield server
+    finally:
+        process.stop()
 
 
 def _answers(server: PowerDnsServer) -> bool:

@@ -1,16 +1,14 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reverse proxy on loopback that writes down what passes, forbids writes, and holds things up.
+"""A reverse proxy on loopback that records exchanges, forbids writes, and holds requests up.
 
-    with recording(service.url) as recorder:
-        with recorder.forbidding_writes():
-            converge_in_check_mode(recorder.url)
-        recorder.take()
-        with recorder.holding("PATCH") as gate:
-            begin_a_converge(recorder.url)
-            gate.wait()
-
-Uses the standard library only.
+with recording(service.url) as recorder:
+with recorder.forbidding_writes():
+converge_in_check_mode(recorder.url)
+recorder.take()
+with recorder.holding("PATCH") as gate:
+begin_a_converge(recorder.url)
+gate.wait()
 """
 
 from __future__ import annotations
@@ -20,22 +18,25 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
+from http.client import HTTPException
+
+from ansible_collections.postroom.email.tests.fakes.http_server import (
+    Reply,
+    Request,
+    pass_on,
+    serving,
+)
 
 READS = ("GET", "HEAD")
-UPSTREAM_SECONDS = 60.0
-#: Headers that speak of one connection and not of the message.
-HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "host"})
+GATE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and the status it was answered with; None where no answer came.
+    """One request and the status of its answer, or None without one.
 
     :param began: when it came, by the monotonic clock
-    :param ended: when its answer was there
+    :param ended: when its answer came
     """
 
     method: str
@@ -53,7 +54,7 @@ class Exchange:
 class Gate:
     """Holds up all requests of a method until it is opened.
 
-    :param after: whether the service has done its part by then, and only the answer is held up
+    :param after: let the service carry the request out, and hold up only the answer
     """
 
     def __init__(self, method: str, *, after: bool) -> None:
@@ -63,52 +64,43 @@ class Gate:
         self._arrived = threading.Semaphore(0)
 
     def wait(self, seconds: float = 60.0) -> None:
-        """Wait until one request more is held up."""
+        """Wait until another request is held up."""
         if not self._arrived.acquire(timeout=seconds):
             raise AssertionError(f"no {self._held[0]} came in {seconds:g} s")
 
     def open(self, *, passes: bool = True) -> None:
         """Let everything pass from now on.
 
-        :param passes: whether what is held up passes, too, or is cut off
+        :param passes: whether the requests held up so far pass, too, or are cut off
         """
         if not self._opened.is_set():
             self._passes = passes
             self._opened.set()
 
     def let(self, method: str, *, after: bool) -> bool:
-        """Hold a request up if it is one of those, and tell whether it passes."""
+        """Hold a matching request up, and return whether it passes."""
         if (method, after) != self._held or self._opened.is_set():
             return True
         self._arrived.release()
-        return self._opened.wait(UPSTREAM_SECONDS) and self._passes
+        return self._opened.wait(GATE_SECONDS) and self._passes
 
 
 class Recorder:
-    """What has passed through the proxy."""
+    """The proxy and the exchanges that passed through it."""
 
     def __init__(self, upstream: str) -> None:
-        parts = urlsplit(upstream)
-        self._upstream = (parts.hostname or "127.0.0.1", parts.port or 80)
-        self._lock = threading.Lock()
-        self._exchanges: list[Exchange] = []
-        self._violations: list[Exchange] = []
-        self._forbids_writes = False
-        self._gate: Gate | None = None
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.recorder = self
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    @property
-    def violations(self) -> list[Exchange]:
-        """Writes that came while they were forbidden; none of them was passed on."""
-        with self._lock:
-            return list(self._violations)
+        self.upstream = upstream
+        self.exchanges: list[Exchange] = []
+        self.violations: list[Exchange] = []
+        self.forbids_writes = False
+        self.gate: Gate | None = None
+        self.url = ""
 
     def take(self) -> list[Exchange]:
         """Return what has passed since the last call."""
-        with self._lock:
-            taken, self._exchanges = self._exchanges, []
+        # Handlers may append meanwhile.
+        taken = self.exchanges[:]
+        del self.exchanges[: len(taken)]
         return taken
 
     def take_writes(self) -> list[Exchange]:
@@ -117,16 +109,15 @@ class Recorder:
 
     @contextmanager
     def forbidding_writes(self) -> Iterator[None]:
-        """Answer writes with 500 in place of passing them on, and fail at the end if one came."""
-        before = len(self.violations)
-        self._forbids_writes = True
+        """Answer writes with 500 instead of passing them on, and fail at the end if one came."""
+        self.violations.clear()
+        self.forbids_writes = True
         try:
             yield
         finally:
-            self._forbids_writes = False
-        came = self.violations[before:]
-        if came:
-            raise AssertionError(f"writes came while they were forbidden: {came}")
+            self.forbids_writes = False
+        if self.violations:
+            raise AssertionError(f"writes came while they were forbidden: {self.violations}")
 
     @contextmanager
     def holding(self, method: str, *, after: bool = False) -> Iterator[Gate]:
@@ -134,120 +125,45 @@ class Recorder:
 
         :param after: hold up the answer, and not the request
         """
-        gate = self._gate = Gate(method, after=after)
+        gate = self.gate = Gate(method, after=after)
         try:
             yield gate
         finally:
-            self._gate = None
+            self.gate = None
             gate.open()
 
-    def lets(self, method: str, *, after: bool) -> bool:
-        """Hold a request or its answer up as long as wanted, and tell whether it passes."""
-        gate = self._gate
-        return gate is None or gate.let(method, after=after)
+    def __call__(self, request: Request) -> Reply:
+        """Pass a request on, or cut the connection."""
+        began = time.monotonic()
+        if self.forbids_writes and request.method not in READS:
+            refused = Exchange(request.method, request.target, 500)
+            self.exchanges.append(refused)
+            self.violations.append(refused)
+            return Reply(500, b"writes are forbidden", {"Content-Type": "text/plain"})
+        self._hold(request.method, after=False)
+        reply: Reply | None = None
+        with suppress(OSError, HTTPException):
+            reply = pass_on(request, self.upstream)
+        status = reply.status if reply else None
+        self.exchanges.append(
+            Exchange(request.method, request.target, status, began, time.monotonic())
+        )
+        if reply is None:
+            raise ConnectionAbortedError
+        self._hold(request.method, after=True)
+        return reply
 
-    def forbids(self, method: str) -> bool:
-        """Tell whether a request is not to be passed on."""
-        return self._forbids_writes and method not in READS
-
-    def note(self, exchange: Exchange, *, violation: bool = False) -> None:
-        """Write an exchange down."""
-        with self._lock:
-            self._exchanges.append(exchange)
-            if violation:
-                self._violations.append(exchange)
-
-    def connect(self) -> HTTPConnection:
-        """Return a new connection to the service."""
-        return HTTPConnection(*self._upstream, timeout=UPSTREAM_SECONDS)
-
-    def start(self) -> None:
-        """Serve, in a thread of its own."""
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def stop(self) -> None:
-        """Stop serving and free the port."""
-        self._server.shutdown()
-        self._server.server_close()
+    def _hold(self, method: str, *, after: bool) -> None:
+        """Hold a request or its answer up as long as required, and cut it if it may not pass."""
+        gate = self.gate
+        if gate is not None and not gate.let(method, after=after):
+            raise ConnectionAbortedError
 
 
 @contextmanager
 def recording(upstream: str) -> Iterator[Recorder]:
     """Run a recorder in front of the service at `upstream`."""
     recorder = Recorder(upstream)
-    recorder.start()
-    try:
+    with serving(recorder) as server:
+        recorder.url = server.url
         yield recorder
-    finally:
-        recorder.stop()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    recorder: Recorder
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """One connection of a client, with one of its own to the service."""
-
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    # Headers and body leave in two pieces; Nagle's algorithm would hold the second one back.
-    disable_nagle_algorithm = True
-    timeout = UPSTREAM_SECONDS
-    _connection: HTTPConnection | None = None
-
-    def handle(self) -> None:
-        # A client that went away is the client's business.
-        with suppress(ConnectionError):
-            super().handle()
-
-    def finish(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        with suppress(ConnectionError):
-            super().finish()
-
-    def _pass_on(self) -> None:
-        began = time.monotonic()
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        recorder = self.server.recorder
-        if recorder.forbids(self.command):
-            recorder.note(Exchange(self.command, self.path, 500), violation=True)
-            self._answer(500, [("content-type", "text/plain")], b"writes are forbidden")
-            return
-        if not recorder.lets(self.command, after=False):
-            self.close_connection = True
-            return
-        try:
-            response, content = self._ask(body)
-        except (OSError, HTTPException):
-            recorder.note(Exchange(self.command, self.path, None, began, time.monotonic()))
-            self.close_connection = True
-            return
-        status = response.status
-        recorder.note(Exchange(self.command, self.path, status, began, time.monotonic()))
-        if not recorder.lets(self.command, after=True):
-            self.close_connection = True
-            return
-        self._answer(response.status, response.getheaders(), content)
-
-    do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = _pass_on  # noqa: N815 - as http.server calls them
-
-    def _ask(self, body: bytes) -> tuple[HTTPResponse, bytes]:
-        if self._connection is None:
-            self._connection = self.server.recorder.connect()
-        headers = {k: v for k, v in self.headers.items() if k.lower() not in HOP_BY_HOP}
-        self._connection.request(self.command, self.path, body or None, headers)
-        response = self._connection.getresponse()
-        return response, response.read()
-
-    def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
-        self.send_response_only(status)
-        for key, value in headers:
-            if key.lower() not in HOP_BY_HOP | {"content-length"}:
-                self.send_header(key, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)

@@ -64,15 +64,22 @@ def neutral(bits: int = 2048) -> list[dict[str, Any]]:
     """Return what the service asks for, as the module returns it."""
     return [
         {
-            "type": "MX", "host": "@", "fqdn": DOMAIN, "ttl": TTL,
-            "value": OURS.exchange, "priority": OURS.priority,
+            "type": "MX",
+            "host": "@",
+            "fqdn": DOMAIN,
+            "ttl": TTL,
+            "value": OURS.exchange,
+            "priority": OURS.priority,
         },
         {"type": "TXT", "host": "@", "fqdn": DOMAIN, "ttl": TTL, "value": SPF},
         {
-            "type": "TXT", "host": "service._domainkey", "fqdn": SELECTOR, "ttl": TTL,
+            "type": "TXT",
+            "host": "service._domainkey",
+            "fqdn": SELECTOR,
+            "ttl": TTL,
             "value": key(bits),
         },
-    ]  # fmt: skip
+    ]
 
 
 def as_plain(record_sets: Iterable[RecordSet]) -> list[dict[str, Any]]:

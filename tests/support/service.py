@@ -10,12 +10,11 @@ Uses the standard library only.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +34,8 @@ class ServiceError(RuntimeError):
 class RunningService(Running):
     """One service process."""
 
+    error = ServiceError
+
     def __init__(
         self, directory: Path, command: Sequence[str], environment: Mapping[str, str]
     ) -> None:
@@ -44,7 +45,8 @@ class RunningService(Running):
         self._ready_file.unlink(missing_ok=True)
         super().__init__(command, environment, directory / "service.log", STOP_SECONDS)
         try:
-            self.url = self._wait()
+            self.wait_until(self._ready_file.exists, START_SECONDS)
+            self.url = str(json.loads(self._ready_file.read_text(encoding="utf-8"))["url"])
         except BaseException:
             self.kill()
             raise
@@ -66,21 +68,6 @@ class RunningService(Running):
             )
         return result.stdout
 
-    def log_tail(self) -> str:
-        """Give the last lines of the log."""
-        return "\n".join(
-            self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
-        )
-
-    def _wait(self) -> str:
-        deadline = time.monotonic() + START_SECONDS
-        while not self._ready_file.exists():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise ServiceError(f"the service did not start:\n{self.log_tail()}")
-            time.sleep(0.02)
-        ready: dict[str, str] = json.loads(self._ready_file.read_text(encoding="utf-8"))
-        return ready["url"]
-
 
 @contextmanager
 def running_service(
@@ -101,30 +88,23 @@ def running_service(
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
-    command += [
-        "--ready-file",
-        str(place / "ready.json"),
-        "--bootstrap",
-        tenant,
-        "--token-file",
-        str(place / "token"),
-    ]
-    command += [
-        "--secret-cost",
-        secret_cost,
-        *(["--faults", faults] if faults else []),
-        *extra_args,
-    ]
-    service = RunningService(
-        place, command, _environment(database or str(place / "service.sqlite3"), environment)
-    )
+    options = {
+        "--port": "0",
+        "--ready-file": str(place / "ready.json"),
+        "--bootstrap": tenant,
+        "--token-file": str(place / "token"),
+        "--secret-cost": secret_cost,
+        **({"--faults": faults} if faults else {}),
+    }
+    program = [sys.executable, "-m", "postroom_service", "serve"]
+    command = [*program, *itertools.chain(*options.items()), *extra_args]
+    settings = _environment(database or str(place / "service.sqlite3"), environment)
+    service = RunningService(place, command, settings)
     try:
         yield service
     finally:
         status = service.stop()
-    if status not in (0, -signal.SIGKILL):
-        raise ServiceError(f"the service exited with {status}:\n{service.log_tail()}")
+    service.check(status)
 
 
 def _environment(database: str, extra: Mapping[str, str] | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,21 +15,23 @@ from hypothesis import settings
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
-    Handler,
     ScriptedServer,
     scripted,
 )
-from ansible_collections.postroom.email.tests.support.clients import Clock, client_over, sender_to
+from ansible_collections.postroom.email.tests.support.clients import (
+    Clock,
+    Connect,
+    Serve,
+    client_over,
+    sender_to,
+)
 
 # ansible-test runs each test in a fork of its own: what is imported here is imported once.
 sender_to("http://127.0.0.1:9").close()
 parse_domain("b\u00fccher.example")
 
-# The same as in pyproject.toml, which ansible-test does not read.
+# ansible-test does not read pyproject.toml, which has these, too.
 settings.load_profile("ci")
-
-Serve = Callable[[Handler], ScriptedServer]
-Connect = Callable[..., Client]
 
 
 @pytest.fixture

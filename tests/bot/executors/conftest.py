@@ -5,17 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.executors.automation import (
-    Automation,
-    automated,
-    played_by,
-)
 from ansible_collections.postroom.email.tests.bot.executors.scenes import mail_at
-from ansible_collections.postroom.email.tests.fakes.awx.jobs import playing, running_awx
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.executors.mail import Mail
@@ -39,17 +32,3 @@ def mail(service: RunningService, api: Api) -> Iterator[Mail]:
     mail = mail_at(service)
     yield mail
     mail.close()
-
-
-@pytest.fixture
-def automation(mail: Mail) -> Iterator[Automation]:
-    """Give the executor over a stand-in for AWX whose jobs do as the playbooks would."""
-    with running_awx(played_by(mail)) as stand_in:
-        yield automated(stand_in, mail)
-
-
-@pytest.fixture
-def real_automation(tmp_path: Path, service: RunningService, mail: Mail) -> Iterator[Automation]:
-    """Give the executor over a stand-in for AWX whose jobs run the collection's playbooks."""
-    with running_awx(playing(tmp_path, service.url, service.token)) as stand_in:
-        yield automated(stand_in, mail)

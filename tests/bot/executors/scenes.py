@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wishes, requests and keepers for the tests of executors."""
+"""Requested changes, requests and keepers for the tests of executors."""
 
 from __future__ import annotations
 
@@ -65,15 +65,12 @@ def request_for(wish: Wish, **fields: Any) -> Request:
 
 
 class LeaseLostError(Exception):
-    """Somebody else has the request."""
+    """Another worker has the request."""
 
 
 @dataclass
 class Notebook:
-    """A keeper that remembers.
-
-    :param renewals_left: how often the lease can be renewed; None for ever
-    """
+    """A keeper that remembers; its lease can be renewed so often, or for ever."""
 
     notes: list[dict[str, Any]] = field(default_factory=list)
     renewals: int = 0

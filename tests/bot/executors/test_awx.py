@@ -1,14 +1,21 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wishes carried out by AWX's jobs: once each, through crashes and lost answers."""
+"""Changes made by AWX jobs: one job for each, found again after any fault or crash."""
 
 from __future__ import annotations
 
-from threading import Event
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.executors.automation import Automation
+from ansible_collections.postroom.email.tests.bot.executors.automation import (
+    ALIAS_SURVEY,
+    FORWARDER_SURVEY,
+)
 from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     ALICE,
     BOB,
@@ -24,96 +31,128 @@ from ansible_collections.postroom.email.tests.bot.executors.scenes import (
     no_forward,
     request_for,
 )
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
+    Awx,
+    Template,
+    running_awx,
+)
 from ansible_collections.postroom.email.tests.fakes.awx.web import Fault
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from ansible_collections.postroom.email.tests.service.api import Api
+from postroom_bot.executors import awx
 from postroom_bot.executors.awx import REQUEST_VARIABLE
 from postroom_bot.executors.base import Done, TryLater, WontDo
+from postroom_bot.executors.controller import Basic, Controller, Job, Token
+from postroom_bot.executors.mail import Mail
 from postroom_bot.model import Action, Wish
 
 HI = "hi@example.com"
 FAR = "partner@far.example"
+WRONG = "wr0ng-Token/of+AWX"
 LAUNCH = "POST /api/v2/job_templates/7/launch/"
 
 
-def carry_out(automation: Automation, wish: Wish, keeper: Notebook | None = None) -> Done:
-    """Try once, with the notes of the last try."""
-    keeper = keeper or Notebook()
-    return automation.executor.carry_out(request_for(wish, progress=keeper.last), keeper)
+class Automation:
+    """The AWX stub, the executor over it, and the time that the executor waits."""
+
+    def __init__(self, stand_in: Awx, mail: Mail) -> None:
+        stand_in.templates = {
+            7: Template("add_alias", ALIAS_SURVEY),
+            8: Template("remove_alias", ALIAS_SURVEY),
+            9: Template("forwarder", FORWARDER_SURVEY),
+        }
+        self.stand_in = stand_in
+        self.now = 0.0
+        self.controller = Controller(stand_in.url, Token(SecretStr(stand_in.token)), timeout=5)
+        self._mail = mail
+
+    def carry_out(self, wish: Wish, keeper: Notebook | None = None, **options: Any) -> Done:
+        """Try once, with the notes of the previous try."""
+        keeper = keeper or Notebook()
+        defaults = {"clock": lambda: self.now, "wait": self.wait}
+        templates = awx.Templates(add_alias=7, remove_alias=8, forwarder=9)
+        executor = awx.Awx(self.controller, templates, self._mail, **{**defaults, **options})
+        return executor.carry_out(request_for(wish, progress=keeper.last), keeper)
+
+    def wait(self, seconds: float) -> bool:
+        """Advance the time; jobs that may run have ended by then."""
+        self.now += seconds
+        if self.stand_in.going.is_set():
+            self.stand_in.wait()
+        return False
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses of the jobs, the oldest first."""
+        return [job.status for job in self.stand_in.jobs.values()]
 
 
-def test_aliases_come_and_go(real_automation: Automation, api: Api) -> None:
-    """By a job each, which is launched for what is not so yet, and for nothing else."""
-    done = carry_out(real_automation, alias(HI))
+@pytest.fixture
+def automation(mail: Mail, api: Api) -> Iterator[Automation]:
+    """Give the executor over an AWX stub whose jobs do what the playbooks do."""
+
+    def play(playbook: str, variables: Mapping[str, Any]) -> bool:
+        if playbook == "forwarder":
+            name, listed = variables["mail_forwarder"], variables["mail_members"].split(",")
+            if variables["mail_state"] == "absent":
+                api.delete(name)
+                return True
+            if variables["mail_purge_members"] == "true":
+                api.patch(name, members=listed)
+                return True
+            wish = forward(name, *listed)
+        else:
+            wished = {"add_alias": alias, "remove_alias": no_alias}[playbook]
+            wish = wished(variables["mail_alias"], variables["mail_mailbox"])
+        mail.carry_out(request_for(wish), Notebook())
+        return True
+
+    with running_awx(play) as stand_in:
+        yield Automation(stand_in, mail)
+
+
+def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
+    """One job for each change; none if nothing would change or an address is a template."""
+    carry_out = automation.carry_out
+    done = carry_out(alias(HI))
     assert done == Done(changed=True, sentence=f"`{HI}` delivers to `{ALICE}`.", stands=alias(HI))
     assert emails(api, ALICE) == {ALICE, HI}
-    assert not carry_out(real_automation, alias(HI)).changed
-    assert carry_out(real_automation, no_alias(HI)).freed == (HI,)
+    assert not carry_out(alias(HI)).changed
+    assert carry_out(no_alias(HI)).freed == (HI,)
     assert emails(api, ALICE) == {ALICE}
-    assert real_automation.statuses == ["successful", "successful"]
-
-
-def test_forwarders_come_and_go(real_automation: Automation, api: Api) -> None:
-    """Destinations are added to others, taken from others, and go with the forwarder."""
-    carry_out(real_automation, forward(TEAM, ALICE))
-    done = carry_out(real_automation, forward(TEAM, BOB, FAR))
-    assert done.stands == forward(TEAM, ALICE, BOB, FAR)
-    assert members(api, TEAM) == {ALICE, BOB, FAR}
-    done = carry_out(real_automation, no_forward(TEAM, FAR))
+    assert automation.statuses == ["successful", "successful"]
+    api.forwarder(TEAM, [ALICE, "{{x}}@far.example"])
+    with pytest.raises(WontDo, match="can't take one of the addresses"):
+        carry_out(no_forward(TEAM, ALICE))
+    assert carry_out(forward(TEAM, BOB)).changed
+    assert members(api, TEAM) == {ALICE, BOB, "{{x}}@far.example"}
+    api.delete(TEAM)
+    carry_out(forward(TEAM, ALICE, BOB, FAR))
+    done = carry_out(no_forward(TEAM, FAR))
     assert done.stands == forward(TEAM, ALICE, BOB)
     assert members(api, TEAM) == {ALICE, BOB}
-    done = carry_out(real_automation, no_forward(TEAM))
+    done = carry_out(no_forward(TEAM))
     assert (done.stands, done.freed) == (no_forward(TEAM), (TEAM,))
     assert api.get(TEAM).status_code == 404
-    assert real_automation.statuses == ["successful"] * 4
-
-
-def test_what_cant_be_is_refused_before_a_job(automation: Automation) -> None:
-    """In the words of the mail executor. Passwords are none of its business."""
+    launched = len(automation.statuses)
     with pytest.raises(WontDo, match="already delivers somewhere else"):
-        carry_out(automation, alias(SALES))
-    with pytest.raises(ValueError, match="while its owner is looking"):
-        carry_out(automation, Wish(Action.PASSWORD, ALICE))
-    assert automation.stand_in.requests == []
+        carry_out(alias(SALES))
+    with pytest.raises(ValueError, match="password"):
+        carry_out(Wish(Action.PASSWORD, ALICE))
+    assert len(automation.statuses) == launched
 
 
-def test_a_member_of_others_making_is_no_template(real_automation: Automation, api: Api) -> None:
-    """An address that would be evaluated by a playbook is not handed to one."""
-    api.forwarder(TEAM, [ALICE, BOB, "{{x}}@far.example"])
-    with pytest.raises(WontDo, match="can't take one of the addresses"):
-        carry_out(real_automation, no_forward(TEAM, BOB))
-    assert carry_out(real_automation, forward(TEAM, FAR)).changed
-    assert members(api, TEAM) == {ALICE, BOB, FAR, "{{x}}@far.example"}
-
-
-@pytest.mark.parametrize("status", [None, 502])
-@pytest.mark.parametrize("after", [True, False])
-def test_a_lost_answer(
-    automation: Automation, api: Api, status: int | None, *, after: bool
-) -> None:
-    """Whether the job was launched is found out; it is launched once in either case."""
-    stand_in = automation.stand_in
-    stand_in.faults.append(Fault(LAUNCH, status, after))
-    keeper = Notebook()
-    with pytest.raises(TryLater, match="does not answer properly"):
-        carry_out(automation, alias(HI), keeper)
-    assert keeper.last == {"template": 7, "job": None, "freeing": []}
-    assert len(automation.statuses) == after
-    carry_out(automation, alias(HI), keeper)
-    assert automation.statuses == ["successful"]
-    assert emails(api, ALICE) == {ALICE, HI}
-
-
-def test_our_job_is_found_among_many(automation: Automation) -> None:
-    """On whatever page it is, by the request's id alone."""
+def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> None:
+    """Among many jobs of the same template."""
     stand_in = automation.stand_in
     stand_in.going.clear()
-    keeper = Notebook()
     stand_in.faults.append(Fault(LAUNCH, None, after=True))
     with pytest.raises(TryLater):
-        carry_out(automation, alias(HI), keeper)
+        automation.carry_out(alias(HI))
     (ours,) = stand_in.jobs
     stand_in.play = lambda playbook, variables: True
-    for number in range(120):
+    for number in range(60):
         variables = {REQUEST_VARIABLE: f"R-{number}", "mail_alias": HI, "mail_mailbox": ALICE}
         automation.controller.launch(7, variables)
     found = automation.controller.launched(7, REQUEST_VARIABLE, "R-7K2M")
@@ -122,101 +161,179 @@ def test_our_job_is_found_among_many(automation: Automation) -> None:
     assert automation.controller.launched(7, REQUEST_VARIABLE, "R-none") is None
 
 
-def test_a_crash_while_the_job_runs(automation: Automation, api: Api) -> None:
-    """The next try goes on watching that job, and knows what it has freed."""
-    stand_in = automation.stand_in
-    stand_in.going.clear()
-    keeper = Notebook(renewals_left=1)
+def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
+    """When the patience, the lease or the process ends; the next try reports what it freed."""
+    automation.stand_in.going.clear()
+    keeper = Notebook()
+    patient: dict[str, Any] = {"patience": 10}
+    for options in (patient, patient, {"wait": lambda seconds: True}):
+        with pytest.raises(TryLater, match="still at work"):
+            automation.carry_out(no_alias(SALES, BOB), keeper, **options)
+    assert keeper.renewals == 1 + 5 + 5
+    keeper.renewals_left = keeper.renewals
     with pytest.raises(LeaseLostError):
-        carry_out(automation, no_alias(SALES, BOB), keeper)
+        automation.carry_out(no_alias(SALES, BOB), keeper)
     assert keeper.last == {"template": 8, "job": 41, "freeing": [SALES]}
-    stand_in.going.set()
-    stand_in.wait()
-    done = carry_out(automation, no_alias(SALES, BOB), Notebook([keeper.last]))
+    assert automation.statuses == ["pending"]
+    automation.stand_in.going.set()
+    automation.stand_in.wait()
+    done = automation.carry_out(no_alias(SALES, BOB), Notebook([keeper.last]))
     assert (done.changed, done.freed) == (True, (SALES,))
     assert automation.statuses == ["successful"]
     assert emails(api, BOB) == {BOB}
 
 
-def test_patience_ends(automation: Automation) -> None:
-    """A job that takes long is left alone and looked at again later; the lease is held."""
+def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
+    automation: Automation, api: Api
+) -> None:
+    """An operator stopped it in AWX."""
     automation.stand_in.going.clear()
     keeper = Notebook()
-    executor = automation.executor_with(patience=10)
-    for _ in range(2):
-        with pytest.raises(TryLater, match="still at work"):
-            executor.carry_out(request_for(alias(HI), progress=keeper.last), keeper)
-    assert automation.statuses == ["pending"]
-    assert keeper.renewals == 1 + 5 + 5
-    automation.stand_in.going.set()
-    assert carry_out(automation, alias(HI), keeper).changed
-
-
-def test_a_process_that_is_to_end_watches_no_longer(automation: Automation) -> None:
-    """It leaves at once; the job goes on, and the next process finds it again."""
-    automation.stand_in.going.clear()
-    stopping = Event()
-    stopping.set()
-    keeper = Notebook()
-    executor = automation.executor_with(wait=stopping.wait)
     with pytest.raises(TryLater, match="still at work"):
-        executor.carry_out(request_for(alias(HI)), keeper)
+        automation.carry_out(alias(HI), keeper, patience=0)
+    automation.controller.cancel(41)
+    with pytest.raises(WontDo, match="stopped the automation"):
+        automation.carry_out(alias(HI), keeper)
+    assert emails(api, ALICE) == {ALICE}
     automation.stand_in.going.set()
-    assert carry_out(automation, alias(HI), keeper).changed
-    assert automation.statuses == ["successful"]
+    gone = Notebook([{"template": 7, "job": 12345, "freeing": []}])
+    assert automation.carry_out(alias(HI), gone).changed
 
 
-def test_a_job_that_fails(automation: Automation, api: Api) -> None:
-    """It is told, and the next try launches another one."""
+@pytest.mark.parametrize("fault", [None, Fault(LAUNCH.replace("7", "8"), 502, after=True)])
+def test_a_failed_job_is_followed_by_another_one(
+    automation: Automation, fault: Fault | None
+) -> None:
+    """Also when the bot did not see the failure."""
     good = automation.stand_in.play
     automation.stand_in.play = lambda playbook, variables: False
+    automation.stand_in.faults.extend([fault] if fault else [])
     keeper = Notebook()
-    with pytest.raises(TryLater, match=r"^The automation failed\.$"):
-        carry_out(automation, no_alias(SALES, BOB), keeper)
-    assert keeper.last == {"freeing": [SALES]}
-    automation.stand_in.play = good
-    assert carry_out(automation, no_alias(SALES, BOB), keeper).freed == (SALES,)
-    assert automation.statuses == ["failed", "successful"]
-
-
-def test_a_failure_that_nobody_saw(automation: Automation) -> None:
-    """A job that failed while the bot was down is followed by another one."""
-    good = automation.stand_in.play
-    automation.stand_in.play = lambda playbook, variables: False
-    automation.stand_in.faults.append(Fault(LAUNCH, 502, after=True))
-    keeper = Notebook()
-    with pytest.raises(TryLater):
-        carry_out(automation, alias(HI), keeper)
+    with pytest.raises(TryLater, match="properly" if fault else "The automation failed"):
+        automation.carry_out(no_alias(SALES, BOB), keeper)
+    assert fault or keeper.last == {"freeing": [SALES]}
     automation.stand_in.wait()
     automation.stand_in.play = good
-    assert carry_out(automation, alias(HI), keeper).changed
+    assert automation.carry_out(no_alias(SALES, BOB), keeper).freed == (SALES,)
     assert automation.statuses == ["failed", "successful"]
 
 
-def test_a_job_that_is_canceled(automation: Automation, api: Api) -> None:
-    """Whoever did so is obeyed."""
-    automation.stand_in.going.clear()
+def test_wrong_credentials_are_reported(
+    automation: Automation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A token and a password both work; a wrong one is an error for the operator, not logged."""
+    stand_in = automation.stand_in
+    login = Basic(stand_in.user, SecretStr(stand_in.password))
+    controller = Controller(f"{stand_in.url}/", login)
+    controller.check_template(7, {"mail_alias": "", "mail_mailbox": "", REQUEST_VARIABLE: ""})
+    for wrong in (Token(SecretStr(WRONG)), Basic("bot", SecretStr(WRONG))):
+        with pytest.raises(TryLater, match="does not let me in"):
+            Controller(stand_in.url, wrong).check_template(7, {})
+    stand_in.may_launch = False
+    with pytest.raises(TryLater, match="does not let me in"):
+        automation.carry_out(alias(HI))
+    assert automation.statuses == []
+    assert {record.levelno for record in caplog.records} == {logging.ERROR}
+    assert WRONG not in caplog.text + repr(Token(SecretStr(WRONG)))
+    for token, ca_path in ((f"{WRONG}\n", None), ("", None), ("token", "/nowhere/ca.pem")):
+        with pytest.raises(ValueError, match="AWX") as error:
+            Controller(stand_in.url, Token(SecretStr(token)), ca_path=ca_path)
+        assert WRONG not in str(error.value)
+
+
+def test_an_unsuitable_template_is_not_launched(
+    automation: Automation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor is a missing one; the operator's log has the reason."""
+    templates = automation.stand_in.templates
     keeper = Notebook()
-    with pytest.raises(TryLater, match="still at work"):
-        automation.executor_with(patience=0).carry_out(request_for(alias(HI)), keeper)
-    automation.controller.cancel(41)
-    with pytest.raises(WontDo, match="Somebody stopped the automation"):
-        carry_out(automation, alias(HI), keeper)
-    assert emails(api, ALICE) == {ALICE}
+    for template, problem in (
+        (Template("add_alias"), "takes no variables"),
+        (Template("add_alias", surveys.of_texts(why=True, mail_alias=True)), "needs why"),
+        (None, "404"),
+    ):
+        del templates[7]
+        templates.update({7: template} if template else {})
+        with pytest.raises(TryLater, match="not set up for this"):
+            automation.carry_out(alias(HI), keeper)
+        assert problem in caplog.text
+    assert (automation.statuses, keeper.notes) == ([], [])
 
 
-def test_a_job_that_is_gone(automation: Automation) -> None:
-    """One that AWX no longer knows counts for nothing."""
-    keeper = Notebook([{"template": 7, "job": 12345, "freeing": []}])
-    assert carry_out(automation, alias(HI), keeper).changed
-    assert automation.statuses == ["successful"]
-
-
-def test_a_job_that_does_nothing(automation: Automation, caplog: pytest.LogCaptureFixture) -> None:
-    """Its success is not believed where nothing has changed."""
+def test_a_job_that_cannot_have_its_effect_is_an_error(
+    automation: Automation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its status does not count; AWX drops a variable that the survey lacks and launches it."""
+    good = automation.stand_in.play
     automation.stand_in.play = lambda playbook, variables: True
     keeper = Notebook()
     with pytest.raises(TryLater, match="not set up for this"):
-        carry_out(automation, alias(HI), keeper)
-    assert "job 41 was successful and did not do what it is for" in caplog.text
+        automation.carry_out(alias(HI), keeper)
+    assert "job 41" in caplog.text
     assert keeper.last == {}
+    automation.stand_in.play = good
+    automation.stand_in.going.clear()
+    survey = surveys.of_texts(mail_alias=True)
+    automation.stand_in.templates[7] = Template("add_alias", survey)
+    with pytest.raises(TryLater, match="not set up for this"):
+        automation.carry_out(alias(HI), keeper)
+    assert f"ignores mail_mailbox, {REQUEST_VARIABLE}" in caplog.text
+    assert (automation.statuses, keeper.last) == (["successful", "canceled"], {})
+    automation.stand_in.going.set()
+    automation.stand_in.templates[7] = Template("add_alias", asks_variables=True)
+    automation.carry_out(alias(HI), keeper)
+    assert automation.statuses == ["successful", "canceled", "successful"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "retry_after", "launched"),
+    [
+        (Fault("GET", 429, headers={"Retry-After": "9"}), 9, 0),
+        (Fault("GET", 429, headers={"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), None, 0),
+        (Fault("POST", 302, headers={"Location": "/elsewhere"}), None, 0),
+        (Fault("GET", None), None, 0),
+        (Fault(LAUNCH, None, after=False), None, 0),
+        (Fault(LAUNCH, None, after=True), None, 1),
+        (Fault(LAUNCH, 502, after=True), None, 1),
+    ],
+)
+def test_a_fault_ends_one_try(
+    automation: Automation, api: Api, fault: Fault, retry_after: float | None, launched: int
+) -> None:
+    """The next one finds out whether the job was launched; only a 400 is final."""
+    automation.stand_in.faults.append(fault)
+    keeper = Notebook()
+    with pytest.raises(TryLater, match="does not answer properly") as later:
+        automation.carry_out(alias(HI), keeper)
+    assert later.value.retry_after == retry_after
+    if fault.part == LAUNCH:
+        assert keeper.last == {"template": 7, "job": None, "freeing": []}
+    assert len(automation.statuses) == launched
+    automation.carry_out(alias(HI), keeper)
+    assert automation.statuses == ["successful"]
+    assert emails(api, ALICE) == {ALICE, HI}
+    automation.stand_in.faults.append(Fault("POST", 400))
+    with pytest.raises(WontDo, match="does not accept this"):
+        automation.carry_out(no_alias(HI))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, b"<html>"),
+        Reply(200, b"[]"),
+        Reply(200, b'{"id": "1", "status": "successful"}'),
+        Reply(hang=True),
+    ],
+)
+def test_only_a_well_formed_job_is_believed(reply: Reply, caplog: pytest.LogCaptureFixture) -> None:
+    """Jobs of other programs may have any variables."""
+    rows = [{"id": 2, "status": "failed", "extra_vars": vars_} for vars_ in ("no JSON", "[]", None)]
+    ours = {"id": 1, "status": "running", "extra_vars": '{"postroom_request": "R-1"}'}
+    replies = [reply, Reply(200, json.dumps({"results": [*rows, ours]}).encode())]
+    with scripted(lambda request: replies.pop(0)) as server:
+        controller = Controller(server.url, Token(SecretStr(WRONG)), timeout=0.2)
+        with pytest.raises(TryLater, match="does not answer properly"):
+            controller.job(1)
+        assert controller.launched(7, REQUEST_VARIABLE, "R-1") == Job(1, "running")
+    assert WRONG not in caplog.text

@@ -1,117 +1,120 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests by command, from what is typed to what the mail service then has."""
+"""The whole flow, by each transport: from what is typed to what the mail service then has."""
 
 from __future__ import annotations
 
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
-from ansible_collections.postroom.email.tests.bot.flows.premises import (
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.flows.deployment import (
+    APPROVE,
     Deployment,
     number_of,
-    with_buttons,
-)
-from ansible_collections.postroom.email.tests.bot.listeners.hands import (
-    fresh_address,
-    window,
 )
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.records import Message
-from ansible_collections.postroom.email.tests.support.company import ALICE, BOB
+from ansible_collections.postroom.email.tests.service.api import SECRET
+from ansible_collections.postroom.email.tests.support.company import (
+    ALICE,
+    fresh_address,
+    password_in,
+    text_of,
+)
+from ansible_collections.postroom.email.tests.support.passwords import opens
 
-OUTSIDE = "partner@elsewhere.example"
-
-
-def approve(flow: Deployment, card: Message, *people: Person) -> None:
-    """Have people approve, each when the card shows the approval before."""
-    for number, person in enumerate(people, 1):
-        assert person.press(card, "request_approve").ok
-        flow.wait_for_text(card, f"({number} of ")
-
-
-def members(flow: Deployment, forwarder: str) -> set[str]:
-    """Return where a forwarder leads to, as the mail service has it; nothing if it is not there."""
-    answer = flow.here.api.get(forwarder)
-    return set(answer.json()["members"]) if answer.status_code == 200 else set()
+CAROL = "carol@example.com"
 
 
 def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
-    """Asked for, approved, there, told to all, in the audit and in the ledger."""
+    """It is requested, approved, created, and in all notices, the audit and the ledger."""
     here, address = flow.here, fresh_address()
     card = flow.card(here.alice, f"alias add {address} because customers ask")
     assert "customers ask" in card.text
     assert address not in here.aliases()
-    approve(flow, card, here.bob)
-    flow.wait_told(here.alice, address, "Done")
+    flow.approve(card, here.bob)
+    here.wait_told(here.alice, address, "Done")
     assert address in here.aliases()
     flow.wait_for_text(card, "Done")
     here.slack.wait_for_message(flow.premises.audit, address)
     assert len(flow.cards(address)) == 1
     verified = flow.bots[0].command("audit", "verify")
-    assert "in order" in verified.stdout
+    assert verified.returncode == 0
     (mailbox,) = [one for one in flow.ledger()["mailboxes"] if one["name"] == ALICE]
     assert address in mailbox["aliases"]
 
 
-def test_an_alias_that_is_given_up_is_kept_from_others(flow: Deployment) -> None:
-    """One's own goes without approval, and nobody else gets it soon."""
-    here, address = flow.here, fresh_address()
-    approve(flow, flow.card(here.alice, f"alias add {address}"), here.bob)
-    flow.wait_told(here.alice, address, "Done")
-    number = flow.asks(here.alice, f"alias remove {address}")
-    flow.wait_told(here.alice, number, "Done")
-    assert address not in here.aliases()
-    number = flow.asks(here.carol, f"alias add {address}")
-    flow.wait_told(here.carol, number, "kept free")
-    assert len(flow.cards(address)) == 1
+def test_ones_own_password(flow: Deployment) -> None:
+    """It replaces the old one, and shows in its owner's modal alone, also if Slack fails once."""
+    here = flow.here
+    here.carol.command("/email password")
+    confirm = here.window(here.carol, "password_confirm")
+    here.slack.faults.fail("views.update")
+    here.carol.submit(confirm)
+    password = password_in(here.window(here.carol, "password_shown"))
+    assert opens(here.mail, CAROL, password)
+    assert not opens(here.mail, CAROL, SECRET)
+    assert _seen_elsewhere(flow, here.carol, password) == []
 
 
-def test_what_the_policy_denies_is_not_even_shown(flow: Deployment) -> None:
-    """An address for somebody else's mailbox becomes no card, and the person is told why."""
-    here, address = flow.here, fresh_address()
-    number = flow.asks(here.alice, f"alias add {address} to {BOB}")
-    flow.wait_told(here.alice, number, "Stopped")
-    assert flow.cards(address) == []
+def test_the_password_of_another_person(flow: Deployment) -> None:
+    """Two people approve; only the owner can make it, once, and the requester never sees it."""
+    here = flow.here
+    here.bob.command(f"/email password {ALICE}")
+    assert "Request R-" in text_of(here.window(here.bob, "note"))
+    here.wait_told(here.bob, "new password", "Waiting")
+    card = here.slack.wait_for_message(here.approvals, f"new password for {ALICE}")
+    number = number_of(card.text)
+    flow.approve(card, here.carol, here.dora)
+    offer = here.wait_told(here.alice, number, "Make it")
+    here.slack.forger().press(here.bob, offer, "password_show")
+    here.slack.wait_for(lambda: "not your mailbox" in text_of(here.window(here.bob, "note")))
+    here.alice.press(offer, "password_show")
+    here.alice.submit(here.window(here.alice, "password_confirm"))
+    shown = here.window(here.alice, "password_shown")
+    password = password_in(shown)
+    assert opens(here.mail, ALICE, password)
+    here.wait_told(here.bob, number, "Done")
+    flow.wait_for_text(card, "Done")
+    assert _seen_elsewhere(flow, here.alice, password) == []
+    here.alice.close(shown)
+    here.alice.press(offer, "password_show")
+    here.slack.wait_for(lambda: "done already" in text_of(here.window(here.alice, "note")))
 
 
-def test_mail_leaves_the_house_by_two_approvals(flow: Deployment) -> None:
-    """One approval changes nothing; the second one, of the other group, makes the forwarder."""
-    here, address = flow.here, fresh_address()
-    card = flow.card(here.alice, f"forward add {address} to {OUTSIDE}")
-    assert f"{OUTSIDE}" in card.text
-    assert "Warning" in card.text
-    approve(flow, card, here.bob)
-    assert members(flow, address) == set()
-    approve(flow, card, here.dora)
-    flow.wait_told(here.alice, address, "Done")
-    assert members(flow, address) == {OUTSIDE}
-    number = flow.asks(here.alice, f"forward remove {address}")
-    flow.wait_told(here.alice, number, "Waiting")
-    approve(flow, here.slack.wait_for_message(here.approvals, number), here.carol)
-    flow.wait_told(here.alice, number, "Done")
-    assert members(flow, address) == set()
+@pytest.mark.full
+def test_much_at_once_is_done_once(flow: Deployment) -> None:
+    """Nothing is lost or done twice, and no mailbox has two writers at the same time."""
+    here, (alice, bob, carol, dora) = flow.here, flow.premises.people
+    pairs = [(alice, bob), (bob, carol), (carol, dora), (dora, bob)] * 6
+    wanted = [(fresh_address(), *pair) for pair in pairs]
+    flow.premises.recorder.take()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda one: flow.asks(one[1], f"alias add {one[0]}"), wanted))
+        list(pool.map(lambda one: one[2].press(here.card_of(one[1], one[0]), APPROVE), wanted))
+    for address, requester, _ in wanted:
+        here.wait_told(requester, address, "Done")
+        assert address in here.aliases(str(requester.user.email))
+        assert len(flow.cards(address)) == 1
+    addresses = [one.wish.target for one in flow.requests()]
+    assert {addresses.count(address) for address, *_ in wanted} == {1}
+    writes = sorted(flow.premises.recorder.take_writes(), key=lambda one: (one.path, one.began))
+    assert [one.status for one in writes] == [200] * len(wanted)
+    for earlier, later in pairwise(writes):
+        assert earlier.path != later.path or earlier.ended <= later.began
 
 
-def test_a_denial_tells_its_reason(flow: Deployment) -> None:
-    """The card and the requester say why; nothing is done, and no vote counts any more."""
-    here, address = flow.here, fresh_address()
-    card = flow.card(here.alice, f"alias add {address}")
-    here.bob.press(card, "request_deny")
-    here.bob.submit(window(here, here.bob, "deny_reason"), {"reason": "Not this year."})
-    flow.wait_told(here.alice, address, "Not this year.")
-    flow.wait_for_text(card, "Denied")
-    late = partial(here.slack.forger().press, here.carol, with_buttons(card), "request_approve")
-    flow.check_answer(here.carol, "denied already", late)
-    assert address not in here.aliases()
-
-
-def test_a_request_is_taken_back_by_command_and_by_button(flow: Deployment) -> None:
-    """The card follows, and nothing is done."""
-    here, first, second = flow.here, fresh_address(), fresh_address()
-    card = flow.card(here.alice, f"alias add {first}")
-    flow.asks(here.alice, f"cancel {number_of(card.text)}")
-    flow.wait_for_text(card, "Cancelled")
-    card = flow.card(here.alice, f"alias add {second}")
-    here.alice.press(flow.wait_told(here.alice, second, "Waiting"), "request_cancel")
-    flow.wait_for_text(card, "Cancelled")
-    assert not {first, second} & set(here.aliases())
+def _seen_elsewhere(flow: Deployment, owner: Person, password: str) -> list[str]:
+    """Return where a password is, apart from the modals of its owner."""
+    here = flow.here
+    others = [person for person in flow.premises.people if person.id != owner.id]
+    modals = [text_of(view) for person in others for view in here.slack.modals(person)]
+    places = {
+        "messages": here.slack.log(without="views."),
+        "others' modals": "".join(modals),
+        "logs": "".join(bot.log() for bot in flow.bots),
+        "requests": str(flow.requests()),
+        "the audit": flow.bots[0].command("audit", "show").stdout,
+    }
+    return [place for place, text in places.items() if password in text]

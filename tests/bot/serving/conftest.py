@@ -4,19 +4,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import pytest
 
 from ansible_collections.postroom.email.tests.support.company import Company, company
-from ansible_collections.postroom.email.tests.support.kept_log import kept_log
 
 
 @pytest.fixture(autouse=True)
-def own_log() -> Iterator[None]:
-    """Leave the log of this process to other tests as it was: commands set it up anew."""
-    with kept_log():
-        yield
+def root_log() -> Iterator[logging.Logger]:
+    """Give the root logger, and restore its handlers and level: commands configure it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield root
+    logging.captureWarnings(capture=False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="module")

@@ -45,22 +45,6 @@ def test_messages_are_posted_changed_and_told(slack: Workspace, chat: Chat) -> N
     assert len(slack.calls("conversations.open")) == 1
 
 
-def test_people_are_found(slack: Workspace, chat: Chat) -> None:
-    """By id, by address and by group."""
-    bob = slack.person("bob", email="bob@example.com")
-    assert chat.profile(bob.id)["profile"]["email"] == "bob@example.com"
-    assert chat.find_by_email("bob@example.com") == bob.id
-    assert chat.find_by_email("nobody@example.com") is None
-    assert chat.members(slack.usergroup(bob)) == {bob.id}
-
-
-def test_the_app_knows_itself(slack: Workspace, chat: Chat) -> None:
-    """The workspace, and the app that the token is of."""
-    told = chat.whoami()
-    assert told["team_id"] == slack.world.team
-    assert chat.app_of(told["bot_id"]) == slack.world.app
-
-
 def test_a_window_is_updated_in_the_state_that_is_known(slack: Workspace, chat: Chat) -> None:
     """An update of what has changed meanwhile is refused; without a hash, it is not compared."""
     carol = slack.person("carol")

@@ -1,25 +1,57 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands beside serve."""
+"""The commands other than serve, and all commands with wrong settings."""
 
 from __future__ import annotations
 
 import json
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.bot import (
-    PREFIX,
-    bot_settings,
-    running_bot,
-)
+from ansible_collections.postroom.email.tests.support.bot import PREFIX, bot_settings
 from ansible_collections.postroom.email.tests.support.company import Company
 from ansible_collections.postroom.email.tests.support.repository import ROOT
+from ansible_collections.postroom.email.tests.support.secrets import shown
 from postroom_bot.__main__ import main
+from postroom_bot.store import audit
+from postroom_bot.store.database import Database
 from postroom_bot.words.manifest import manifest
 
 EXAMPLE = str(ROOT / "bot" / "examples" / "policy.yml")
+WHO = ["explain", "--policy", EXAMPLE]
+#: Settings that a secret may be put into by mistake, and those that only a start finds wrong.
+WRONG_PLACES = (
+    *("mode", "replicas", "timeout", "log_level", "policy_file", "database", "api_url"),
+    *("slack_bot_token", "slack_app_token", "awx_url", "awx_add_alias_template", "executor"),
+    *("config", "no_setting"),
+)
+WRONG_STARTS = ("policy_file", "admin_host")
+
+#: Runs a command, and returns its status, its output and its errors.
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Give the way to run a command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    # A start sets them; one that succeeds ends immediately.
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setattr(signal, "sigwait", lambda _signals: signal.SIGTERM)
+
+    def command(*words: str) -> tuple[int, str, str]:
+        status = main([*words])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return command
 
 
 @pytest.fixture
@@ -30,191 +62,154 @@ def _settings(here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("_settings")
-def test_a_right_configuration(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is nothing to say, and the status is 0."""
-    assert main(["check-config"]) == 0
-    assert capsys.readouterr().out == "No mistakes found.\n"
-
-
-@pytest.mark.usefixtures("_settings")
-def test_all_mistakes_of_settings_are_told(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_mistakes_are_reported_together(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The status is 1, as the check itself was done."""
-    monkeypatch.setenv("POSTROOM_BOT_MODE", "mail")
-    monkeypatch.delenv("POSTROOM_BOT_API_TOKEN")
-    assert main(["check-config"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[2] for line in lines[:2]] == ["mode", "api_token"]
-    assert main(["migrate"]) == 2
-    assert capsys.readouterr().err.splitlines() == [f"postroom-bot: {line}" for line in lines]
-
-
-@pytest.mark.usefixtures("_settings")
-def test_settings_database_and_policy_are_told_together(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A mistake in one hides none in the others; other commands tell the same of the database."""
+    """Those of settings, database and policy; other commands report the same."""
+    assert run("check-config") == (0, "No mistakes found.\n", "")
     file = tmp_path / "wrong.yml"
     file.write_text("version: 2\n")
     for name, value in (("POLICY_FILE", str(file)), ("DATABASE", "mysql://db/bot")):
         monkeypatch.setenv(f"{PREFIX}{name}", value)
-    assert main(["migrate"]) == 2
-    database = capsys.readouterr().err.strip().removeprefix("postroom-bot: ")
+    status, _, database = run("migrate")
+    assert status == 2
     monkeypatch.setenv(f"{PREFIX}MODE", "mail")
-    assert main(["check-config"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert "(POSTROOM_BOT_MODE)" in lines[0]
-    assert lines[1] == database == "databases are SQLite and PostgreSQL, not mysql"
-    assert lines[2].startswith(f"{file}: line 1: ")
+    monkeypatch.delenv(f"{PREFIX}API_TOKEN")
+    status, out, _ = run("check-config")
+    lines = out.splitlines()
+    assert status == 1
+    assert [line.split()[2] for line in lines[:2]] == ["mode", "api_token"]
+    assert database.strip().removeprefix("postroom-bot: ") in lines
+    assert any(line.startswith(f"{file}: line 1: ") for line in lines)
+    for words in (("--config", "nowhere.yml", "migrate"), ("migrate", "--config", "nowhere.yml")):
+        status, _, err = run(*words)
+        assert (status, "nowhere.yml" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("_settings")
+# Cheroot leaves a socket open where it can't listen.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("command", "places"), [("check-config", WRONG_PLACES), ("serve", WRONG_STARTS)]
+)
+def test_a_misplaced_secret_is_not_shown(
+    here: Company,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    places: tuple[str, ...],
+) -> None:
+    """A mistake is reported without the value of the setting."""
+    secrets = (here.slack.bot_token, here.mail.token, "https://me:db-pass-5521@host/x")
+    for secret in secrets:
+        for name in places:
+            with monkeypatch.context() as patch:
+                patch.setenv(f"{PREFIX}{name.upper()}", secret)
+                status, out, err = run(command)
+            assert status == 2 or command == "check-config", name
+            assert shown([*secrets[:2], "db-pass-5521"], (out + err).encode()) == []
 
 
 @pytest.mark.usefixtures("_settings")
 @pytest.mark.parametrize("command", [["ledger"], ["audit", "verify"], ["audit", "show"]])
-def test_looking_makes_no_database(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    command: list[str],
+def test_reading_creates_no_database(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
 ) -> None:
-    """A file that is not there, or is no database, is named."""
+    """A file that does not exist, or is no database, is named."""
     file = tmp_path / "nope.sqlite3"
     monkeypatch.setenv(f"{PREFIX}DATABASE", str(file))
-    assert main(command) == 2
-    assert f"there is no file {file}: check the setting database" in capsys.readouterr().err
+    status, _, err = run(*command)
+    assert (status, f"no file {file}" in err) == (2, True)
     assert not file.exists()
     file.write_text("Dear diary, this is no database, and long enough to be told from one.")
-    assert main(command) == 2
-    assert f"the database {file} can't be used (" in capsys.readouterr().err
-    assert main(["migrate"]) == 2
-    assert f"the database {file} can't be used (" in capsys.readouterr().err
+    for words in (command, ["migrate"]):
+        status, _, err = run(*words)
+        assert (status, str(file) in err) == (2, True)
 
 
 @pytest.mark.usefixtures("_settings")
-def test_a_request_that_the_audit_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told, and the status is 1: an empty answer may as well be a typing mistake."""
-    assert main(["migrate"]) == main(["audit", "show"]) == 0
-    assert main(["audit", "show", "--request", "R-XXXX"]) == 1
-    assert capsys.readouterr().err == "postroom-bot: the audit has no rows about R-XXXX\n"
+def test_the_audit_is_shown_in_part_or_as_a_whole(run: Run, tmp_path: Path) -> None:
+    """All rows, those after one, or those of a request; a migration can be repeated."""
+    assert run("migrate")[0] == run("migrate")[0] == 0
+    database, at = Database(str(tmp_path / "bot.sqlite3")), datetime.now(UTC)
+    for number in ("R-2222", "R-3333"):
+        database.write(
+            lambda c: audit.append(c, "vote.cast", at=at, actor="U1", request_id=number, data={})  # noqa: B023
+        )
+    database.close()
+
+    def rows(*words: str) -> list[int]:
+        status, out, _ = run("audit", "show", *words)
+        assert status == 0
+        return [json.loads(line)["seq"] for line in out.splitlines()]
+
+    assert rows() == [1, 2]
+    assert rows("--after", "1") == rows("--request", "R-3333") == [2]
+    # An empty answer may as well be a typing error.
+    assert run("audit", "show", "--request", "R-XXXX")[0] == 1
+    assert run("audit", "verify")[0] == 0
 
 
-@pytest.mark.parametrize("command", [["--config", "{}", "migrate"], ["migrate", "--config", "{}"]])
-def test_settings_are_named_before_a_command_or_after_it(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
-) -> None:
-    """Both name the same file."""
-    file = str(tmp_path / "nowhere.yml")
-    assert main([word.format(file) for word in command]) == 2
-    assert f"The settings file {file} can't be read" in capsys.readouterr().err
-
-
-def test_mistakes_of_a_policy_have_their_lines(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """A policy can be checked without any settings, with file and line for each mistake."""
+def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None:
+    """A policy can be checked without any settings."""
     file = tmp_path / "policy.yml"
     file.write_text("version: 1\nrulez: []\n")
-    assert main(["check-config", "--policy", str(file)]) == 1
-    assert f"{file}: line 2: rulez" in capsys.readouterr().out
-    assert main(["check-config", "--policy", EXAMPLE]) == 0
+    status, out, _ = run("check-config", "--policy", str(file))
+    assert (status, f"{file}: line 2: rulez" in out) == (1, True)
+    assert run("check-config", "--policy", EXAMPLE)[0] == 0
 
 
-def test_a_decision_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each rule that was looked at is named, and what came of it."""
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["alias", "add", "sales@example.com"], "Allowed with approvals by own-alias"),
+        (["password"], "Allowed at once by own-password"),
+        (["forward", "add", "x@example.com", "to", "y@other.test"], "forward-outside"),
+    ],
+)
+def test_a_decision_is_explained(run: Run, words: list[str], said: str) -> None:
+    """The deciding rule is named."""
     who = ["--mailbox", "alice@example.com", "--group", "mail-admins"]
-    command = ["explain", "--policy", EXAMPLE, *who]
-    assert main([*command, "alias", "add", "sales@example.com"]) == 0
-    assert "Allowed with approvals by own-alias" in capsys.readouterr().out
-    assert main([*command, "password"]) == 0
-    assert "Allowed at once by own-password" in capsys.readouterr().out
-    assert main([*command, "forward", "add", "x@example.com", "to", "y@other.test"]) == 0
-    assert "forward-outside" in capsys.readouterr().out
+    status, out, _ = run(*WHO, *who, *words)
+    assert (status, said in out) == (0, True)
 
 
-def test_a_user_s_id_tells_what_the_policy_knows_of_them(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Their pinned mailbox, the groups that list them, and whose another mailbox is."""
+def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path: Path) -> None:
+    """Their pinned mailbox and the groups that list them; user groups are named as unknown."""
     rule = "- {name: admins-only, actions: [alias.add], groups: [mail-admins], automatic: true}"
     file = tmp_path / "policy.yml"
     file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
     command = ["explain", "--policy", str(file), "--user", "U024BE7LJ"]
-    assert main([*command, "alias", "add", "sales@example.com"]) == 0
-    assert "Allowed at once by admins-only" in capsys.readouterr().out
-    assert main([*command, "alias", "add", "a@example.com", "to", "alice@example.com"]) == 0
-    assert "known to own" not in capsys.readouterr().out
+    assert "Allowed at once by admins-only" in run(*command, "alias", "add", "a@example.com")[1]
+    other = ["alias", "add", "a@example.com", "to", "alice@example.com"]
+    assert "known to own" not in run(*command, *other)[1]
+    out = run(*WHO, "--user", "U024BE7LH", "--group", "contractors", "password")[1]
+    assert out.splitlines()[-1].startswith("Not looked at: who is in the user groups of security")
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    "words",
     [
-        (["--group", "contractor"], "There is no group contractor. Known are everyone, mail-ad"),
-        (["--user", "bob"], "'bob' is no user id. Write it like U024BE7LH"),
-        (["--domain", "example"], "'example' is not a domain name."),
-        (["--mailbox", "alice"], "'alice' is not an email address"),
+        ["--group", "contractor", "password"],
+        ["--user", "bob", "password"],
+        ["--domain", "example", "password"],
+        ["--mailbox", "alice", "password"],
+        ["help"],
+        ["nonsense"],
+        ["alias", "add", "nobody"],
     ],
 )
-def test_who_can_not_be_is_not_explained(
-    capsys: pytest.CaptureFixture[str], options: list[str], text: str
-) -> None:
-    """A mistake in who asks is told, before it makes a decision look like another."""
-    assert main(["explain", "--policy", EXAMPLE, *options, "password"]) == 2
-    assert text in capsys.readouterr().err
+def test_what_needs_no_decision_is_not_explained(run: Run, words: list[str]) -> None:
+    """A mistake in the question is reported before it makes a decision look like another."""
+    status, out, err = run(*WHO, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith("postroom-bot: ")
 
 
-def test_what_slack_alone_knows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Groups with user groups, unless the person is said to be in them."""
-    command = ["explain", "--policy", EXAMPLE, "--user", "U024BE7LH"]
-    assert main([*command, "--group", "contractors", "password"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("Allowed at once by own-password")
-    assert said[-1] == "Not looked at: who is in the user groups of security; Slack knows."
-
-
-@pytest.mark.parametrize("words", [["help"], ["nonsense"], ["alias", "add", "nobody"]])
-def test_what_needs_no_decision_is_not_explained(
-    capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
-    """It is told in a sentence, and the status is 2."""
-    assert main(["explain", "--policy", EXAMPLE, *words]) == 2
-    assert capsys.readouterr().err.startswith("postroom-bot: ")
-
-
-def test_the_manifest(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is the one for the given way, as JSON."""
-    assert main(["manifest"]) == 0
-    assert json.loads(capsys.readouterr().out) == manifest(socket_mode=True)
+def test_the_manifest(run: Run) -> None:
+    """It is the one for the given transport, as JSON."""
+    status, out, _ = run("manifest")
+    assert (status, json.loads(out)) == (0, manifest(socket_mode=True))
     url = "https://bot.example.com/slack/events"
-    assert main(["manifest", "--url", url]) == 0
-    assert json.loads(capsys.readouterr().out) == manifest(socket_mode=False, url=url)
-    assert main(["manifest", "--url", "http://bot.example.com"]) == 2
-
-
-@pytest.mark.usefixtures("_settings")
-def test_a_database_is_migrated_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Before, the audit can't be looked at; after, and after a second time, it can."""
-    assert main(["audit", "verify"]) == 2
-    assert "there is no file" in capsys.readouterr().err
-    assert main(["migrate"]) == main(["migrate"]) == 0
-    assert main(["audit", "verify"]) == 0
-    assert "in order: 0 rows" in capsys.readouterr().out
-
-
-def test_what_chat_changed_is_shown(here: Company, tmp_path: Path) -> None:
-    """The ledger as a definition, the audit as lines, also of one request alone."""
-    with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
-        here.alice.command("/email forward add team@example.com to bob@example.com")
-        here.slack.wait_for_message(here.alice.direct_channel, "team@example.com")
-        card = here.slack.wait_for_message(here.approvals, "team@example.com")
-        here.carol.press(card, "request_approve")
-        here.slack.wait_for(lambda: "Done" in card.text)
-    ledger = json.loads(bot.command("ledger").stdout)
-    assert ledger["forwarders"] == [{"name": "team@example.com", "members": ["bob@example.com"]}]
-    rows = [json.loads(line) for line in bot.command("audit", "show").stdout.splitlines()]
-    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
-    later = bot.command("audit", "show", "--after", str(len(rows) - 1)).stdout.splitlines()
-    assert [json.loads(line) for line in later] == rows[-1:]
-    number = rows[0]["request_id"]
-    only = bot.command("audit", "show", "--request", number).stdout.splitlines()
-    assert {json.loads(line)["request_id"] for line in only} == {number}
-    assert bot.command("audit", "verify").returncode == 0
+    assert json.loads(run("manifest", "--url", url)[1]) == manifest(socket_mode=False, url=url)
+    assert run("manifest", "--url", "http://bot.example.com")[0] == 2

@@ -7,14 +7,20 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from functools import partial
+from typing import Any
 
 import pytest
+from slack_bolt import BoltContext, BoltResponse
 
-from ansible_collections.postroom.email.tests.support.kept_log import kept_log
 from postroom_bot import logs
+from postroom_bot.listeners.answers import BROKEN
+from postroom_bot.listeners.errors import Errors
+from postroom_bot.metrics import Metrics
 
 SECRET = 'api-"quoted"-secret'
 
@@ -24,9 +30,9 @@ STYLES = pytest.mark.parametrize("style", ["json", "text"])
 
 def written(style: str, work: Callable[[], None]) -> list[str]:
     """Return the lines that a log that says everything gets of some work."""
-    with kept_log() as root, redirect_stderr(io.StringIO()) as stream:
+    with redirect_stderr(io.StringIO()) as stream:
         # They are closed otherwise.
-        root.handlers[:] = []
+        logging.getLogger().handlers[:] = []
         logs.configure(style=style, level="debug", secrets=[SECRET])
         work()
     return stream.getvalue().splitlines()
@@ -40,7 +46,6 @@ def written(style: str, work: Callable[[], None]) -> list[str]:
         "xapp-1-A123-456-abcdef",
         "Authorization: Bearer abc.def",
         "https://hooks.slack.com/commands/T1/2/abcdef",
-        "http://127.0.0.1:5000/response/abcdef",
         "response_url='https://example.com/abcdef'",
         "wss://wss-primary.slack.com/link/?ticket=abcdef",
         "postgresql://bot:abcdef@db/bot",
@@ -66,19 +71,59 @@ def test_secrets_are_hidden(style: str, secret: str) -> None:
 
 
 @STYLES
-def test_an_exception_is_told_by_its_kind_and_place(style: str) -> None:
-    """Its text may quote anything, so it is left out."""
+def test_an_exception_is_logged_by_its_kind_and_place(
+    style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text may quote anything, so it is left out, also where the process or a thread ends."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
 
     def work() -> None:
+        logs.log_crashes()
         try:
             int("Hunter2")
-        except ValueError:
+        except ValueError as error:
             logging.getLogger("postroom_bot").exception("it failed")
+            sys.excepthook(ValueError, error, None)
+            crash = threading.ExceptHookArgs((ValueError, error, None, None))
+            threading.excepthook(crash)
 
-    (line,) = written(style, work)
-    assert "ValueError" in line
-    assert "test_logs.py" in line
-    assert "Hunter2" not in line
+    lines = written(style, work)
+    assert len(lines) == 3
+    for line in lines:
+        assert "ValueError" in line
+        assert "test_logs.py" in line
+        assert "Hunter2" not in line
+
+
+def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
+    """A person gets an answer whatever Slack waits for; the log has no text of the error."""
+    context = BoltContext()
+    waits = BoltResponse(status=200)
+    bodies: list[tuple[dict[str, Any], BoltResponse | None]] = [
+        ({"command": "/email"}, waits),
+        ({"type": "view_submission"}, waits),
+        ({"type": "shortcut"}, waits),
+        ({"type": "event_callback"}, None),
+    ]
+    answers: list[BoltResponse | None] = []
+
+    def work() -> None:
+        errors = Errors(Metrics())
+        for body, response in bodies:
+            answer = errors.failed(ValueError("Hunter2"), body, context, response)
+            answers.append(answer)
+
+    lines = written("json", work)
+    command, submission, shortcut, other = answers
+    assert command is not None
+    assert submission is not None
+    assert BROKEN in str(command.body)
+    assert BROKEN in str(submission.body)
+    assert shortcut is not None
+    assert (shortcut.status, other) == (200, None)
+    assert len(lines) == 4
+    assert "Hunter2" not in "".join(lines)
 
 
 @STYLES

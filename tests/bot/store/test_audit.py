@@ -1,26 +1,27 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The audit: one chain by all writers, only ever added to, streamed whole and in order."""
+"""The audit: one chain for all writers, append-only, streamed in order; tampering is found."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, delete, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from ansible_collections.postroom.email.tests.bot.store import actors
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.store import audit
+from postroom_bot.store import audit, tables
 from postroom_bot.store.database import Database
 
-PROCESSES = 4
-EACH = 25
+Rows = list[dict[str, Any]]
 
 
 def filled(database: Database, clock: Clock, count: int) -> list[audit.AuditRow]:
@@ -34,7 +35,8 @@ def filled(database: Database, clock: Clock, count: int) -> list[audit.AuditRow]
 
 
 def test_rows_are_kept_as_written(database: Database, clock: Clock) -> None:
-    """Rows come back with what was written, numbered from one and linked by their hashes."""
+    """Rows are numbered from one, linked by their hashes, and read in pages or by request."""
+    assert database.read(audit.verify) == audit.Verified(0, audit.START)
     first, second = filled(database, clock, 2)
     assert database.read(audit.rows) == [first, second]
     assert (first.seq, first.prev_hash) == (1, audit.START)
@@ -42,64 +44,30 @@ def test_rows_are_kept_as_written(database: Database, clock: Clock) -> None:
     assert first.at == "2026-11-21T12:00:00.000000+00:00"
     assert database.read(audit.verify) == audit.Verified(2, second.hash)
 
-
-def test_a_line_holds_all_that_was_hashed(database: Database, clock: Clock) -> None:
-    """Whoever has a row's line can check its hash without the bot, as the module says how."""
-    (row,) = filled(database, clock, 1)
-    fields = json.loads(row.line())
-    claimed, before = fields.pop("hash"), fields.pop("prev_hash")
-    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    assert sha256((before + canonical).encode()).hexdigest() == claimed
-
-
-def test_rows_are_read_in_parts(database: Database, clock: Clock) -> None:
-    """Rows are read after a given one, up to a limit, or for one request."""
-    filled(database, clock, 9)
-    part = database.read(lambda c: audit.rows(c, after=3, limit=2))
-    assert [row.seq for row in part] == [4, 5]
-    mine = database.read(lambda c: audit.rows(c, request_id="R-1"))
-    assert [row.seq for row in mine] == [2, 5, 8]
-
-
-def test_an_empty_audit_is_in_order(database: Database) -> None:
-    """Without any row there is nothing to find, and nothing to stream."""
-    assert database.read(audit.verify) == audit.Verified(0, audit.START)
-    assert audit.stream(database, pytest.fail) == 0
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"password": "x"},
-        {"new_Password": "x"},
-        {"apiKey": "x"},
-        {"a": [{"response_url": "x"}]},
-        {"a": {"b": {"slack_bot_token": None}}},
-    ],
-)
-def test_secrets_are_refused(database: Database, clock: Clock, data: dict[str, Any]) -> None:
-    """What announces a secret is not written, wherever in the data it stands."""
-    with pytest.raises(ValueError, match="keeps no secrets"):
-        database.write(lambda c: audit.append(c, "e", at=clock(), actor="U1", data=data))
-    assert database.read(audit.rows) == []
-
-
-def test_an_undone_transaction_leaves_no_gap(database: Database, clock: Clock) -> None:
-    """A row is there only with the rest of its transaction, and the chain goes on without it."""
-    filled(database, clock, 1)
-
-    def work(connection: Connection) -> None:
+    def undone(connection: Connection) -> None:
         audit.append(connection, "undone", at=clock(), actor="U1")
         raise LookupError
 
     with pytest.raises(LookupError):
-        database.write(work)
-    filled(database, clock, 1)
-    assert database.read(audit.verify).count == 2
+        database.write(undone)
+    filled(database, clock, 7)
+    assert database.read(audit.verify).count == 9
+    page = database.read(lambda c: audit.rows(c, after=3, limit=2))
+    assert [row.seq for row in page] == [4, 5]
+    mine = database.read(lambda c: audit.rows(c, request_id="R-1"))
+    assert [row.seq for row in mine] == [2, 4, 7]
+
+
+def test_secrets_are_refused(database: Database, clock: Clock) -> None:
+    """By the name of a key, at any depth."""
+    for data in ({"new_Password": "x"}, {"a": [{"slack_bot_token": None}]}):
+        with pytest.raises(ValueError, match="keeps no secrets"):
+            database.write(partial(audit.append, event="e", at=clock(), actor="U1", data=data))
+    assert database.read(audit.rows) == []
 
 
 def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
-    """Triggers refuse to change and remove rows, also to those who speak SQL."""
+    """Triggers refuse to change and remove rows."""
     filled(database, clock, 3)
     statements = [
         "UPDATE audit SET actor = 'U2'",
@@ -115,39 +83,175 @@ def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
     assert database.read(audit.verify).count == 3
 
 
-def test_processes_write_one_chain(database: Database, database_url: str) -> None:
-    """Rows that several processes add at once form one chain with all of them."""
-    running = [
-        actors.started(actors.auditing, database_url, f"p{number}", EACH)
-        for number in range(PROCESSES)
-    ]
-    assert [actors.ended(one) for one in running] == [0] * PROCESSES
-    assert database.read(audit.verify).count == PROCESSES * EACH
+def test_concurrent_writers_make_one_chain(database: Database, database_url: str) -> None:
+    """Each writer has connections and locks of its own, as a process has."""
+
+    def write(name: str) -> None:
+        at = datetime.now(UTC)
+        with closing(Database(database_url)) as own:
+            for _ in range(25):
+                own.write(lambda c: audit.append(c, "tested", at=at, actor=name, data={"a": [1]}))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, "abcd"))
+    assert database.read(audit.verify).count == 100
 
 
-def test_the_stream_is_whole_and_in_order(
-    database: Database, database_url: str, clock: Clock, tmp_path: Path
-) -> None:
-    """Rows are streamed at least once and in order, also by processes that were killed at it."""
-    count = audit.PAGE + 20
-    rows = filled(database, clock, count)
+def test_rows_are_streamed_in_order_and_at_least_once(database: Database, clock: Clock) -> None:
+    """Also when the writer crashes at any line."""
+    rows = filled(database, clock, audit.PAGE + 20)
     streamed: list[str] = []
-    for number, lines in enumerate((3, audit.PAGE + 5, 7)):
-        log = tmp_path / str(number)
-        assert actors.ended(actors.started(actors.streaming, database_url, str(log), lines)) != 0
-        part = log.read_text().splitlines()
-        _in_order(part)
-        streamed += part
-    last: list[str] = []
-    audit.stream(database, last.append)
-    _in_order(last)
-    streamed += last
+    for crash_after in (3, audit.PAGE + 5, 7, len(rows)):
+        run: list[str] = []
+
+        def write(line: str, run: list[str] = run, limit: int = crash_after) -> None:
+            if len(run) == limit:
+                raise LookupError
+            run.append(line)
+
+        with suppress(LookupError):
+            audit.stream(database, write)
+        numbers = [json.loads(line)["seq"] for line in run]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        streamed += run
     assert set(streamed) == {row.line() for row in rows}
     found = database.read(lambda c: audit.verify_lines(c, streamed))
-    assert found == audit.Verified(count, rows[-1].hash)
+    assert found == audit.Verified(len(rows), rows[-1].hash)
     assert audit.stream(database, pytest.fail) == 0
 
 
-def _in_order(lines: list[str]) -> None:
-    numbers = [json.loads(line)["seq"] for line in lines]
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+@pytest.fixture
+def unprotected(database: Database, clock: Clock) -> Database:
+    """Give a database with six rows and without the triggers that protect them."""
+    filled(database, clock, 6)
+    if database.is_sqlite:
+        names = ("audit_no_update", "audit_no_delete", "audit_head_no_update")
+        statements = [f"DROP TRIGGER {name}" for name in (*names, "audit_head_no_delete")]
+    else:
+        tables_ = ("audit", "audit_head")
+        statements = [f"ALTER TABLE {name} DISABLE TRIGGER USER" for name in tables_]
+    for statement in statements:
+        database.write(partial(Connection.execute, statement=text(statement)))
+    return database
+
+
+def _hashed(row: dict[str, Any]) -> dict[str, Any]:
+    fields = {**row, "data": json.loads(row["data"])}
+    fields["request_id"] = fields.pop("request")
+    return row | {"hash": audit._hash(audit.AuditRow(**fields))}
+
+
+def _edited(rows: Rows, column: str, value: str) -> Rows:
+    return [*rows[:2], rows[2] | {column: value}, *rows[3:]]
+
+
+def _numbered(rows: Rows) -> Rows:
+    return [row | {"seq": number} for number, row in enumerate(rows, 1)]
+
+
+def _added(rows: Rows, seq: int) -> Rows:
+    row = rows[0] | {"actor": "U666", "prev_hash": rows[-1]["hash"], "seq": seq}
+    return [*rows, _hashed(row)]
+
+
+COLUMNS = ("at", "actor", "event", "request", "prev_hash", "hash")
+DATA = ("{}", '{ "number":2}', "no JSON", "[NaN]")
+TAMPERS: list[Callable[[Rows], Rows]] = [
+    *(
+        partial(_edited, column=column, value="x")
+        for column in ("at", "actor", "event", "request", "prev_hash", "hash")
+    ),
+    *(
+        partial(_edited, column="data", value=data)
+        for data in ("{}", '{ "number":2}', "no JSON", "[NaN]")
+    ),
+    lambda rows: [*rows[:2], _hashed(rows[2] | {"actor": "U666"}), *rows[3:]],
+    lambda rows: rows[1:],
+    lambda rows: _numbered(rows[1:]),
+    lambda rows: [*rows[:2], *rows[4:]],
+    lambda rows: _numbered([*rows[:2], *rows[4:]]),
+    lambda rows: rows[:-1],
+    lambda rows: [],
+    lambda rows: _numbered([*rows[:2], rows[3], rows[2], *rows[4:]]),
+    *(partial(_added, seq=seq) for seq in (7, 8, 0, -1)),
+]
+
+
+@pytest.mark.parametrize("tamper", TAMPERS)
+def test_tampering_is_found(unprotected: Database, tamper: Callable[[Rows], Rows]) -> None:
+    """An edit, a removal, an insertion and a new order, in the database alone."""
+
+    def work(connection: Connection) -> None:
+        found = connection.execute(select(tables.audit).order_by(tables.audit.c.seq))
+        rows = tamper([dict(row) for row in found.mappings()])
+        connection.execute(delete(tables.audit))
+        if rows:
+            connection.execute(insert(tables.audit), rows)
+
+    unprotected.write(work)
+    with pytest.raises(audit.Tampered):
+        unprotected.read(audit.verify)
+
+
+@pytest.mark.parametrize(
+    ("sqlite_only", "statement", "seq"),
+    [
+        (False, "UPDATE audit_head SET hash = 'x'", 7),
+        (False, "UPDATE audit_head SET seq = seq + 1", 7),
+        (False, "DELETE FROM audit_head", 7),
+        # SQLite can keep bytes in a text column.
+        (True, "UPDATE audit SET at = CAST(at AS BLOB) WHERE seq = 4", 4),
+        (True, "UPDATE audit SET data = CAST(data AS BLOB) WHERE seq = 4", 4),
+    ],
+)
+def test_a_changed_head_or_type_is_found(
+    unprotected: Database, statement: str, seq: int, *, sqlite_only: bool
+) -> None:
+    """The recorded end of the chain counts as much as the rows."""
+    if sqlite_only and not unprotected.is_sqlite:
+        pytest.skip("PostgreSQL checks the types")
+    unprotected.write(lambda c: c.execute(text(statement)))
+    with pytest.raises(audit.Tampered) as found:
+        unprotected.read(audit.verify)
+    assert found.value.seq == seq
+
+
+def test_a_rewritten_chain_is_found_by_the_streamed_lines(
+    unprotected: Database, clock: Clock
+) -> None:
+    """A new chain with a new head deceives the database alone; a line's hash needs no bot."""
+    lines: list[str] = []
+    audit.stream(unprotected, lines.append)
+    fields = json.loads(lines[1])
+    claimed, before = fields.pop("hash"), fields.pop("prev_hash")
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    assert sha256((before + canonical).encode()).hexdigest() == claimed
+    unprotected.write(lambda c: c.execute(delete(tables.audit)))
+    head = update(tables.audit_head).values(seq=0, hash=audit.START)
+    unprotected.write(lambda c: c.execute(head))
+    unprotected.write(lambda c: audit.append(c, "tested", at=clock(), actor="U1"))
+    assert unprotected.read(audit.verify).count == 1
+    with pytest.raises(audit.Tampered, match="line 1"):
+        unprotected.read(lambda c: audit.verify_lines(c, lines))
+
+
+def test_streamed_lines_are_compared(unprotected: Database) -> None:
+    """Lines may begin late, repeat and lag behind; none may be changed, missing or malformed."""
+    lines: list[str] = []
+    audit.stream(unprotected, lines.append)
+
+    def compared(found: list[str]) -> int:
+        return unprotected.read(lambda c: audit.verify_lines(c, found)).count
+
+    assert compared([]) == 0
+    assert compared([f"{line}\n" for line in lines]) == 6
+    assert compared([*lines[2:4], *lines[3:5]]) == 5
+    for wrong in (
+        [*lines[:2], *lines[3:]],
+        [lines[0].replace("U1", "U2")],
+        ["something else"],
+        ["[]"],
+        [lines[0].replace('"seq":1}', '"seq":99}')],
+    ):
+        with pytest.raises(audit.Tampered):
+            compared(wrong)

@@ -1,25 +1,44 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests: what is kept of them, who may change them, and how they are found."""
+"""Requests, votes, deliveries, locks, identities, tombstones and the ledger."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
+from threading import Barrier
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.model import FOLLOWING, ID_LENGTH, Action, Posted, Quorum, Request, State, Wish
-from postroom_bot.store import requests
+from postroom_bot.model import (
+    FOLLOWING,
+    ID_LENGTH,
+    Action,
+    Posted,
+    Quorum,
+    Request,
+    State,
+    Vote,
+    VoteState,
+    Wish,
+)
+from postroom_bot.store import identities, inbox, ledger, locks, requests, tombstones, votes
 from postroom_bot.store.database import Database
+from postroom_bot.store.identities import Seen
 from postroom_bot.store.rows import Lost
+from postroom_bot.store.tombstones import Tombstone
 
 MINUTE = timedelta(minutes=1)
-WISH = Wish(Action.ALIAS_ADD, "sales@example.com", "alice@example.com")
+MAILBOX = "alice@example.com"
+WISH = Wish(Action.ALIAS_ADD, "sales@example.com", MAILBOX)
 FORWARD = Wish(
     Action.FORWARD_ADD,
     "team@example.com",
@@ -41,7 +60,7 @@ def claimed(database: Database, clock: Clock, owner: str = "w1", **options: Any)
 
 
 def sure(request: Request | None) -> Request:
-    """Say that there is one."""
+    """Return a request that must exist."""
     assert request is not None
     return request
 
@@ -81,122 +100,82 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
     assert made.right_digest() == stored(database, made).right_digest()
 
 
-def test_an_id_can_be_read_out(database: Database, clock: Clock) -> None:
-    """Ids have no letters that look like others, and are found however they are typed."""
+def test_an_id_is_unambiguous(
+    database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No letters look like others, any spelling is found, and ids grow when they run out."""
     made = added(database, clock)
     code = made.id.removeprefix("R-")
     assert len(code) == ID_LENGTH
     assert not set(code) & set("01ILOU")
-    for typed in (made.id, made.id.lower(), code, f" {code.lower()} "):
+    for typed in (made.id.lower(), f" {code.lower()} "):
         assert database.read(partial(requests.get, request_id=typed)) == made
     assert database.read(lambda c: requests.get(c, "R-0000")) is None
-
-
-def test_ids_grow_when_they_run_out(
-    database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where all short ids are taken, longer ones are."""
     monkeypatch.setattr(requests, "ID_ALPHABET", "2")
     assert [added(database, clock).id for _ in range(3)] == ["R-2222", "R-22222", "R-222222"]
 
 
 def test_the_most_overdue_is_claimed_first(database: Database, clock: Clock) -> None:
-    """Due requests are claimed in the order in which they were due, each once; others are not."""
+    """Due requests are claimed in their order, each once; others only by their ids."""
     late = added(database, clock, due_at=clock() - MINUTE)
     later = added(database, clock, due_at=clock() - 2 * MINUTE)
-    added(database, clock, due_at=clock() + MINUTE)
+    future = added(database, clock, due_at=clock() + MINUTE)
     found = [claimed(database, clock) for _ in range(3)]
     assert [one and one.id for one in found] == [later.id, late.id, None]
+    assert sure(claimed(database, clock, only=future.id)).id == future.id
+    assert claimed(database, clock, only=future.id) is None
 
 
-def test_a_lease_that_ran_out_is_free(database: Database, clock: Clock) -> None:
-    """A request is another's once the lease is over, and the first holder can write no more."""
+@pytest.mark.parametrize("owner", ["w1", "w2"])
+def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) -> None:
+    """Another worker, or the same one, may claim it; the first holder can write nothing then."""
     added(database, clock)
     first = sure(claimed(database, clock, "w1"))
     clock.advance(9 * MINUTE)
-    assert claimed(database, clock, "w2") is None
+    assert claimed(database, clock, owner) is None
+    until = clock() + 2 * MINUTE
+    assert database.write(lambda c: requests.renew(c, first, owner="w1", until=until))
     clock.advance(MINUTE)
-    assert sure(claimed(database, clock, "w2")).id == first.id
+    assert claimed(database, clock, owner) is None
+    assert database.write(lambda c: requests.change(c, first, attempts=1)).attempts == 1
+    clock.advance(MINUTE)
+    second = sure(claimed(database, clock, owner))
     with pytest.raises(Lost):
         database.write(lambda c: requests.change(c, first, result="late"))
     with pytest.raises(Lost):
         database.write(lambda c: requests.move(c, first, State.PENDING, at=clock()))
     assert not database.write(lambda c: requests.renew(c, first, owner="w1", until=clock()))
-
-
-def test_leases_of_one_owner_differ(database: Database, clock: Clock) -> None:
-    """Two threads that call themselves the same are told apart by the lease's number."""
-    added(database, clock)
-    first = sure(claimed(database, clock))
-    clock.advance(10 * MINUTE)
-    second = sure(claimed(database, clock))
-    with pytest.raises(Lost):
-        database.write(lambda c: requests.change(c, first, result="late"))
     database.write(lambda c: requests.release(c, first, due_at=None))
     database.write(lambda c: requests.change(c, second, result="in time"))
-    assert stored(database, second).lease_owner == "w1"
+    assert stored(database, second).lease_owner == owner
 
 
-def test_a_renewed_lease_lasts(database: Database, clock: Clock) -> None:
-    """A renewed lease holds on, and what was claimed before it can still be written."""
-    added(database, clock)
-    held = sure(claimed(database, clock))
-    until = clock() + 20 * MINUTE
-    assert database.write(lambda c: requests.renew(c, held, owner="w1", until=until))
-    clock.advance(15 * MINUTE)
-    assert claimed(database, clock, "w2") is None
-    assert database.write(lambda c: requests.change(c, held, attempts=1)).attempts == 1
-
-
-def test_one_request_can_be_claimed_before_it_is_due(database: Database, clock: Clock) -> None:
-    """By its id a request is claimed whether it is due or not, unless another has it."""
-    wanted = added(database, clock, due_at=clock() + MINUTE)
-    added(database, clock)
-    assert sure(claimed(database, clock, only=wanted.id)).id == wanted.id
-    assert claimed(database, clock, only=wanted.id) is None
-
-
-def test_released_requests_are_due_as_told(database: Database, clock: Clock) -> None:
-    """A released request is due when its holder said, or never again."""
-    made = added(database, clock)
-    for due in (clock() + MINUTE, None):
-        held = sure(claimed(database, clock, only=made.id))
-        database.write(partial(requests.release, request=held, due_at=due))
-        assert stored(database, made).due_at == due
-        assert stored(database, made).lease_owner is None
-
-
-@pytest.mark.parametrize("later", [None, MINUTE])
-def test_a_poke_during_the_lease_is_not_lost(
-    database: Database, clock: Clock, later: timedelta | None
+@pytest.mark.parametrize(
+    ("poked", "released", "due"),
+    [(None, None, None), (None, 1, 1), (0, None, 0), (0, 1, 0), (5, 1, 1)],
+)
+def test_the_earlier_of_a_release_and_a_poke_counts(
+    database: Database, clock: Clock, poked: int | None, released: int | None, due: int | None
 ) -> None:
-    """Who votes while somebody is at the request is heard after that, whatever is written."""
+    """A poke during the lease is not lost, whatever the holder wrote; no time means never."""
     made = added(database, clock)
+
+    def after(minutes: int | None) -> datetime | None:
+        return None if minutes is None else clock() + minutes * MINUTE
+
     held = sure(claimed(database, clock))
-    assert database.write(lambda c: requests.poke(c, made.id, at=clock()))
+    if at := after(poked):
+        assert database.write(lambda c: requests.poke(c, made.id, at=at))
     held = database.write(lambda c: requests.move(c, held, State.PENDING, at=clock()))
     held = database.write(lambda c: requests.change(c, held, shown="pending"))
-    due = clock() + later if later else None
-    database.write(lambda c: requests.release(c, held, due_at=due))
-    assert sure(claimed(database, clock)).id == made.id
-
-
-def test_an_early_return_comes_before_a_late_poke(database: Database, clock: Clock) -> None:
-    """Of the holder's time and a poke's the earlier one counts."""
-    made = added(database, clock)
-    held = sure(claimed(database, clock))
-    database.write(lambda c: requests.poke(c, made.id, at=clock() + 5 * MINUTE))
-    database.write(lambda c: requests.release(c, held, due_at=clock() + MINUTE))
-    assert stored(database, made).due_at == clock() + MINUTE
-
-
-def test_nothing_to_poke(database: Database, clock: Clock) -> None:
-    """A request that isn't there is told apart."""
+    database.write(lambda c: requests.release(c, held, due_at=after(released)))
+    assert stored(database, made).due_at == after(due)
+    assert stored(database, made).lease_owner is None
     assert not database.write(lambda c: requests.poke(c, "R-0000", at=clock()))
 
 
-def test_only_the_model_s_steps(database: Database, clock: Clock) -> None:
-    """A state is followed only by those that the model names, and final ones have an end."""
+def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: Clock) -> None:
+    """Any other step is refused; a final state has its time."""
     for state, to in itertools.product(State, State):
         made = added(database, clock, state=state)
         step = partial(requests.move, request=made, to=to, at=clock(), result="Well.")
@@ -211,7 +190,7 @@ def test_only_the_model_s_steps(database: Database, clock: Clock) -> None:
 
 
 def test_changes_are_returned_and_kept(database: Database, clock: Clock) -> None:
-    """What was changed stands in what is returned and in the database, a card's removal too."""
+    """A card can be removed; fields with functions of their own cannot be changed."""
     made = added(database, clock, card=Posted("C1", "1"))
     changed = database.write(
         lambda c: requests.change(
@@ -221,62 +200,271 @@ def test_changes_are_returned_and_kept(database: Database, clock: Clock) -> None
     assert changed == stored(database, made)
     assert (changed.wish, changed.card) == (FORWARD, None)
     assert database.write(lambda c: requests.change(c, changed)) == changed
+    for name in ("due_at", "state", "id", "lease_owner", "lease_until", "leases", "version"):
+        changes: dict[str, Any] = {"request": made, name: None}
+        with pytest.raises(ValueError, match=name):
+            database.write(partial(requests.change, **changes))
 
 
-@pytest.mark.parametrize("name", ["due_at", "state", "id", "lease_until", "version"])
-def test_some_changes_have_functions_of_their_own(
-    database: Database, clock: Clock, name: str
+def test_each_request_is_claimed_by_one_of_many_workers(
+    database: Database, database_url: str, clock: Clock
 ) -> None:
-    """What claims, pokes and releases rest on can't be written past them."""
-    made = added(database, clock)
-    with pytest.raises(ValueError, match=name):
-        database.write(lambda c: requests.change(c, made, **{name: None}))
+    """Each worker has connections and locks of its own, as a process has."""
+    made = {added(database, clock).id for _ in range(40)}
+    begun: list[str] = []
+    at_work = Barrier(4)
+
+    def work(name: str) -> None:
+        at_work.wait(60)
+        with closing(Database(database_url)) as own:
+            while held := claimed(own, clock, name):
+                begun.append(held.id)
+                held = own.write(partial(requests.move, request=held, to=State.REFUSED, at=clock()))
+                own.write(partial(requests.release, request=held, due_at=None))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, "abcd"))
+    assert sorted(begun) == sorted(made)
+    assert not sum(database.read(requests.count_open).values())
 
 
-def test_a_step_is_made_once(database: Database, clock: Clock) -> None:
-    """Of two who read the same state the second one to move it loses."""
-    made = added(database, clock, state=State.PENDING)
-    database.write(lambda c: requests.move(c, made, State.CANCELLED, at=clock()))
-    with pytest.raises(Lost):
-        database.write(lambda c: requests.move(c, made, State.APPROVED, at=clock()))
-    assert stored(database, made).state is State.CANCELLED
-
-
-def test_requests_are_found_by_their_person(database: Database, clock: Clock) -> None:
-    """A person's requests are listed and counted, open ones and recent ones; others' are not."""
+def test_requests_are_found(database: Database, clock: Clock) -> None:
+    """By requester, by state, by time, and by what they ask for."""
     made = []
     for state in (State.PENDING, State.DONE, State.NEW):
         made.append(added(database, clock, state=state).id)
         clock.advance(MINUTE)
-    added(database, clock, requester="U2")
+    other = added(database, clock, wish=FORWARD, requester="U2")
     ids = [one.id for one in database.read(lambda c: requests.open_by(c, "U1"))]
     assert ids == [made[0], made[2]]
     ids = [one.id for one in database.read(lambda c: requests.recent_by(c, "U1", limit=2))]
     assert ids == [made[2], made[1]]
     since = clock() - 2 * MINUTE
     assert database.read(lambda c: requests.count_since(c, "U1", since)) == 2
-
-
-def test_what_waits_is_listed_and_counted(database: Database, clock: Clock) -> None:
-    """Pending requests are listed, and open ones counted by state, none included."""
-    pending = added(database, clock, state=State.PENDING)
-    for state in (State.NEW, State.NEW, State.DONE):
-        added(database, clock, state=state)
-    assert database.read(requests.waiting) == [pending]
-    assert database.read(requests.count_open) == {
-        State.NEW: 2,
-        State.PENDING: 1,
-        State.APPROVED: 0,
-        State.EXECUTING: 0,
-    }
-
-
-def test_twins_are_found(database: Database, clock: Clock) -> None:
-    """The same wish of the same person is found while open, in any order and for any reason."""
-    made = added(database, clock, wish=FORWARD)
+    assert [one.id for one in database.read(requests.waiting)] == [made[0]]
+    open_ = {State.NEW: 2, State.PENDING: 1, State.APPROVED: 0, State.EXECUTING: 0}
+    assert database.read(requests.count_open) == open_
     same = replace(FORWARD, destinations=FORWARD.destinations[::-1], reason="Again")
-    assert database.read(lambda c: requests.twin(c, same, "U1")) == made
-    assert database.read(lambda c: requests.twin(c, same, "U2")) is None
-    assert database.read(lambda c: requests.twin(c, replace(same, target="x@y.z"), "U1")) is None
-    database.write(lambda c: requests.move(c, made, State.CANCELLED, at=clock()))
+    assert database.read(lambda c: requests.twin(c, same, "U2")) == other
     assert database.read(lambda c: requests.twin(c, same, "U1")) is None
+    assert database.read(lambda c: requests.twin(c, replace(same, target="x@y.z"), "U2")) is None
+    database.write(lambda c: requests.move(c, other, State.CANCELLED, at=clock()))
+    assert database.read(lambda c: requests.twin(c, same, "U2")) is None
+
+
+def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -> None:
+    """Of threads that read the same state and move it differently, exactly one succeeds."""
+    following = sorted(FOLLOWING[State.PENDING])[:4]
+    barrier = Barrier(len(following))
+
+    def move(to: State, request: Request) -> Request | None:
+        barrier.wait(60)
+        try:
+            return database.write(lambda c: requests.move(c, request, to, at=clock()))
+        except Lost:
+            return None
+
+    for _ in range(5):
+        request = added(database, clock, state=State.PENDING)
+        with ThreadPoolExecutor(len(following)) as pool:
+            won = [one for one in pool.map(partial(move, request=request), following) if one]
+        assert won == [stored(database, request)]
+
+
+def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> None:
+    """A key is new once, until it is purged, or again if what was done for it is undone."""
+
+    def first(key: str) -> bool:
+        return database.write(lambda c: inbox.first(c, key, at=clock()))
+
+    def undone(connection: Connection) -> None:
+        inbox.first(connection, "a", at=clock())
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        database.write(undone)
+    assert [first("a"), first("a"), first("b")] == [True, False, True]
+    clock.advance(MINUTE)
+    assert first("k" * 200)
+    with pytest.raises(ValueError, match="200"):
+        first("k" * 201)
+    assert database.write(lambda c: inbox.purge(c, clock())) == 2
+    assert [first("a"), first("k" * 200)] == [True, False]
+
+
+def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None:
+    """Until it is freed, or until it ends without renewal; other mailboxes are free."""
+
+    def take(owner: str, mailbox: str = MAILBOX) -> bool:
+        now, until = clock(), clock() + MINUTE
+        return database.write(lambda c: locks.take(c, mailbox, owner=owner, now=now, until=until))
+
+    def renew(owner: str) -> bool:
+        until = clock() + MINUTE
+        return database.write(lambda c: locks.renew(c, MAILBOX, owner=owner, until=until))
+
+    def free(owner: str) -> None:
+        database.write(lambda c: locks.free(c, MAILBOX, owner=owner))
+
+    assert not renew("a")
+    assert [take("a"), take("b"), take("a"), take("b", "bob@example.com")] == [
+        *(True, False, True, True)
+    ]
+    free("b")
+    assert not take("b")
+    clock.advance(seconds=50)
+    assert [renew("a"), renew("b")] == [True, False]
+    clock.advance(seconds=50)
+    assert not take("b")
+    clock.advance(seconds=10)
+    assert [take("b"), renew("a")] == [True, False]
+    free("b")
+    assert take("a")
+
+
+def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
+    """The first address is not a change; each other one is, also the way back."""
+    begin = clock()
+    assert database.read(lambda c: identities.get(c, "U1")) is None
+    for _ in range(2):
+        found = database.write(lambda c: identities.seen(c, "U1", MAILBOX, at=clock()))
+        assert found == Seen(MAILBOX, begin, None)
+        clock.advance(MINUTE)
+    for email in ("mallory@example.com", MAILBOX):
+        at = clock.advance(MINUTE)
+        found = database.write(partial(identities.seen, user="U1", email=email, at=at))
+        assert found == Seen(email, at, at)
+    assert database.read(lambda c: identities.get(c, "U1")) == Seen(MAILBOX, clock(), clock())
+
+
+def test_a_tombstone_counts_until_its_end(database: Database, clock: Clock) -> None:
+    """It can be replaced and lifted, and is purged afterwards."""
+    now = clock()
+    for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
+        until = now + minutes * MINUTE
+        database.write(partial(tombstones.bury, address=address, owner=owner, at=now, until=until))
+    database.write(lambda c: tombstones.lift(c, "c"))
+    clock.advance(2 * MINUTE)
+    found = [
+        database.read(partial(tombstones.grave, address=address, now=clock())) for address in "abc"
+    ]
+    assert found == [Tombstone("a", "y", now + 3 * MINUTE), None, None]
+    assert database.write(lambda c: tombstones.purge(c, clock())) == 1
+    assert database.write(lambda c: tombstones.purge(c, clock() + MINUTE)) == 1
+
+
+def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
+    """In the order in which they were made, however often they are recorded."""
+    wishes = [
+        Wish(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
+        Wish(Action.ALIAS_ADD, "sales@example.com", MAILBOX, expires_on=date(2027, 1, 31)),
+    ]
+    made = [
+        database.write(partial(requests.add, wish=wish, requester="U1", team="T1", at=clock()))
+        for wish in wishes
+    ]
+    for request in (made[1], made[0], made[1]):
+        at = clock.advance(MINUTE)
+        database.write(partial(ledger.record, request_id=request.id, wish=request.wish, at=at))
+    found = database.read(ledger.entries)
+    assert [(one.request_id, one.wish) for one in found] == [
+        (one.id, one.wish) for one in made[::-1]
+    ]
+    assert found[0].at + MINUTE == found[1].at
+
+
+BOB = "bob@example.com"
+Cast = Callable[..., Vote]
+
+
+@pytest.fixture
+def cast(database: Database, clock: Clock) -> Cast:
+    """Give a function that casts votes on one pending request."""
+    add = partial(requests.add, wish=WISH, requester="U1", team="T1", state=State.PENDING)
+    request = database.write(lambda c: add(c, at=clock()))
+
+    def cast(voter: str = "U2", **fields: Any) -> Vote:
+        vote = Vote(
+            request.id, voter, "T1", True, VoteState.CAST, clock(), Posted("C1", "1"), "Fine."
+        )
+        vote = replace(vote, **fields)
+        assert database.write(lambda c: votes.cast(c, vote))
+        return vote
+
+    return cast
+
+
+def settled(database: Database, vote: Vote, state: VoteState, **found: Any) -> Vote:
+    """Settle a vote."""
+    return database.write(lambda c: votes.settle(c, vote, state, **found))
+
+
+def kept(database: Database, vote: Vote) -> list[Vote]:
+    """Read all votes on the same request."""
+    return database.read(lambda c: votes.of(c, vote.request))
+
+
+def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> None:
+    """Votes are in the order in which they were cast; only a refused one may be replaced."""
+    vote = cast(at=clock.advance(minutes=1))
+    first = cast("U3", at=clock.advance(minutes=-1), mailbox=BOB, groups=("a", "b"), approves=False)
+    assert kept(database, vote) == [first, vote]
+    assert database.read(lambda c: votes.of(c, "R-0000")) == []
+    again = replace(vote, approves=False, reason="No.")
+    assert not database.write(lambda c: votes.cast(c, again))
+    counted = settled(database, vote, VoteState.COUNTED, mailbox=BOB, groups={"b", "a"})
+    assert counted == replace(vote, state=VoteState.COUNTED, mailbox=BOB, groups=("a", "b"))
+    assert not database.write(lambda c: votes.cast(c, again))
+    refused = settled(database, first, VoteState.REFUSED, reason="Not in the group.")
+    assert kept(database, vote) == [refused, counted]
+    assert refused.reason == "Not in the group."
+    later = cast("U3", approves=False, at=clock.advance(minutes=5))
+    assert kept(database, vote) == [counted, later]
+
+
+def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) -> None:
+    """Settling raises Lost if the vote was settled or replaced meanwhile."""
+    vote = cast()
+    settled(database, vote, VoteState.REFUSED)
+    with pytest.raises(Lost):
+        settled(database, vote, VoteState.COUNTED)
+    clock.advance(minutes=1)
+    cast()
+    with pytest.raises(Lost):
+        settled(database, vote, VoteState.COUNTED)
+
+
+def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
+    """The transaction can continue; denials and approvals without a mailbox all count."""
+    first, second = cast("U2"), cast("U3")
+    settled(database, first, VoteState.COUNTED, mailbox=BOB)
+
+    def tally(connection: Connection) -> Vote:
+        with pytest.raises(votes.SamePerson):
+            votes.settle(connection, second, VoteState.COUNTED, mailbox=BOB)
+        return votes.settle(connection, second, VoteState.REFUSED, reason="Counted already.")
+
+    refused = database.write(tally)
+    assert [vote.state for vote in kept(database, first)] == [VoteState.COUNTED, refused.state]
+    for voter in ("U4", "U5"):
+        settled(database, cast(voter, approves=False), VoteState.COUNTED, mailbox=BOB)
+        settled(database, cast(f"{voter}X"), VoteState.COUNTED)
+
+
+def test_concurrent_tallies_count_one_mailbox_once(database: Database, cast: Cast) -> None:
+    """Of two accounts with one mailbox, exactly one is counted."""
+    barrier = Barrier(2)
+
+    def tally(vote: Vote, mailbox: str) -> bool:
+        barrier.wait(60)
+        try:
+            settled(database, vote, VoteState.COUNTED, mailbox=mailbox)
+        except votes.SamePerson:
+            return False
+        return True
+
+    for number in range(5):
+        pair = [cast(f"U{number}{which}") for which in "ab"]
+        with ThreadPoolExecutor(2) as pool:
+            counted = list(pool.map(partial(tally, mailbox=f"{number}@example.com"), pair))
+        assert sorted(counted) == [False, True]

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.work.office import Office, open_office
+from ansible_collections.postroom.email.tests.bot.work.office import (
+    Office,
+    open_office,
+    staffed,
+)
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
@@ -22,12 +26,7 @@ from postroom_bot.store.database import Database
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
     """Give access to a tenant with example.com and everybody's mailbox."""
-    with Api(service.url, service.token) as api:
-        for principal in api.listing(type="domain"):
-            api.delete(principal["name"])
-        api.domain("example.com")
-        for name in ("alice", "bob", "carol", "dora", "erin"):
-            api.mailbox(f"{name}@example.com")
+    with staffed(service) as api:
         yield api
 
 

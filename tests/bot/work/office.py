@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +19,9 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace import (
 )
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.chat import Chat, web_client
+from postroom_bot.executors.base import Done, Executor, Keeper, TryLater
 from postroom_bot.executors.mail import Mail
 from postroom_bot.metrics import Metrics
 from postroom_bot.model import Action, Posted, Request, Vote, Wish
@@ -33,6 +37,7 @@ from postroom_bot.work.worker import Worker
 ALICE = "alice@example.com"
 BOB = "bob@example.com"
 NEW = "orders@example.com"
+NAMES = ("alice", "bob", "carol", "dora", "erin")
 
 POLICY = """
 version: 1
@@ -94,10 +99,20 @@ class Office:
 
     def ask(self, who: str = "alice", wish: Wish | None = None) -> Request:
         """Hand a wish in, by default for an alias, and let the worker look at it."""
-        wish = wish or Wish(Action.ALIAS_ADD, NEW)
-        made = self.desk.submit(self.key(), wish, self.people[who].id, self.deps.workspace.team)
+        made = self.submit(who, wish)
         self.work()
         return self.now(made)
+
+    def submit(self, who: str = "alice", wish: Wish | None = None) -> Request:
+        """Hand a wish in, by default for an alias."""
+        wish = wish or Wish(Action.ALIAS_ADD, NEW)
+        return self.desk.submit(self.key(), wish, self.people[who].id, self.deps.workspace.team)
+
+    def voted(self) -> Request:
+        """Return a request whose approval has been cast and not been judged."""
+        request = self.ask()
+        self.vote("bob", request)
+        return request
 
     def vote(
         self, who: str, request: Request, *, approves: bool = True, card: Posted | None = None
@@ -164,12 +179,31 @@ class Office:
         return replace(self.deps, **changes)
 
 
+@contextmanager
+def staffed(service: RunningService) -> Iterator[Api]:
+    """Give access to a tenant with example.com and a mailbox for each person."""
+    wanted = {f"{name}@example.com" for name in NAMES}
+    with Api(service.url, service.token) as api:
+        there = {one["name"]: one for one in api.listing()}
+        for name, one in there.items():
+            if name in wanted and not one.get("members"):
+                if one["emails"] != [name]:
+                    api.patch(name, emails=[name])
+            elif name != "example.com":
+                api.delete(name)
+        if "example.com" not in there:
+            api.domain("example.com")
+        for name in wanted:
+            if name not in there or there[name].get("members"):
+                api.mailbox(name)
+        yield api
+
+
 def open_office(
     slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
 ) -> Office:
     """Put all counterparts together."""
-    names = ("alice", "bob", "carol", "dora", "erin")
-    people = {name: slack.person(name, email=f"{name}@example.com") for name in names}
+    people = {name: slack.person(name, email=f"{name}@example.com") for name in NAMES}
     everyone = list(people.values())
     channels = {name: slack.channel(name, *everyone) for name in ("approvals", "audit")}
     usergroups = {
@@ -198,3 +232,38 @@ def open_office(
         lease=timedelta(seconds=120),
     )
     return Office(slack, api, deps, clock, people, channels, usergroups, policies)
+
+
+class Unready:
+    """An executor that does nothing now.
+
+    :param retry_after: seconds, as the service asks for
+    :param error: raised in place of TryLater, as by a mistake in an executor
+    """
+
+    def __init__(
+        self, *, retry_after: float | None = None, error: type[Exception] | None = None
+    ) -> None:
+        self._trouble = error() if error else TryLater(retry_after=retry_after)
+        self.tries = 0
+
+    def carry_out(self, request: Request, keeper: Keeper) -> Done:
+        """Stop."""
+        self.tries += 1
+        raise self._trouble
+
+
+class Cut:
+    """An executor that carries a request out and fails before it reports that.
+
+    :param trouble: what it stops by
+    """
+
+    def __init__(self, executor: Executor, trouble: Exception | None = None) -> None:
+        self._executor = executor
+        self._trouble = trouble or RuntimeError("cut")
+
+    def carry_out(self, request: Request, keeper: Keeper) -> Done:
+        """Do it and stop."""
+        self._executor.carry_out(request, keeper)
+        raise self._trouble

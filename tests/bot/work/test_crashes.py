@@ -4,19 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office
-from ansible_collections.postroom.email.tests.bot.work.stoppers import Cut, Unready
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from postroom_bot.executors.base import TryLater
-from postroom_bot.executors.mail import Mail
+from ansible_collections.postroom.email.tests.bot.work.office import (
+    ALICE,
+    NEW,
+    Cut,
+    Office,
+    Unready,
+)
+from postroom_bot.executors.base import Done, Keeper, TryLater
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import ledger, locks, requests, tombstones
 from postroom_bot.store.rows import Lost
@@ -25,16 +25,9 @@ from postroom_bot.work.hold import claim
 from postroom_bot.work.worker import Worker
 
 
-def _voted(office: Office) -> Request:
-    """Return a request whose approval has been cast and not been judged."""
-    request = office.ask()
-    office.vote("bob", request)
-    return request
-
-
 def test_what_was_done_and_not_written_down_is_done_again_and_written_once(office: Office) -> None:
     """Doing it again changes nothing, and there is one row in the ledger."""
-    request = _voted(office)
+    request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor), owner="first")).step()
     assert office.now(request).state is State.EXECUTING
     assert NEW in office.addresses()
@@ -51,8 +44,7 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office)
     """The second try finds nothing to remove, and still knows what the first one freed."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     wish = Wish(Action.ALIAS_REMOVE, NEW)
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    request = office.desk.submit(office.key(), wish, alice, team)
+    request = office.submit(wish=wish)
     Worker(office.with_(executor=Cut(office.deps.executor))).step()
     assert NEW not in office.addresses()
     office.pass_time(minutes=1)
@@ -60,10 +52,31 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office)
     assert office.deps.database.read(lambda c: tombstones.grave(c, NEW, now=office.clock()))
 
 
+class _Noting(Unready):
+    """An executor that notes which addresses it frees, as AWX's does, and then waits for a job."""
+
+    def carry_out(self, request: Request, keeper: Keeper) -> Done:
+        """Note it."""
+        keeper.note({"freeing": [request.wish.target]})
+        return super().carry_out(request, keeper)
+
+
+def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -> None:
+    """Another person can't take it between the change and the worker's next visit."""
+    office.api.patch(ALICE, emails=[ALICE, NEW])
+    removal = office.submit(wish=Wish(Action.ALIAS_REMOVE, NEW))
+    Worker(office.with_(executor=_Noting(retry_after=600))).step()
+    assert office.now(removal).is_open
+    office.api.patch(ALICE, emails=[ALICE])
+    other = office.ask("erin")
+    assert other.state is State.REFUSED
+    assert "kept free" in other.result
+
+
 def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Office) -> None:
     """The alias that the first try added is not one too many for the second."""
     office.set_policy(limits={"aliases_per_mailbox": 1})
-    request = _voted(office)
+    request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor))).step()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
@@ -74,8 +87,7 @@ def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(offic
 @pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
 def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> None:
     """From each state another goes on; the first one can write nothing any more."""
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    request = office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, NEW), alice, team)
+    request = office.submit()
     if state is not State.NEW:
         office.work()
         office.vote("bob", office.now(request))
@@ -102,7 +114,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
 
 def test_a_cancelled_request_is_let_pass(office: Office) -> None:
     """Whoever works on it when it is cancelled writes nothing, and the card follows."""
-    request = _voted(office)
+    request = office.voted()
     held = claim(office.deps, only=request.id)
     assert held is not None
     office.desk.cancel(office.key(), request.id, office.people["alice"].id)
@@ -116,7 +128,7 @@ def test_a_cancelled_request_is_let_pass(office: Office) -> None:
 
 def test_a_request_that_is_cancelled_amid_its_execution_is_too_late(office: Office) -> None:
     """What has begun is not taken back."""
-    request = _voted(office)
+    request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor))).step()
     answer = office.desk.cancel(office.key(), request.id, office.people["alice"].id)
     assert "can't be cancelled" in answer
@@ -126,7 +138,7 @@ def test_a_request_that_is_cancelled_amid_its_execution_is_too_late(office: Offi
 
 def test_what_may_have_been_done_is_carried_to_its_end(office: Office) -> None:
     """It is not called cancelled or expired, when it may be so already: the next try tells."""
-    request = _voted(office)
+    request = office.voted()
     unheard = Cut(office.deps.executor, TryLater(retry_after=86400))
     Worker(office.with_(executor=unheard)).step()
     assert office.now(request).state is State.APPROVED
@@ -140,7 +152,7 @@ def test_what_may_have_been_done_is_carried_to_its_end(office: Office) -> None:
 
 def test_tries_have_an_end(office: Office) -> None:
     """After so many, people are told; the pauses between them grow."""
-    request = _voted(office)
+    request = office.voted()
     unready = Unready()
     worker = Worker(office.with_(executor=unready))
     pauses = []
@@ -158,7 +170,7 @@ def test_tries_have_an_end(office: Office) -> None:
 
 def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
     """A request that always breaks the bot is given up like any other."""
-    request = _voted(office)
+    request = office.voted()
     worker = Worker(office.with_(executor=Unready(error=RuntimeError)))
     for _ in range(2 * execute.MOST_ATTEMPTS):
         office.clock.advance(minutes=20)
@@ -172,7 +184,7 @@ def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
 
 def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
     """Nothing is tried, told or counted meanwhile."""
-    request = _voted(office)
+    request = office.voted()
     now = office.clock()
     take, until = locks.take, now + office.deps.lease
     office.deps.database.write(lambda c: take(c, ALICE, owner="another", now=now, until=until))
@@ -189,45 +201,10 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
 @pytest.mark.parametrize("error", [None, RuntimeError])
 def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -> None:
     """However an execution ends, the mailbox is free for the next one's."""
-    _voted(office)
+    office.voted()
     Worker(office.with_(executor=Unready(error=error))).step()
     other = office.ask(wish=Wish(Action.ALIAS_ADD, "second@example.com"))
     assert office.approve(other, "bob").state is State.DONE
-
-
-@pytest.fixture
-def lame(service: RunningService, tmp_path: Path) -> Iterator[Mail]:
-    """Give access to the same tenant by way of a service that takes no changes."""
-    faults = "error_before=1,methods=PATCH/POST,status=503"
-    with running_service(tmp_path, database=service.database, faults=faults) as lame:
-        mail = Mail(lame.url, SecretStr(service.token), timeout=1.0)
-        yield mail
-        mail.close()
-
-
-def test_a_mail_service_that_is_down_delays(office: Office, lame: Mail) -> None:
-    """It is done when the service is back."""
-    request = _voted(office)
-    Worker(office.with_(executor=lame)).step()
-    put_back = office.now(request)
-    assert (put_back.state, put_back.attempts) == (State.APPROVED, 1)
-    office.pass_time(minutes=1)
-    assert office.now(request).state is State.DONE
-
-
-def test_nothing_is_examined_while_the_mail_service_is_down(office: Office) -> None:
-    """The wish waits: nobody knows yet whether it can be."""
-    unreachable = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    made = office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, NEW), alice, team)
-    Worker(office.with_(mail=unreachable)).step()
-    unreachable.close()
-    waiting = office.now(made)
-    assert waiting.state is State.NEW
-    assert waiting.due_at is not None
-    assert waiting.due_at > office.clock()
-    office.pass_time(minutes=1)
-    assert office.now(made).state is State.PENDING
 
 
 def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:

@@ -7,13 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.work.office import ALICE, BOB, NEW, Office
-from ansible_collections.postroom.email.tests.bot.work.stoppers import Cut, Unready
-from postroom_bot.model import Action, Request, State, Wish
-from postroom_bot.store import requests, tombstones
+from ansible_collections.postroom.email.tests.bot.work.office import (
+    ALICE,
+    BOB,
+    NEW,
+    Cut,
+    Office,
+    Unready,
+)
+from postroom_bot.model import Action, Request, State, Vote, VoteState, Wish
+from postroom_bot.store import requests, tombstones, votes
 from postroom_bot.store.database import Connection
 from postroom_bot.work import sentences
 from postroom_bot.work.worker import Worker
@@ -74,7 +81,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("change", "says"), CHANGES)
+@pytest.mark.parametrize(("change", "says"), CHANGES[2:])
 def test_a_change_before_the_decision_stops_it(office: Office, change: Change, says: str) -> None:
     """The vote is judged with all that is so by then."""
     request = office.ask()
@@ -94,8 +101,7 @@ def test_a_change_after_the_decision_stops_it_too(
     office: Office, change: Change, says: str
 ) -> None:
     """What could not be carried out at once is looked at again when it can be."""
-    request = office.ask()
-    office.vote("bob", request)
+    request = office.voted()
     Worker(office.with_(executor=Unready())).step()
     assert office.now(request).state is State.APPROVED
     change(office, request)
@@ -126,8 +132,7 @@ def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
 
 def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> None:
     """An approval is not kept for ever."""
-    request = office.ask()
-    office.vote("bob", request)
+    request = office.voted()
     Worker(office.with_(executor=Unready(retry_after=2 * 86400))).step()
     office.pass_time(days=2, seconds=1)
     assert office.now(request).state is State.EXPIRED
@@ -136,8 +141,7 @@ def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> N
 
 def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Office) -> None:
     """Nobody is told that nothing was done where nobody knows."""
-    request = office.ask()
-    office.vote("bob", request)
+    request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor))).step()
     assert office.now(request).state is State.EXECUTING
     _deactivated(office, request)
@@ -147,20 +151,83 @@ def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office
     assert "may have been carried out" in stopped.result
 
 
-def test_no_request_becomes_the_bot_s_own(office: Office) -> None:
-    """An edit that would spare it the approvals of people is seen."""
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("wish", Wish(Action.ALIAS_ADD, "stolen@example.com")),
+        ("requester", "U00000001"),
+        ("requester_mailbox", BOB),
+        ("quorum", ()),
+        ("policy_digest", "0"),
+    ],
+)
+def test_an_edited_row_is_seen_when_it_is_judged(
+    office: Office, column: str, value: object
+) -> None:
+    """The digest covers who asked for what, and who has to approve it."""
+    request = office.ask()
+    edit: dict[str, Any] = {column: value}
+    office.deps.database.write(lambda c: requests.change(c, request, **edit))
+    assert office.approve(request, "bob").result == sentences.EDITED
+    assert office.addresses() == {ALICE}
+
+
+@pytest.mark.parametrize("origin", ["slack", "expiry"])
+def test_a_state_alone_approves_nothing(office: Office, origin: str) -> None:
+    """A row that was set to approved by hand lacks the votes, and can't become the bot's own."""
     office.api.patch(BOB, emails=[BOB, NEW])
     request = office.ask(wish=Wish(Action.ALIAS_REMOVE, NEW, BOB))
     assert request.state is State.PENDING
 
     def edit(c: Connection) -> None:
-        requests.move(c, request, State.APPROVED, at=office.clock(), origin="expiry")
+        requests.move(c, request, State.APPROVED, at=office.clock(), origin=origin)
         requests.poke(c, request.id, at=office.clock())
 
     office.deps.database.write(edit)
     office.work()
-    assert office.now(request).result == sentences.EDITED
+    assert office.now(request).state is State.REFUSED
     assert NEW in office.addresses(BOB)
+
+
+def _forge(office: Office, request: Request, who: str, state: VoteState) -> None:
+    """Write an approval into the database."""
+    assert request.card is not None
+    vote = Vote(
+        request=request.id,
+        voter=office.people[who].id,
+        team=request.team,
+        approves=True,
+        state=state,
+        at=office.clock(),
+        card=request.card,
+        mailbox=f"{who}@example.com" if state is VoteState.COUNTED else None,
+        groups=("admins",),
+    )
+
+    def write(c: Connection) -> None:
+        assert votes.cast(c, vote)
+        requests.poke(c, request.id, at=office.clock())
+
+    office.deps.database.write(write)
+
+
+@pytest.mark.parametrize("who", ["erin", "bob"])
+def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
+    """Neither a person who is no approver nor the requester is among those who count."""
+    wish = Wish(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
+    request = office.ask("bob", wish)
+    _forge(office, request, who, VoteState.COUNTED)
+    assert office.approve(request, "dora").state is State.REFUSED
+    assert office.api.get("team@example.com").status_code == 404
+
+
+def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> None:
+    """It does not count, though it got past the desk."""
+    request = office.ask("bob")
+    _forge(office, request, "bob", VoteState.CAST)
+    office.work()
+    assert office.now(request).state is State.PENDING
+    assert [one.reason for one in office.votes(request)] == [sentences.OWN_REQUEST]
 
 
 def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:

@@ -8,10 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.work.office import NEW, Office
-from ansible_collections.postroom.email.tests.bot.work.stoppers import Unready
-from postroom_bot.model import Action, Request, State, Wish
-from postroom_bot.store import requests
+from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office, Unready
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from postroom_bot.chat import Chat, web_client
+from postroom_bot.model import Action, Posted, Request, State, Wish
+from postroom_bot.words.message import Message
 from postroom_bot.work.worker import Worker
 
 READING = ("users:read", "users:read.email", "usergroups:read")
@@ -43,32 +44,6 @@ def test_nobody_is_believed_while_slack_is_down(office: Office) -> None:
     _settle(office, request, State.PENDING)
 
 
-def test_an_approval_waits_for_slack_and_not_for_ever_new_votes(office: Office) -> None:
-    """The vote is kept and judged when Slack is back."""
-    request = office.ask()
-    with office.slack.down():
-        office.vote("bob", request)
-        office.work()
-        assert office.now(request).state is State.PENDING
-    _settle(office, request, State.DONE)
-    assert NEW in office.addresses()
-
-
-def test_a_card_that_can_not_be_updated_stops_no_work(office: Office) -> None:
-    """The request is done; card and requester follow when Slack is back."""
-    request = office.ask()
-    office.slack.faults.fail("chat.update", times=3)
-    office.slack.faults.fail("chat.postMessage", times=3)
-    office.vote("bob", request)
-    office.work()
-    assert office.now(request).state is State.DONE
-    assert NEW in office.addresses()
-    assert "Done" not in office.cards()[0].text
-    _settle(office, request, State.DONE)
-    assert "Done" in office.cards()[0].text
-    assert "Done" in office.told("alice")[-1]
-
-
 def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
     """No sooner is the card posted."""
     office.slack.faults.rate_limit("chat.postMessage", retry_after=300)
@@ -82,8 +57,7 @@ def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
 
 def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Office) -> None:
     """Where the mail service asked for a pause, Slack's trouble does not shorten it."""
-    request = office.ask()
-    office.vote("bob", request)
+    request = office.voted()
     office.slack.faults.fail("chat.update", times=1)
     unready = Unready(retry_after=300)
     office.work(Worker(office.with_(executor=unready)))
@@ -119,10 +93,10 @@ def test_a_wrong_channel_for_the_audit_holds_nothing_up(
 
 
 def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
-    """There, the vote is missed by nobody; the old one's buttons do nothing."""
+    """A vote on the new card counts; one on the deleted card does not."""
     wish = Wish(Action.PASSWORD, "erin@example.com")
     request = office.ask(wish=wish)
-    office.cards()[0].deleted = True
+    office.slack.world.messages.remove(office.cards()[0])
     office.approve(request, "bob")
     again = office.now(request)
     assert again.card != request.card
@@ -195,27 +169,43 @@ def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Off
     assert office.approve(request, "bob").state is State.DONE
 
 
-def test_a_worker_that_comes_later_tells_what_is_untold(office: Office) -> None:
-    """What was told is in the database, and not in the worker."""
-    request = office.ask()
+class Dawdling(Chat):
+    """A Slack that takes days over a direct message."""
+
+    def __init__(self, office: Office, days: float) -> None:
+        slack = office.slack
+        super().__init__(web_client(slack.bot_token, base_url=slack.base_url))
+        self._clock: Clock = office.clock
+        self._left = timedelta(days=days)
+
+    def tell(self, user: str, message: Message) -> Posted:
+        """Take the time, once."""
+        self._clock.advance(self._left)
+        self._left = timedelta()
+        return super().tell(user, message)
+
+
+@pytest.fixture
+def slow(office: Office) -> Worker:
+    """Give a worker who speaks with that Slack."""
+    return Worker(office.with_(chat=Dawdling(office, days=2)))
+
+
+def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
+    office: Office, slow: Worker
+) -> None:
+    """Its end was still to come when the worker looked, and past when it had told everybody."""
+    request = office.ask(wish=Wish(Action.ALIAS_ADD, NEW, expires_on=office.clock().date()))
     office.vote("bob", request)
-    office.slack.faults.fail("chat.postMessage", times=1)
-    Worker(office.deps).step()
-    office.clock.advance(minutes=1)
-    office.work(Worker(office.with_(owner="another")))
-    assert "Done" in office.told("alice")[-1]
-    assert sum("Done" in text for text in office.told("alice")) == 1
+    office.work(slow)
+    assert office.now(request).state is State.DONE
+    office.work()
+    assert office.addresses() == {ALICE}
 
 
-def test_due_requests_are_left_to_their_holder(office: Office) -> None:
-    """What is leased by another is not taken, and not waited for."""
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    made = office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, NEW), alice, team)
-    now, lease = office.clock(), office.deps.lease
-    office.deps.database.write(
-        lambda c: requests.claim(c, owner="another", now=now, lease=lease, only=made.id)
-    )
-    assert not Worker(office.deps).step()
-    office.clock.advance(lease)
-    assert Worker(office.deps).step()
-    assert office.now(made).state is State.PENDING
+def test_a_request_that_ends_while_it_is_shown_expires(office: Office, slow: Worker) -> None:
+    """Its time was over before anybody could have answered."""
+    request = office.submit()
+    office.work(slow)
+    office.work()
+    assert office.now(request).state is State.EXPIRED

@@ -17,8 +17,7 @@ from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.executors.base import Done, Keeper
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import audit, ledger
-from postroom_bot.store.database import Database
-from postroom_bot.work.desk import Desk
+from postroom_bot.store.database import Database, DatabaseError
 from postroom_bot.work.worker import Worker
 
 
@@ -80,10 +79,8 @@ def test_two_workers_do_everything_once(office: Office) -> None:
         worker.start()
     asked = []
     for number in range(12):
-        who = ("alice", "bob")[number % 2]
         wish = Wish(Action.ALIAS_ADD, f"alias-{number}@example.com")
-        user, team = office.people[who].id, office.deps.workspace.team
-        asked.append(office.desk.submit(office.key(), wish, user, team))
+        asked.append(office.submit(("alice", "bob")[number % 2], wish))
     office.slack.wait_for(_all_ended(office, asked))
     assert all(worker.stop(PATIENCE) for worker in workers)
     assert {office.now(each).state for each in asked} == {State.DONE}
@@ -93,21 +90,6 @@ def test_two_workers_do_everything_once(office: Office) -> None:
     office.deps.database.read(audit.verify)
     for each in asked:
         assert office.events(each).count("request.done") == 1
-
-
-def test_a_worker_is_woken_by_the_desk(office: Office) -> None:
-    """It need not wait for its next look."""
-    _automatic(office)
-    worker = Worker(office.deps, threads=1)
-    worker.start()
-    desk = Desk(
-        office.deps.database, office.clock, office.deps.workspace, wake=office.deps.wake.set
-    )
-    user, team = office.people["alice"].id, office.deps.workspace.team
-    wish = Wish(Action.ALIAS_ADD, "alias@example.com")
-    request = desk.submit(office.key(), wish, user, team)
-    office.slack.wait_for(_all_ended(office, [request]))
-    assert worker.stop(PATIENCE)
 
 
 class _Slow:
@@ -130,9 +112,8 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
     _automatic(office)
     slow = _Slow(office)
     worker = Worker(office.with_(executor=slow), threads=1)
-    user, team = office.people["alice"].id, office.deps.workspace.team
     asked = [
-        office.desk.submit(office.key(), Wish(Action.ALIAS_ADD, f"{name}@example.com"), user, team)
+        office.submit(wish=Wish(Action.ALIAS_ADD, f"{name}@example.com"))
         for name in ("first", "second")
     ]
     worker.start()
@@ -145,38 +126,36 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
     assert all(office.now(each).lease_owner is None for each in asked)
 
 
-def test_a_worker_outlives_its_database(office: Office) -> None:
-    """While there is none it logs and waits; afterwards it works on."""
-    _automatic(office)
-    trouble = _Trouble(office.deps.database)
-    worker = Worker(office.with_(database=trouble), threads=1)
-    worker.start()
-    office.slack.wait_for(lambda: trouble.asked > 2)
-    trouble.is_over = True
-    user, team = office.people["alice"].id, office.deps.workspace.team
-    wish = Wish(Action.ALIAS_ADD, "alias@example.com")
-    request = office.desk.submit(office.key(), wish, user, team)
-    office.slack.wait_for(_all_ended(office, [request]))
-    assert worker.stop(PATIENCE)
+class _Away(Database):
+    """A database that can be down."""
 
-
-class _Trouble:
-    """A database that is away until it is back."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._away = Database("postgresql://postroom@127.0.0.1:9/none?connect_timeout=1")
-        self.is_over = False
-        self.asked = 0
+    is_away = True
+    asked = 0
 
     def read(self, work: Any) -> Any:
-        """Ask."""
-        return self._now().read(work)
+        """Fail while it is down."""
+        return self._unless_away(super().read, work)
 
     def write(self, work: Any) -> Any:
-        """Ask."""
-        return self._now().write(work)
+        """Fail while it is down."""
+        return self._unless_away(super().write, work)
 
-    def _now(self) -> Database:
+    def _unless_away(self, doing: Any, work: Any) -> Any:
         self.asked += 1
-        return self._database if self.is_over else self._away
+        if self.is_away:
+            raise DatabaseError("down")
+        return doing(work)
+
+
+def test_a_worker_outlives_its_database(office: Office, database_url: str) -> None:
+    """While there is none it waits; afterwards it works on."""
+    _automatic(office)
+    away = _Away(database_url)
+    worker = Worker(office.with_(database=away), threads=1)
+    worker.start()
+    office.slack.wait_for(lambda: away.asked > 2)
+    away.is_away = False
+    request = office.submit()
+    office.slack.wait_for(_all_ended(office, [request]))
+    assert worker.stop(PATIENCE)
+    away.close()

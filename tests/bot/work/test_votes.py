@@ -100,8 +100,7 @@ def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
 
 def test_who_has_left_the_group_has_no_vote(office: Office) -> None:
     """The group counts as it is when the vote is judged, not as it was a minute ago."""
-    request = office.ask()
-    office.vote("bob", request)
+    request = office.voted()
     office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
     office.work()
     assert len(_refused(office, request)) == 1

@@ -1,31 +1,52 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds of the controller's resources, by their place in its interface."""
+"""The kinds of AWX's resources, by their path in the API.
+
+A kind has the fields that `playbooks/awx.yml` sends, and those that the rules and awx.awx's modules
+read. Before a task sends another field, add it here. The fields of a kind are words:
+
+- `name` is a text, `inputs:dict` has another type, `enabled:true` is a flag that is on by default
+- `project>projects` is the id of a resource of another kind
+- `name!` is required; `=managed` is set by AWX, which ignores what is sent
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ansible_collections.postroom.email.tests.fakes.awx.fields import (
-    Field,
-    fixed,
-    flag,
-    mapping,
-    named,
-    number,
-    ref,
-    text,
-)
+#: `null` is a text that is null by default.
+_DEFAULTS: Mapping[str, Any] = {
+    "str": "",
+    "int": 0,
+    "bool": False,
+    "dict": {},
+    "null": None,
+    "true": True,
+}
+
+
+class Field(NamedTuple):
+    """A field.
+
+    :param type: `str`, `int`, `bool`, `dict`, or `ref` for the id of a resource of kind `to`
+    :param is_fixed: AWX sets it and ignores what is sent
+    """
+
+    type: str
+    default: Any = None
+    is_needed: bool = False
+    to: str = ""
+    is_fixed: bool = False
 
 
 class Kind(NamedTuple):
     """A kind.
 
-    :param type: AWX's word for one of them
-    :param key: the fields that no two have the same; the first is the name
-    :param links: other kinds that it can be associated with, by the association's name
-    :param roles: the roles that somebody can have on one
+    :param type: AWX's name of one resource
+    :param key: the fields that are unique together; the first one is the name
+    :param links: the kinds that can be associated, by the association's name
+    :param roles: the roles on one resource
     """
 
     type: str
@@ -35,263 +56,126 @@ class Kind(NamedTuple):
     roles: tuple[str, ...] = ()
 
 
+def _field(word: str) -> tuple[str, Field]:
+    is_needed, is_fixed = word.endswith("!"), word.startswith("=")
+    name, _arrow, to = word.strip("=!").partition(">")
+    name, _colon, kind = name.partition(":")
+    if to:
+        return name, Field("ref", None, is_needed, to, is_fixed)
+    default = _DEFAULTS[kind or "str"]
+    kind = {"": "str", "null": "str", "true": "bool"}.get(kind, kind)
+    return name, Field(kind, default, is_needed, to, is_fixed)
+
+
+def _kind(type_: str, words: str, key: str = "name", roles: str = "", **links: str) -> Kind:
+    fields = dict(map(_field, words.split()))
+    return Kind(type_, fields, tuple(key.split()), links, tuple(roles.split()))
+
+
+_NAMED = "name! description "
+_OWNED = f"{_NAMED} organization>organizations "
+_IN_ONE = f"{_NAMED} organization>organizations! "
+#: AWX derives the organization, from the project for instance.
+_DERIVED = f"{_NAMED} =organization>organizations "
+_PROMPTS = "inventory>inventories job_type limit "
 _NOTICES = {
     f"notification_templates_{event}": "notification_templates"
     for event in ("started", "success", "error")
 }
 _APPROVALS = {"notification_templates_approvals": "notification_templates"}
-_PROMPTED = {"credentials": "credentials"}
-_OWNED = ("name", "organization")
-_BASE = {"name": named(), "description": text()}
-_VERBOSITY = number(0, (0, 1, 2, 3, 4, 5))
-
-#: What somebody may be asked at launch: the prompt's name, and the field that it asks for.
-PROMPTS = {
-    "diff_mode": Field("bool"),
-    "execution_environment": ref("execution_environments"),
-    "forks": Field("int"),
-    "inventory": ref("inventories"),
-    "job_slice_count": Field("int"),
-    "job_tags": text(),
-    "job_type": text(choices=("run", "check")),
-    "limit": text(),
-    "scm_branch": text(),
-    "skip_tags": text(),
-    "timeout": Field("int"),
-    "verbosity": Field("int", choices=(0, 1, 2, 3, 4, 5)),
+_NODES = {
+    f"{when}_nodes": "workflow_job_template_nodes" for when in ("success", "failure", "always")
 }
-_ASKED_AS = {"job_tags": "tags"}
-_ASKS = {f"ask_{_ASKED_AS.get(name, name)}_on_launch": flag() for name in PROMPTS}
+_IN_ORGANIZATION = "name organization"
 
-
-def prompt_of(field: str) -> str:
-    """Return the switch of a template that lets a field be given at launch."""
-    return f"ask_{_ASKED_AS.get(field, field)}_on_launch"
-
-
-_ORGANIZATIONS = Kind(
-    "organization",
-    {**_BASE, "max_hosts": number(), "default_environment": ref("execution_environments")},
-    links={"galaxy_credentials": "credentials", **_NOTICES, **_APPROVALS},
-    roles=("admin", "member", "read", "execute", "auditor", "approval"),
-)
-_CREDENTIAL_TYPES = Kind(
-    "credential_type",
-    {
-        **_BASE,
-        "kind": text(needed=True, choices=("cloud", "net")),
-        "inputs": mapping(),
-        "injectors": mapping(),
-        "managed": fixed(False),
-    },
-)
-_CREDENTIALS = Kind(
-    "credential",
-    {
-        **_BASE,
-        "organization": ref("organizations"),
-        "credential_type": ref("credential_types", needed=True),
-        "inputs": mapping(),
-        "user": ref("users", hidden=True),
-        "team": ref("teams", hidden=True),
-    },
-    key=("name", "organization", "credential_type"),
-    roles=("admin", "use", "read"),
-)
-_PROJECTS = Kind(
-    "project",
-    {
-        **_BASE,
-        "organization": ref("organizations"),
-        "scm_type": text(choices=("git", "svn", "insights", "archive")),
-        **{name: text() for name in ("scm_url", "scm_branch", "scm_refspec", "local_path")},
-        "scm_clean": flag(),
-        "scm_delete_on_update": flag(),
-        "scm_track_submodules": flag(),
-        "scm_update_on_launch": flag(),
-        "scm_update_cache_timeout": number(),
-        "allow_override": flag(),
-        "timeout": number(),
-        "credential": ref("credentials"),
-        "default_environment": ref("execution_environments"),
-        "scm_revision": fixed(""),
-    },
-    key=_OWNED,
-    links=_NOTICES,
-    roles=("admin", "use", "update", "read"),
-)
-_EXECUTION_ENVIRONMENTS = Kind(
-    "execution_environment",
-    {
-        **_BASE,
-        "image": text(needed=True),
-        "organization": ref("organizations"),
-        "credential": ref("credentials"),
-        "pull": text(choices=("always", "missing", "never")),
-    },
-)
-_INVENTORIES = Kind(
-    "inventory",
-    {
-        **_BASE,
-        "organization": ref("organizations", needed=True),
-        "kind": text(choices=("smart", "constructed")),
-        "host_filter": Field("str"),
-        "variables": text(),
-        "prevent_instance_group_fallback": flag(),
-    },
-    key=_OWNED,
-    roles=("admin", "use", "adhoc", "update", "read"),
-)
-_INVENTORY_SOURCES = Kind(
-    "inventory_source",
-    {
-        **_BASE,
-        "inventory": ref("inventories", needed=True),
-        "source": text(needed=True, choices=("scm", "ec2", "gce", "controller", "openstack")),
-        **{name: text() for name in ("source_path", "source_vars", "scm_branch", "limit")},
-        **{name: text() for name in ("enabled_var", "enabled_value", "host_filter")},
-        "credential": ref("credentials"),
-        "execution_environment": ref("execution_environments"),
-        "source_project": ref("projects"),
-        "overwrite": flag(),
-        "overwrite_vars": flag(),
-        "update_on_launch": flag(),
-        "update_cache_timeout": number(),
-        "timeout": number(),
-        "verbosity": number(1, (0, 1, 2)),
-        "organization": fixed(to="organizations"),
-    },
-    key=("name", "inventory"),
-    links=_NOTICES,
-)
-_JOB_TEMPLATES = Kind(
-    "job_template",
-    {
-        **_BASE,
-        **PROMPTS,
-        **_ASKS,
-        "job_type": text("run", choices=("run", "check")),
-        "diff_mode": flag(),
-        "forks": number(),
-        "job_slice_count": number(1),
-        "timeout": number(),
-        "verbosity": _VERBOSITY,
-        "project": ref("projects"),
-        "playbook": text(),
-        "extra_vars": text(),
-        "survey_enabled": flag(),
-        "become_enabled": flag(),
-        "allow_simultaneous": flag(),
-        "use_fact_cache": flag(),
-        "ask_variables_on_launch": flag(),
-        "ask_credential_on_launch": flag(),
-        # It is the project's.
-        "organization": fixed(to="organizations"),
-    },
-    key=_OWNED,
-    links={**_PROMPTED, **_NOTICES},
-    roles=("admin", "execute", "read"),
-)
-_WORKFLOWS = Kind(
-    "workflow_job_template",
-    {
-        **_BASE,
-        "organization": ref("organizations"),
-        "extra_vars": text(),
-        "survey_enabled": flag(),
-        "allow_simultaneous": flag(),
-        "ask_variables_on_launch": flag(),
-        "inventory": ref("inventories"),
-        "limit": text(),
-    },
-    key=_OWNED,
-    links={**_NOTICES, **_APPROVALS},
-    roles=("admin", "execute", "approval", "read"),
-)
-_NODES = Kind(
-    "workflow_job_template_node",
-    {
-        **PROMPTS,
-        "type": fixed(),
-        "identifier": text(),
-        "workflow_job_template": ref("workflow_job_templates", needed=True),
-        "unified_job_template": ref("unified_job_templates"),
-        "extra_data": mapping(),
-        "all_parents_must_converge": flag(),
-    },
-    key=("identifier", "workflow_job_template"),
-    links={
-        **{f"{when}_nodes": "workflow_job_template_nodes" for when in ("success", "failure")},
-        "always_nodes": "workflow_job_template_nodes",
-        **_PROMPTED,
-    },
-)
-_APPROVAL_TEMPLATES = Kind(
-    "workflow_approval_template",
-    {**_BASE, "timeout": number(), "organization": fixed()},
-    key=("id",),
-)
-_SCHEDULES = Kind(
-    "schedule",
-    {
-        **_BASE,
-        **PROMPTS,
-        "rrule": text(needed=True),
-        "unified_job_template": ref("unified_job_templates", needed=True),
-        "enabled": flag(default=True),
-        "extra_data": mapping(),
-    },
-    key=("name", "unified_job_template"),
-    links=_PROMPTED,
-)
-_NOTIFICATION_TEMPLATES = Kind(
-    "notification_template",
-    {
-        **_BASE,
-        "organization": ref("organizations", needed=True),
-        "notification_type": text(needed=True, choices=("email", "slack", "webhook")),
-        "notification_configuration": mapping(),
-        "messages": mapping(),
-    },
-    key=_OWNED,
-)
-_TEAMS = Kind(
-    "team",
-    {**_BASE, "organization": ref("organizations", needed=True)},
-    key=_OWNED,
-    roles=("admin", "member", "read"),
-)
-_USERS = Kind(
-    "user",
-    {
-        "username": Field("str", is_needed=True, longest=150),
-        **{name: text() for name in ("first_name", "last_name", "email", "password")},
-        "is_superuser": flag(),
-        "is_system_auditor": flag(),
-    },
-    key=("username",),
-)
+#: The fields that a job template may ask for at launch.
+PROMPTS: Mapping[str, Field] = dict(map(_field, _PROMPTS.split()))
 
 KINDS: Mapping[str, Kind] = {
-    "organizations": _ORGANIZATIONS,
-    "credential_types": _CREDENTIAL_TYPES,
-    "credentials": _CREDENTIALS,
-    "projects": _PROJECTS,
-    "execution_environments": _EXECUTION_ENVIRONMENTS,
-    "inventories": _INVENTORIES,
-    "inventory_sources": _INVENTORY_SOURCES,
-    "job_templates": _JOB_TEMPLATES,
-    "workflow_job_templates": _WORKFLOWS,
-    "workflow_job_template_nodes": _NODES,
-    "workflow_approval_templates": _APPROVAL_TEMPLATES,
-    "schedules": _SCHEDULES,
-    "notification_templates": _NOTIFICATION_TEMPLATES,
-    "teams": _TEAMS,
-    "users": _USERS,
+    "organizations": _kind(
+        "organization",
+        f"{_NAMED} max_hosts:int",
+        roles="admin member read execute auditor approval",
+        galaxy_credentials="credentials",
+        **_NOTICES,
+        **_APPROVALS,
+    ),
+    "credential_types": _kind(
+        "credential_type", f"{_NAMED} kind! inputs:dict injectors:dict =managed:bool"
+    ),
+    "credentials": _kind(
+        "credential",
+        f"{_OWNED} credential_type>credential_types! inputs:dict",
+        "name organization credential_type",
+        "admin use read",
+    ),
+    "projects": _kind(
+        "project",
+        f"{_OWNED} scm_type scm_url scm_branch local_path scm_update_on_launch:bool =scm_revision",
+        _IN_ORGANIZATION,
+        "admin use update read",
+        **_NOTICES,
+    ),
+    "execution_environments": _kind("execution_environment", f"{_OWNED} image! pull"),
+    "inventories": _kind(
+        "inventory",
+        f"{_IN_ONE} kind host_filter:null",
+        _IN_ORGANIZATION,
+        "admin use adhoc update read",
+    ),
+    "inventory_sources": _kind(
+        "inventory_source",
+        f"{_DERIVED} source! source_path overwrite:bool update_on_launch:bool"
+        " update_cache_timeout:int inventory>inventories! source_project>projects"
+        " credential>credentials execution_environment>execution_environments",
+        "name inventory",
+        **_NOTICES,
+    ),
+    "job_templates": _kind(
+        "job_template",
+        f"{_DERIVED} {_PROMPTS} project>projects playbook extra_vars timeout:int diff_mode:bool"
+        " survey_enabled:bool allow_simultaneous:bool ask_variables_on_launch:bool"
+        " ask_inventory_on_launch:bool ask_job_type_on_launch:bool ask_limit_on_launch:bool"
+        " execution_environment>execution_environments",
+        _IN_ORGANIZATION,
+        "admin execute read",
+        credentials="credentials",
+        **_NOTICES,
+    ),
+    "workflow_job_templates": _kind(
+        "workflow_job_template",
+        f"{_OWNED} extra_vars survey_enabled:bool ask_variables_on_launch:bool",
+        _IN_ORGANIZATION,
+        "admin execute approval read",
+        **_NOTICES,
+        **_APPROVALS,
+    ),
+    "workflow_job_template_nodes": _kind(
+        "workflow_job_template_node",
+        f"{_PROMPTS} identifier extra_data:dict =type:null"
+        " workflow_job_template>workflow_job_templates! unified_job_template>unified_job_templates",
+        "identifier workflow_job_template",
+        **_NODES,
+    ),
+    "workflow_approval_templates": _kind(
+        "workflow_approval_template", f"{_DERIVED} timeout:int", "id"
+    ),
+    "schedules": _kind(
+        "schedule",
+        f"{_NAMED} {_PROMPTS} extra_data:dict rrule! enabled:true"
+        " unified_job_template>unified_job_templates!",
+        "name unified_job_template",
+    ),
+    "notification_templates": _kind(
+        "notification_template",
+        f"{_IN_ONE} notification_type! notification_configuration:dict",
+        _IN_ORGANIZATION,
+    ),
+    "teams": _kind("team", _IN_ONE, _IN_ORGANIZATION, "admin member read"),
+    "users": _kind("user", "username! password is_superuser:bool", "username"),
 }
 
-#: What can be launched, scheduled or be a node of a workflow. They have one room for their names.
+#: The kinds that can be launched, scheduled or be a node of a workflow.
 UNIFIED = (
     "job_templates",
     "workflow_job_templates",

@@ -1,31 +1,26 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""AWX's interface as HTTP on the loopback: requests to an application, and faults in between."""
+"""The HTTP server of AWX's API on a loopback port, with faults on request."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple, Protocol
-from urllib.parse import parse_qs, unquote, urlsplit
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+from ansible_collections.postroom.email.tests.fakes import http_server
 
 PREFIX = "/api/v2/"
-_SECONDS = 120.0
+MAX_PAGE_SIZE = 200
+_PRODUCT = {"X-API-Product-Name": "AWX", "X-API-Product-Version": "24.6.1"}
 
-#: Status and what the body says.
+#: Status and body.
 Answer = tuple[int, Any]
 
 
 class Request(NamedTuple):
-    """A request.
-
-    :param path: below ``/api/v2/``, in parts
-    :param query: the last value of each key
-    :param body: what its JSON says; None where there is none
-    """
+    """A request; `path` is below `/api/v2/`, and `query` has the last value of each key."""
 
     method: str
     path: tuple[str, ...]
@@ -35,11 +30,11 @@ class Request(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What befalls one request.
+    """A fault of one request.
 
-    :param part: of the request's method and path, such as ``POST`` or ``launch``
-    :param status: what it is answered with; None resets the connection
-    :param after: whether it is carried out first
+    :param part: of the request's method and path, such as `POST` or `launch`
+    :param status: of the response; None resets the connection
+    :param after: True to carry the request out first
     """
 
     part: str
@@ -48,80 +43,63 @@ class Fault(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class Application(Protocol):
-    """What answers."""
+def page_of(shown: Sequence[Any], request: Request) -> Answer:
+    """Return a page of a list, or that there is no such page."""
+    query = request.query
+    page = int(query.get("page", "1"))
+    size = min(int(query.get("page_size", "25")), MAX_PAGE_SIZE)
+    start = (page - 1) * size
+    if page > 1 and start >= len(shown):
+        return 404, {"detail": "Invalid page."}
 
-    def fault_for(self, line: str) -> Fault | None:
-        """Take note of a request, as method and path; return the fault that befalls it."""
+    def link(number: int) -> str:
+        return f"{PREFIX}{'/'.join(request.path)}/?{urlencode({**query, 'page': number})}"
 
-    def answer(self, request: Request) -> Answer:
-        """Carry a request out."""
+    return 200, {
+        "count": len(shown),
+        "next": link(page + 1) if start + size < len(shown) else None,
+        "previous": link(page - 1) if page > 1 else None,
+        "results": list(shown[start : start + size]),
+    }
 
 
 @contextmanager
-def serving(application: Application) -> Iterator[str]:
-    """Let an application answer at the address that is yielded."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.application = application
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
+def serving(
+    answer_to: Callable[[Request], Answer],
+    fault_for: Callable[[str], Fault | None] = lambda _line: None,
+) -> Iterator[str]:
+    """Serve an application; yield its address.
 
+    :param fault_for: records a request, as method and path, and returns its fault
+    """
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    application: Application
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    timeout = _SECONDS
-
-    def handle(self) -> None:
-        # A client that went away is the client's business.
-        with suppress(ConnectionError):
-            super().handle()
-
-    def log_message(self, *_arguments: object) -> None:
-        """Stay silent."""
-
-    def _serve(self) -> None:
-        content = self.rfile.read(int(self.headers.get("content-length") or 0))
-        fault = self.server.application.fault_for(f"{self.command} {self.path}")
+    def handle(received: http_server.Request) -> http_server.Reply:
+        fault = fault_for(received.line)
         if fault is None or fault.after:
-            answer = self.server.application.answer(self._request(content))
+            answer = answer_to(_read(received))
         if fault is None:
-            self._send(*answer)
-        elif fault.status is None:
-            self.close_connection = True
-        else:
-            self._send(fault.status, {"detail": "A fault."}, fault.headers)
+            return _reply(*answer)
+        if fault.status is None:
+            raise ConnectionAbortedError
+        return _reply(fault.status, {"detail": "A fault."}, fault.headers)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815 - as http.server calls them
+    with http_server.serving(handle) as server:
+        yield server.url
 
-    def _request(self, content: bytes) -> Request:
-        parts = urlsplit(self.path)
-        path = parts.path.removeprefix(PREFIX).strip("/").split("/")
-        query = parse_qs(parts.query, keep_blank_values=True)
-        return Request(
-            self.command,
-            tuple(unquote(part) for part in path),
-            {key: values[-1] for key, values in query.items()},
-            json.loads(content) if content else None,
-            self.headers.get("authorization", ""),
-        )
 
-    def _send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
-        content = b"" if body is None else json.dumps(body).encode()
-        self.send_response(status)
-        ours = {"X-API-Product-Name": "AWX", "X-API-Product-Version": "24.6.1"}
-        for key, value in {"Content-Type": "application/json", **ours, **(headers or {})}.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+def _read(received: http_server.Request) -> Request:
+    parts = urlsplit(received.target)
+    path = parts.path.removeprefix(PREFIX).strip("/").split("/")
+    query = parse_qs(parts.query, keep_blank_values=True)
+    return Request(
+        received.method,
+        tuple(unquote(part) for part in path),
+        {key: values[-1] for key, values in query.items()},
+        received.json,
+        received.headers.get("authorization", ""),
+    )
+
+
+def _reply(status: int, body: Any, headers: Mapping[str, str] | None = None) -> http_server.Reply:
+    reply = http_server.Reply(status) if body is None else http_server.json_reply(body, status)
+    return reply.having(**_PRODUCT, **(headers or {}))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records at Cloudflare, played: each by itself, with its text kept as it was entered."""
+"""A zone at Cloudflare: each record is an object of its own, and its text stays as entered."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from ansible_collections.postroom.email.tests.fakes.dns_providers.playing import
 TOKEN = "cf-9dWm2XeRt5Yb8Qa1"
 ZONE_ID = "023e105f4ecef8ad9ca31a8372d0c353"
 
-#: A record as the API has it.
 Record = dict[str, Any]
 
 
 class Cloudflare:
-    """One zone of an account, by https://developers.cloudflare.com/api/resources/dns.
+    """One zone of an account; its host `full` has no room for another TXT record.
 
-    No text can be added at its host ``full``.
+    https://developers.cloudflare.com/api/resources/dns
     """
 
     authorization = f"Bearer {TOKEN}"
@@ -31,7 +30,7 @@ class Cloudflare:
         self._numbers = itertools.count(1)
 
     def put(self, name: str, kind: str, *values: str) -> None:
-        """Put records there, as somebody else would."""
+        """Add records as another client."""
         for value in values:
             record = {"name": name, "type": kind, "content": value, "ttl": 1}
             if kind == "MX":
@@ -40,22 +39,22 @@ class Cloudflare:
             self._add(record)
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the values of all records of a name and a type, as zone-file text."""
+        """Return the values of the records of a name and a type, as zone-file text."""
         found = [r for r in self._records.values() if (r["name"], r["type"]) == (name, kind)]
         return tuple(sorted(_as_text(record) for record in found))
 
     def answer(self, asked: Asked) -> tuple[int, Any]:
-        """Answer one request."""
+        """Answer a request."""
         match asked.path:
             case ("client", "v4", "zones"):
                 named = asked.query.get("name") == self.zone
                 return _success([{"id": ZONE_ID, "name": self.zone}] if named else [])
-            case ("client", "v4", "zones", str(zone), "dns_records", *number) if zone == ZONE_ID:
+            case ("client", "v4", "zones", zone, "dns_records", *number) if zone == ZONE_ID:
                 return self._answer_records(asked, *number)
         return _failure(400, 7003, "Could not route to that path")
 
     def refuse(self) -> tuple[int, Any]:
-        """Say that the token is not known."""
+        """Refuse the token."""
         return _failure(403, 9109, "Invalid access token")
 
     def _answer_records(self, asked: Asked, number: str = "") -> tuple[int, Any]:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record sets at Hetzner, played: names relative to the zone, a comment on each record."""
+"""A zone at Hetzner: record sets with names relative to the zone, and a comment on each record."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ TOKEN = "hcloud-Zq81vLw0mKt7xR2d"
 ZONE_ID = 42
 _FINISHED = {"action": {"id": 1, "command": "done", "status": "success", "progress": 100}}
 
-#: A record: its value as zone-file text, and a comment.
 Record = dict[str, Any]
 
 
 class Hetzner:
-    """One zone of a project, by https://docs.hetzner.cloud/reference/cloud#zone-rrsets."""
+    """One zone of a project: https://docs.hetzner.cloud/reference/cloud#zone-rrsets."""
 
     authorization = f"Bearer {TOKEN}"
 
@@ -26,7 +25,7 @@ class Hetzner:
         self._sets: dict[tuple[str, str], dict[str, Any]] = {}
 
     def put(self, name: str, kind: str, *values: str) -> None:
-        """Put a record set there, as somebody else would."""
+        """Write a record set as another client."""
         records = [{"value": value, "comment": f"why {value}"} for value in values]
         self._store(self._relative(name), kind, 600, records)
 
@@ -35,7 +34,7 @@ class Hetzner:
         return tuple(sorted(self._comments(self._relative(name), kind)))
 
     def answer(self, asked: Asked) -> tuple[int, Any]:
-        """Answer one request."""
+        """Answer a request."""
         match asked.path:
             case ("v1", "zones", zone, "rrsets", *rest) if zone in (self.zone, str(ZONE_ID)):
                 return self._answer_within(asked, *rest)
@@ -44,7 +43,7 @@ class Hetzner:
         return _not_found()
 
     def refuse(self) -> tuple[int, Any]:
-        """Say that the token is not known."""
+        """Refuse the token."""
         return 401, {"error": {"code": "unauthorized", "message": "unable to authenticate"}}
 
     def _answer_within(
@@ -77,19 +76,24 @@ class Hetzner:
     ) -> dict[str, Any]:
         comments = self._comments(name, kind)
         for record in records:
-            # It takes TXT values in quotes only. A comment that is not written again is gone.
+            # TXT values need quotes. A comment that is not written again is lost.
             assert kind != "TXT" or record["value"].startswith('"'), record
             assert record.get("comment") == comments.get(record["value"], record.get("comment"))
         made = {
-            "id": f"{name}/{kind}", "name": name, "type": kind, "ttl": ttl, "zone": ZONE_ID,
-            "labels": {}, "protection": {"change": False},
+            "id": f"{name}/{kind}",
+            "name": name,
+            "type": kind,
+            "ttl": ttl,
+            "zone": ZONE_ID,
+            "labels": {},
+            "protection": {"change": False},
             "records": [{"comment": None, **record} for record in records],
-        }  # fmt: skip
+        }
         self._sets[name, kind] = made
         return made
 
     def _comments(self, name: str, kind: str) -> dict[str, str | None]:
-        """Return the comments by the values that they are on."""
+        """Return the comments of a record set by value."""
         found = self._sets.get((name, kind), {"records": []})
         return {record["value"]: record["comment"] for record in found["records"]}
 

@@ -1,14 +1,13 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small email service in memory with the habits of servers in the wild, each to be switched on.
+"""A small mail service in memory with the habits of real servers, each of them optional.
 
     service = QuirkyService(Quirks(errors_as_200=True, page_rows=2, pages="total"))
     with scripted(service) as server:
         ...
 
-It is deliberately naive about what the reference service is strict about. What it is for is to
-answer oddly: see ``Quirks``. ``disturb`` makes one request fail before or after it took effect,
-``meddle`` lets another writer come in between two requests.
+``disturb`` makes a request fail before or after its effect; ``meddle`` lets another client write
+between two requests. The reference service is stricter.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Request,
     json_reply,
     problem,
-    wire_error,
 )
 
 Principal = dict[str, Any]
@@ -38,15 +36,15 @@ SHORT = {"principal": None, "null": json_reply({"data": None}), "empty": EMPTY}
 
 @dataclass(frozen=True)
 class Quirks:
-    """Habits beside the contract; the defaults are the contract.
+    """Deviations from the contract; the defaults are the contract.
 
     :param integer_ids: ``id`` is a number
     :param envelope: answers come in ``{"data": ...}``
     :param items: a list comes as ``{"items": [...], "total": n}``
     :param bare_names: a list holds names in place of objects
     :param page_rows: a list comes in pages of so many rows, 0 for none
-    :param pages: how the next page is told: by a total, by a Link, or not at all
-    :param hidden: a name that lists lack
+    :param pages: how a list leads to the next page: by a total, by a Link, or not at all
+    :param hidden: a name that lists omit
     :param create_answers_id: POST answers ``{"data": 50}``
     :param update_answers: what PATCH answers
     :param delete_answers: what DELETE answers
@@ -240,7 +238,7 @@ class QuirkyService:
 
     def _error(self, word: str, status: int, **more: str) -> Reply:
         if self.quirks.errors_as_200:
-            return wire_error(word, **more)
+            return json_reply({"error": word, **more})
         return problem(status, f"{word}: {', '.join(more.values())}")
 
     def _short(self, form: Empty, value: Any) -> Reply:
@@ -266,11 +264,8 @@ class QuirkyService:
         for key in LISTS:
             if key == "secrets" and not self.quirks.shows_secrets:
                 continue
-            values = (
-                [value if key == "secrets" else spell(value) for value in principal[key]]
-                if (key in principal)
-                else []
-            )
+            values = principal.get(key, [])
+            values = values if key == "secrets" else [spell(value) for value in values]
             if values or not self.quirks.drop_empty:
                 yield key, values[0] if self.quirks.single_strings and len(values) == 1 else values
 
@@ -283,8 +278,11 @@ def domain(name: str) -> Principal:
 def mailbox(name: str, *aliases: str, secret: str = "stored-Zq8") -> Principal:
     """Return a mailbox as the service stores it."""
     return {
-        "name": name, "type": "individual", "emails": [name, *aliases], "secrets": [secret],
-    }  # fmt: skip
+        "name": name,
+        "type": "individual",
+        "emails": [name, *aliases],
+        "secrets": [secret],
+    }
 
 
 def forwarder(name: str, *members: str) -> Principal:

@@ -1,12 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A mail service that goes wrong when it is told to: a proxy on loopback before a real one.
+"""A proxy in front of a mail service that spoils requests when a test asks for it.
 
-    with spoiled(service.url) as spoiler:
-        spoiler.spoil(problem(500), part="PATCH", after=True)
-        converge(spoiler.url)
-
-Uses the standard library only.
+with spoiled(service.url) as spoiler:
+    spoiler.spoil(problem(500), part="PATCH", after=True)
+    converge(spoiler.url)
 """
 
 from __future__ import annotations
@@ -15,27 +13,21 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
-from urllib.parse import urlsplit
 
-from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+from ansible_collections.postroom.email.tests.fakes.http_server import (
     Reply,
     Request,
-    scripted,
+    pass_on,
+    serving,
 )
 
-UPSTREAM_SECONDS = 30.0
-#: Headers that speak of one connection and not of the message.
-_HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
-
-#: What is answered in the place of the service. A function may look at the request, and have the
-#: service answer.
+#: The response, or a function of the request; if that returns None, the service answers.
 Instead = Reply | Callable[[Request], Reply | None]
 
 
 @dataclass
 class _Spoil:
-    """What befalls requests that have ``part`` in their method and target."""
+    """A fault of the requests that have ``part`` in their method and target."""
 
     instead: Instead
     part: str
@@ -45,11 +37,10 @@ class _Spoil:
 
 
 class Spoiler:
-    """Passes requests on, or answers them as it was told."""
+    """Passes requests on, or answers them itself."""
 
     def __init__(self, upstream: str) -> None:
-        parts = urlsplit(upstream)
-        self._upstream = (parts.hostname or "127.0.0.1", parts.port or 80)
+        self._upstream = upstream
         self._lock = threading.Lock()
         self._waiting: list[_Spoil] = []
         self._lines: list[str] = []
@@ -64,39 +55,39 @@ class Spoiler:
         skip: int = 0,
         after: bool = False,
     ) -> None:
-        """Spoil requests that have a part in their method and target.
+        """Spoil the next requests that have a part in their method and target.
 
-        :param skip: how many of them pass before
-        :param after: whether the service has done its part by then
+        :param skip: how many of them to pass on first
+        :param after: True to have the service carry them out first
         """
         with self._lock:
             self._waiting.append(_Spoil(instead, part, times, skip, after))
 
     def heal(self) -> None:
-        """Let everything pass from now on."""
+        """Remove all faults."""
         with self._lock:
             self._waiting.clear()
 
     @property
     def is_spent(self) -> bool:
-        """Whether all that was to be spoiled has been."""
+        """True if no fault waits for a request."""
         with self._lock:
             return not self._waiting
 
     def take(self) -> list[str]:
-        """Return method and target of all requests that came since the last call."""
+        """Return method and target of all requests since the last call."""
         with self._lock:
             taken, self._lines = self._lines, []
         return taken
 
     def __call__(self, request: Request) -> Reply:
-        """Answer one request."""
+        """Answer a request."""
         spoil = self._spoil_for(request.line)
         if spoil is None:
-            return self._passed_on(request)
-        answer = self._passed_on(request) if spoil.after else None
+            return pass_on(request, self._upstream)
+        answer = pass_on(request, self._upstream) if spoil.after else None
         instead = spoil.instead if isinstance(spoil.instead, Reply) else spoil.instead(request)
-        return instead or answer or self._passed_on(request)
+        return instead or answer or pass_on(request, self._upstream)
 
     def _spoil_for(self, line: str) -> _Spoil | None:
         with self._lock:
@@ -111,22 +102,11 @@ class Spoiler:
             self._waiting = [one for one in self._waiting if one.left > 0]
             return spoil
 
-    def _passed_on(self, request: Request) -> Reply:
-        connection = HTTPConnection(*self._upstream, timeout=UPSTREAM_SECONDS)
-        try:
-            headers = {k: v for k, v in request.headers.items() if k not in _HOP_BY_HOP}
-            connection.request(request.method, request.target, request.body or None, headers)
-            response = connection.getresponse()
-            kept = {k: v for k, v in response.getheaders() if k.lower() not in _HOP_BY_HOP}
-            return Reply(response.status, response.read(), kept)
-        finally:
-            connection.close()
-
 
 @contextmanager
 def spoiled(upstream: str) -> Iterator[Spoiler]:
-    """Run a spoiler before the service at `upstream`."""
+    """Run a spoiler in front of a service."""
     spoiler = Spoiler(upstream)
-    with scripted(spoiler) as server:
+    with serving(spoiler) as server:
         spoiler.url = server.url
         yield spoiler

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A workspace as a process of its own, until it is told to end or nobody needs it any more.
+"""A workspace as a process of its own, until SIGTERM, SIGINT or a timeout.
 
     python -m ansible_collections.postroom.email.tests.fakes.slack READY_FILE SECONDS
 
-The file is there, with the process's number and how the bot gets in as JSON, as long as it runs.
+While it runs, the file holds its process id and the bot's credentials as JSON.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ADMINS = ("bob", "carol", "dora")
 
 
 def main(ready_file: Path, seconds: int) -> None:
-    """Run until SIGTERM or SIGINT, but not for longer than these seconds."""
-    ends = (signal.SIGTERM, signal.SIGINT)
-    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    """Run until a signal, or for this many seconds."""
+    signals = (signal.SIGTERM, signal.SIGINT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with Workspace() as slack:
-        told = {
+        access = {
             "pid": os.getpid(),
             "url": slack.base_url,
             "bot_token": slack.bot_token,
@@ -34,9 +34,9 @@ def main(ready_file: Path, seconds: int) -> None:
             "channel": slack.channel("approvals"),
         }
         ready_file.touch(mode=0o600)
-        ready_file.write_text(json.dumps(told), "utf-8")
+        ready_file.write_text(json.dumps(access), "utf-8")
         try:
-            signal.sigtimedwait(ends, seconds)
+            signal.sigtimedwait(signals, seconds)
         finally:
             ready_file.unlink()
 

@@ -1,12 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can go wrong with Slack, on request.
+"""Faults of the Web API, on request.
 
     workspace.faults.rate_limit("chat.postMessage", times=2, retry_after=1)
 
-A fault waits for calls of its method, or of any for ``*``, lets the first ones pass that it is to
-skip, and is used up after so many. What is posted to a response URL counts as a call of
-``response_url``.
+A fault affects the next `times` calls of its method, or of any method for `*`, after `skip` calls
+that it lets pass. Requests to a response URL count as calls of `response_url`.
 """
 
 from __future__ import annotations
@@ -20,23 +19,21 @@ from http import HTTPStatus
 
 @dataclass
 class Fault:
-    """What to do to calls.
+    """A fault.
 
-    :param status: to answer with, and 0 to cut the connection
-    :param headers: of that answer
-    :param seconds: how long to keep silent before
-    :param after_effect: whether the call is carried out, and only its answer lost
-    :param skip: how many calls pass before
+    :param status: of the response, or 0 to reset the connection
+    :param seconds: to wait before that
+    :param after_effect: True if the call is carried out and only its response is lost
     """
 
     method: str
     left: int
+    skip: int
     status: int = 0
     body: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     after_effect: bool = False
-    skip: int = 0
 
 
 class Faults:
@@ -45,88 +42,78 @@ class Faults:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: list[Fault] = []
-        self._is_down = False
-        #: Set when the workspace closes: ends all silences.
+        self.is_down = False
+        #: Set when the workspace closes; ends all delays.
         self.closing = threading.Event()
 
     def rate_limit(
         self, method: str, *, times: int = 1, retry_after: int = 1, skip: int = 0
     ) -> None:
-        """Answer that there were too many calls; wait so many seconds."""
+        """Answer with status 429 and `Retry-After`."""
         headers = {"Retry-After": str(retry_after)}
         body = '{"ok":false,"error":"ratelimited"}'
-        status = HTTPStatus.TOO_MANY_REQUESTS
-        self._add(Fault(method, times, status, body, headers, skip=skip))
+        self._add(Fault(method, times, skip, HTTPStatus.TOO_MANY_REQUESTS, body, headers))
 
     def fail(self, method: str, *, times: int = 1, status: int = 500, skip: int = 0) -> None:
         """Answer with a server error."""
-        self._add(Fault(method, times, status, "Internal Server Error", skip=skip))
+        self._add(Fault(method, times, skip, status, "Internal Server Error"))
 
     def hang(self, method: str, *, times: int = 1, seconds: float = 60.0, skip: int = 0) -> None:
-        """Keep silent for so long, and then cut the connection."""
-        self._add(Fault(method, times, seconds=seconds, skip=skip))
+        """Do not answer; reset the connection after some seconds."""
+        self._add(Fault(method, times, skip, seconds=seconds))
 
     def reset(self, method: str, *, times: int = 1, skip: int = 0) -> None:
-        """Cut the connection before anything is done."""
-        self._add(Fault(method, times, skip=skip))
+        """Reset the connection before the call is carried out."""
+        self._add(Fault(method, times, skip))
 
     def lose_answer(
         self, method: str, *, times: int = 1, seconds: float = 0.0, skip: int = 0
     ) -> None:
-        """Do what is asked, and in place of an answer keep silent and cut the connection."""
-        self._add(Fault(method, times, seconds=seconds, after_effect=True, skip=skip))
+        """Carry the call out, then reset the connection."""
+        self._add(Fault(method, times, skip, seconds=seconds, after_effect=True))
 
     def clear(self) -> None:
-        """Forget all faults that have not been used up."""
+        """Remove all faults."""
         with self._lock:
             self._waiting.clear()
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Cut every connection for the length of a block."""
-        self.set_down(True)
+        """Reset every connection for the length of a block."""
+        self.is_down = True
         try:
             yield
         finally:
-            self.set_down(False)
-
-    def set_down(self, is_down: bool) -> None:
-        """Begin or end to cut every connection."""
-        with self._lock:
-            self._is_down = is_down
+            self.is_down = False
 
     @property
     def are_used_up(self) -> bool:
-        """Whether every fault has befallen as many calls as it was to."""
+        """True if no fault waits for a call."""
         with self._lock:
             return not self._waiting
 
-    @property
-    def is_down(self) -> bool:
-        """Whether Slack is down altogether."""
-        return self._is_down
-
     def keeps_silent(self, method: str) -> bool:
-        """Tell whether the next call of a method will have to wait before it fails."""
+        """Return True if the next call of a method is going to hang."""
         with self._lock:
-            fault = self._fault(method)
+            fault = self._next(method)
             return fault is not None and fault.seconds > 0 and not fault.skip
 
     def take(self, method: str) -> Fault | None:
-        """Return what is to happen to this call, and count it."""
+        """Return the fault of this call, and count it."""
         with self._lock:
-            if self._is_down:
-                return Fault(method, 1)
-            fault = self._fault(method)
-            if fault is not None and fault.skip:
+            if self.is_down:
+                return Fault(method, 1, 0)
+            fault = self._next(method)
+            if fault is None:
+                return None
+            if fault.skip:
                 fault.skip -= 1
                 return None
-            if fault is not None:
-                fault.left -= 1
-                self._waiting = [one for one in self._waiting if one.left > 0]
+            fault.left -= 1
+            self._waiting = [one for one in self._waiting if one.left > 0]
             return fault
 
-    def _fault(self, method: str) -> Fault | None:
+    def _next(self, method: str) -> Fault | None:
         return next((one for one in self._waiting if one.method in (method, "*")), None)
 
     def _add(self, fault: Fault) -> None:

@@ -1,9 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Slack would never send: requests by somebody who wants to be taken for it.
-
-Those with a right signature go the way of all deliveries; the others need HTTP.
-"""
+"""Requests that Slack never sends: wrong signatures, replays and changed payloads."""
 
 from __future__ import annotations
 
@@ -11,23 +8,20 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.slack import inputs, payloads
-from ansible_collections.postroom.email.tests.fakes.slack.delivery import Answer, Postman
-from ansible_collections.postroom.email.tests.fakes.slack.http_transport import (
-    HttpTransport,
-    Sent,
-)
-from ansible_collections.postroom.email.tests.fakes.slack.payloads import INTERACTIVE, Parcel
-from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message, Payload
-from ansible_collections.postroom.email.tests.fakes.slack.world import World
+from . import inputs, payloads
+from .delivery import Answer, Postman
+from .http_transport import HttpTransport, Sent
+from .payloads import INTERACTIVE, Parcel
+from .person import Person
+from .records import Ack, Message
+from .world import World
 
-#: Slack's signatures are good for five minutes.
+#: Signatures are valid for five minutes.
 TOO_OLD = 60 * 6
 
 
 class Forger:
-    """Somebody who sends what Slack would not."""
+    """An attacker. Changed payloads have a valid signature; other forgeries need HTTP."""
 
     def __init__(self, world: World, postman: Postman) -> None:
         self._world = world
@@ -35,37 +29,29 @@ class Forger:
 
     def wrong_signature(self, person: Person, text: str) -> Answer:
         """Send a command that is signed with another secret."""
-        http = self._http()
         command = self._command(person, text)
-        return http.post(http.signed(command, at=time.time(), secret="0" * 32), self._seconds)
+        return self.replay(self._http.signed(command, at=time.time(), secret="0" * 32))
 
     def unsigned(self, person: Person, text: str) -> Answer:
         """Send a command without a signature."""
-        sent = self._http().signed(self._command(person, text), at=time.time())
+        sent = self._http.signed(self._command(person, text), at=time.time())
         kept = {name: value for name, value in sent.headers.items() if "X-Slack" not in name}
-        return self._http().post(Sent(sent.body, kept), self._seconds)
+        return self.replay(Sent(sent.body, kept))
 
     def too_old(self, person: Person, text: str) -> Answer:
-        """Send a command that was rightly signed six minutes ago."""
-        http = self._http()
+        """Send a command whose valid signature has expired."""
         command = self._command(person, text)
-        return http.post(http.signed(command, at=time.time() - TOO_OLD), self._seconds)
+        return self.replay(self._http.signed(command, at=time.time() - TOO_OLD))
 
     def changed_body(self, sent: Sent, before: bytes, after: bytes) -> Answer:
-        """Send a request again, with something in its body replaced."""
+        """Send a request again with a part of its body replaced."""
         if before not in sent.body:
-            raise ValueError(f"the request does not say {before!r}")
-        return self._http().post(
-            Sent(sent.body.replace(before, after), sent.headers), self._seconds
-        )
+            raise ValueError(f"the request does not contain {before!r}")
+        return self.replay(Sent(sent.body.replace(before, after), sent.headers))
 
     def replay(self, sent: Sent) -> Answer:
-        """Send a request again as it was."""
-        return self._http().post(sent, self._seconds)
-
-    def again(self) -> Ack:
-        """Deliver what was delivered last a second time, signed anew where it is signed."""
-        return self._postman.deliver(self._postman.delivered[-1])
+        """Send a request again."""
+        return self._http.post(sent, self._postman.options.seconds)
 
     def press(
         self,
@@ -79,11 +65,9 @@ class Forger:
         ts: str | None = None,
         **payload: Any,
     ) -> Ack:
-        """Press a button, with another value, in another place, or of another app or team.
+        """Press a button with other values, even one that the person does not see.
 
-        Nothing of what the person could really see and do is checked.
-
-        :param payload: what to replace at the payload's top, such as ``api_app_id`` or ``message``
+        :param payload: replaces fields at the top of the payload, such as `api_app_id`
         """
         with self._world.changed:
             block, element = inputs.find(message.blocks, action_id)
@@ -91,24 +75,18 @@ class Forger:
                 element = {**element, "value": value}
             action = inputs.pressed(block, element, None, self._world.fresh_ts())
             pressed = replace(message, ts=ts or message.ts)
-            parcel = payloads.press(self._world, person.user, pressed, action)
-            forged: Payload = {**parcel.payload, **payload}
+            forged = payloads.press(self._world, person.user, pressed, action).payload | payload
             if channel is not None:
                 forged["channel"] = {**forged["channel"], "id": channel}
                 forged["container"] = {**forged["container"], "channel_id": channel}
         return self._postman.deliver(Parcel(INTERACTIVE, forged))
 
-    @property
-    def _seconds(self) -> float:
-        return self._postman.options.seconds
-
     def _command(self, person: Person, text: str) -> Parcel:
-        """Return a command as Slack would send it."""
         channel = self._world.channels[person.channel]
         return payloads.command(self._world, person.user, channel, text)
 
+    @property
     def _http(self) -> HttpTransport:
-        """Return the way over HTTP."""
         if not isinstance(self._postman.transport, HttpTransport):
-            raise TypeError("signatures are forged over HTTP only: call deliver_over_http first")
+            raise TypeError("signatures can be forged over HTTP only")
         return self._postman.transport

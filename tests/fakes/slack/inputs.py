@@ -1,33 +1,26 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people can fill in and press, and how Slack speaks of it."""
+"""The interactive elements of the bot's blocks: their state, and the actions that they send.
+
+The bot uses buttons, text inputs and date pickers; others are not implemented.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.slack.records import Block, CannotDo, Payload
+from .records import Block, CannotDo, Payload
 
-#: The field of the state that holds what was filled in, by the element's type.
-FIELDS = {
-    "plain_text_input": "value",
-    "email_text_input": "value",
-    "number_input": "value",
-    "url_text_input": "value",
-    "datepicker": "selected_date",
-    "static_select": "selected_option",
-    "radio_buttons": "selected_option",
-    "overflow": "selected_option",
-    "checkboxes": "selected_options",
-    "users_select": "selected_user",
-    "conversations_select": "selected_conversation",
-    "channels_select": "selected_channel",
+#: For each type of input, the field of its state and the element's field for the initial value.
+_STATE = {
+    "plain_text_input": ("value", "initial_value"),
+    "datepicker": ("selected_date", "initial_date"),
 }
 
 
 def elements(block: Block) -> Iterator[Payload]:
-    """Give all that can be pressed or filled in in a block."""
+    """Yield the interactive elements of a block."""
     if block["type"] == "input":
         yield block["element"]
     elif block["type"] == "actions":
@@ -37,101 +30,62 @@ def elements(block: Block) -> Iterator[Payload]:
 
 
 def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
-    """Return the element with an id, and its block.
+    """Return an element and its block.
 
-    :raises CannotDo: nothing like that is shown
+    :raises CannotDo: no block has such an element
     """
     shown = [(block, element) for block in blocks for element in elements(block)]
     for block, element in shown:
         if element.get("action_id") == action_id:
             return block, element
-    there = sorted(str(element.get("action_id")) for _block, element in shown)
-    raise CannotDo(f"nothing with action_id {action_id!r} is shown, only {there}")
+    known = sorted(str(element.get("action_id")) for _block, element in shown)
+    raise CannotDo(f"no element has action_id {action_id!r}, only {known}")
 
 
 def initial_values(blocks: list[Block]) -> dict[str, dict[str, Payload]]:
-    """Return a view's state before anybody fills something in."""
+    """Return the state of a view that was just opened."""
     state: dict[str, dict[str, Payload]] = {}
     for block in blocks:
         for element in elements(block):
-            if element["type"] in FIELDS and "action_id" in element:
-                actions = state.setdefault(block["block_id"], {})
-                actions[element["action_id"]] = _initial(element)
+            if element["type"] in _STATE and "action_id" in element:
+                name, initial = _STATE[element["type"]]
+                value = {"type": element["type"], name: element.get(initial)}
+                state.setdefault(block["block_id"], {})[element["action_id"]] = value
     return state
 
 
-def filled_in(element: Payload, value: Any) -> Payload:
-    """Return the state of an element into which somebody put a value.
+def is_input(element: Payload) -> bool:
+    """Return True if an element has a state."""
+    return element["type"] in _STATE
 
-    :param value: text, or the ``value`` of an option, a list of them, an id, an ISO date;
-        None to empty it
-    :raises CannotDo: the element does not take this
+
+def filled_in(element: Payload, value: str | None) -> Payload:
+    """Return the state of an element with a value.
+
+    :raises CannotDo: Slack's form does not accept the value
     """
-    name = FIELDS[element["type"]]
-    if value is not None and name == "selected_option":
-        value = _option(element, value)
-    elif name == "selected_options":
-        value = [_option(element, one) for one in value or ()]
-    elif isinstance(value, str):
-        _check_length(element, value)
-    return {"type": element["type"], name: value or _nothing(name)}
+    limits = range(element.get("min_length", 0), element.get("max_length", 3000) + 1)
+    if value and len(value) not in limits:
+        raise CannotDo(f"{element['action_id']}: the form does not accept a text of this length")
+    return {"type": element["type"], _STATE[element["type"]][0]: value or None}
 
 
-def is_empty(state: Payload) -> bool:
-    """Whether nothing has been filled in."""
-    return not state[FIELDS[state["type"]]]
+def value_of(state: Payload) -> Any:
+    """Return what a state holds, or None."""
+    return state[_STATE[state["type"]][0]]
 
 
 def pressed(block: Block, element: Payload, value: Any, at: str) -> Payload:
-    """Return the entry of a payload's ``actions``."""
+    """Return an entry of the `actions` of a `block_actions` payload."""
     action = {
         "type": element["type"],
         "action_id": element["action_id"],
         "block_id": block["block_id"],
         "action_ts": at,
     }
-    if element["type"] in FIELDS:
+    if is_input(element):
         return {**action, **filled_in(element, value)}
-    for name in ("text", "value", "style"):
-        if name in element:
-            action[name] = element[name]
-    return action
-
-
-def _initial(element: Payload) -> Payload:
-    """Return the state of an element that nobody has touched."""
-    name = FIELDS[element["type"]]
-    first = {
-        "value": "initial_value",
-        "selected_option": "initial_option",
-        "selected_options": "initial_options",
-        "selected_date": "initial_date",
-        "selected_user": "initial_user",
-        "selected_conversation": "initial_conversation",
-        "selected_channel": "initial_channel",
-    }[name]
-    return {"type": element["type"], name: element.get(first, _nothing(name))}
-
-
-def _nothing(name: str) -> list[Payload] | None:
-    """Return how a field of the state says that it is empty."""
-    return [] if name == "selected_options" else None
-
-
-def _option(element: Payload, value: str) -> Payload:
-    """Return the option that has a value."""
-    groups = element.get("option_groups", ())
-    options = [*element.get("options", ()), *(one for group in groups for one in group["options"])]
-    for option in options:
-        if option["value"] == value:
-            return dict(option)
-    offered = [option["value"] for option in options]
-    raise CannotDo(f"{value!r} is not among the options: {offered}")
-
-
-def _check_length(element: Payload, value: str) -> None:
-    """Refuse text that Slack's own form does not let through."""
-    if len(value) > element.get("max_length", 3000):
-        raise CannotDo(f"{element['action_id']}: the form takes no text that long")
-    if len(value) < element.get("min_length", 0):
-        raise CannotDo(f"{element['action_id']}: the form wants a longer text")
+    return {
+        **action,
+        **{name: element[name] for name in ("text", "value", "style") if name in element},
+    }

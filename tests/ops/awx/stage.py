@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
 from ansible_collections.postroom.email.tests.fakes.awx.controller import (
     Controller,
     running_controller,
@@ -90,10 +89,3 @@ def staged(folder: Path) -> Iterator[Stage]:
     with running_controller() as controller:
         controller.state.playbooks[PROJECT] = WRAPPERS
         yield Stage(controller, folder)
-
-
-def spec_of(playbook: str) -> list[dict[str, Any]]:
-    """Return the questions that a playbook's arguments make."""
-    arguments = repository.read_yaml(f"playbooks/arguments/{playbook}.yml")
-    spec: list[dict[str, Any]] = survey_spec(arguments)["spec"]
-    return spec

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host of these tests: installed once, and nothing of it is left in the end."""
+"""The host of these tests: the bot is installed once, and removed at the end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.ops.bot_role import wheels
-from ansible_collections.postroom.email.tests.ops.bot_role.host import NAME, Host
+from ansible_collections.postroom.email.tests.ops.bot_role.host import (
+    NAME,
+    Host,
+    build_wheels,
+)
 from ansible_collections.postroom.email.tests.support.company import company
 
 PROGRAMS = ("start-stop-daemon", "setpriv", "useradd")
@@ -37,7 +40,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """Return a host with the bot on it, which runs and is ready; the group was there before it."""
     if reason := missing():
         pytest.skip(reason)
-    built = wheels.build(tmp_path_factory.mktemp("wheels"))
+    built = build_wheels(tmp_path_factory.mktemp("wheels"))
     # Not below pytest's own folder, which the bot's user may not enter.
     with (
         tempfile.TemporaryDirectory(prefix="postroom-host-") as folder,

@@ -1,28 +1,31 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""This machine as a host that the bot is deployed to, in folders and with a user of the tests."""
+"""This machine as a host for the bot, with folders and a user of the tests' own.
+
+Wheels of the checkout are installed: one as it is, and one of a later version and schema.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import pwd
+import re
 import secrets
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 import yaml
 
 from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.ops.bot_role.wheels import Wheels
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.bot import MAIL_HOST
 from ansible_collections.postroom.email.tests.support.company import Company
 from ansible_collections.postroom.email.tests.support.loopback import is_free
+from ansible_collections.postroom.email.tools import ansible_tree
 
 NAME = "postroom-ops-bot"
 _PLAY = """\
@@ -36,13 +39,54 @@ _PLAY = """\
       diff: false
 """
 _README = repository.ROOT / "roles" / "bot" / "README.md"
+LATER_VERSION, LATER_REVISION = "99.0.0", "9999"
+_MIGRATION = '''\
+"""Changes only the number."""
+
+revision = "{later}"
+down_revision = "{earlier}"
+
+
+def upgrade() -> None:
+    """Change nothing."""
+'''
+
+
+class Wheels(NamedTuple):
+    """The two wheels, and the version of the first."""
+
+    now: Path
+    later: Path
+    version: str
+
+
+def build_wheels(folder: Path) -> Wheels:
+    """Build both wheels from a copy of the checkout."""
+    copy = folder / "copy"
+    ansible_tree.copy_files(repository.ROOT, copy)
+    now = _build(copy, folder / "now")
+    galaxy = copy / "galaxy.yml"
+    text = re.sub(r"(?m)^version: .*", f"version: {LATER_VERSION}", galaxy.read_text("utf-8"))
+    galaxy.write_text(text, "utf-8")
+    versions = copy / "bot" / "postroom_bot" / "store" / "migrations" / "versions"
+    last = max(versions.glob("v*.py")).name[1:5]
+    migration = _MIGRATION.format(later=LATER_REVISION, earlier=last)
+    (versions / f"v{LATER_REVISION}_later.py").write_text(migration, "utf-8")
+    return Wheels(now, _build(copy, folder / "later"), now.name.split("-")[1])
+
+
+def _build(sources: Path, folder: Path) -> Path:
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(sources)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    [wheel] = folder.glob("*.whl")
+    return wheel
 
 
 class Host:
-    """Deploys, and looks at what is there.
+    """Deploys the bot and reads its state.
 
-    :param place: a folder that everybody may enter
-    :param wheels: the first is installed unless a call says otherwise
+    :param place: a folder that every user may enter
+    :ivar outputs: the output of each run
     """
 
     def __init__(self, place: Path, here: Company, wheels: Wheels) -> None:
@@ -51,6 +95,8 @@ class Host:
         self.wheels = wheels
         self.data = place / "data"
         self.config = place / "config"
+        self.log_file = place / "bot.log"
+        self.pid_file = place / "bot.pid"
         self.secrets = {
             "slack_bot_token": here.slack.bot_token,
             "slack_app_token": here.slack.app_token,
@@ -60,7 +106,6 @@ class Host:
         self.policy.parent.mkdir(mode=0o700)
         self.policy.write_text(here.policy, "utf-8")
         self.outputs: list[str] = []
-        self._variables = {**self._places(), "bot_package": str(wheels.now)}
         self._port = lasting_port()
         # Paths on the controller start where one is.
         self._environment = playbooks.environment(
@@ -68,7 +113,7 @@ class Host:
         )
 
     def deploy(self, *options: str, **variables: Any) -> playbooks.Run:
-        """Run the playbook as loud as can be, with these variables in place of the usual ones."""
+        """Run the playbook at the highest verbosity, with some variables replaced."""
         return self._play(_PLAY, {**self.variables(), **variables}, *options)
 
     def deploy_by_example(self) -> playbooks.Run:
@@ -97,9 +142,10 @@ class Host:
         return run
 
     def variables(self) -> dict[str, Any]:
-        """Return what the playbook is given usually."""
+        """Return the usual variables of the playbook."""
         return {
-            **self._variables,
+            **self._places(),
+            "bot_package": str(self.wheels.now),
             "bot_settings": self.settings(),
             "bot_policy": str(self.policy),
             "bot_secrets": self.secrets,
@@ -117,36 +163,25 @@ class Host:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What the last run that came to its end has left as bot_result."""
+        """The variable bot_result of the last run that reached its end."""
         found: dict[str, Any] = json.loads((self.policy.parent / "result.json").read_text("utf-8"))
         return found
 
     @property
     def pid(self) -> int:
         """The number of the bot's process."""
-        return int((self.place / "bot.pid").read_text("utf-8"))
+        return int(self.pid_file.read_text("utf-8"))
 
     @property
     def log(self) -> str:
         """All that the bot has logged."""
-        return (self.place / "bot.log").read_text("utf-8")
+        return self.log_file.read_text("utf-8")
 
     def readiness(self) -> dict[str, Any]:
         """Return what /readyz answers."""
         with urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=30) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
-
-    def is_ready(self) -> bool:
-        """Tell whether the bot answers, and says that it is ready."""
-        try:
-            return bool(self.readiness()["ready"])
-        except OSError:
-            return False
-
-    def is_done(self) -> bool:
-        """Tell whether the last run came to its end, as the next one sees it."""
-        return (self.place / "home" / "done").exists()
 
     def audit(self) -> list[str]:
         """Return the audit, a line each."""
@@ -171,8 +206,8 @@ class Host:
             "bot_home": str(self.place / "home"),
             "bot_config_dir": str(self.config),
             "bot_data_dir": str(self.data),
-            "bot_log_file": str(self.place / "bot.log"),
-            "bot_pid_file": str(self.place / "bot.pid"),
+            "bot_log_file": str(self.log_file),
+            "bot_pid_file": str(self.pid_file),
             "result_file": str(self.place / "controller" / "result.json"),
         }
 
@@ -185,7 +220,7 @@ def recap_of(run: playbooks.Run) -> playbooks.Recap:
 
 
 def lasting_port() -> int:
-    """Return a free port that nobody gets by asking for any one, while the bot restarts."""
+    """Return a free port outside of the range that the kernel assigns from."""
     given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
     first = int(given.split()[0])
     while True:
@@ -194,20 +229,6 @@ def lasting_port() -> int:
             return port
 
 
-def has_user() -> bool:
-    """Tell whether the bot's user is there."""
-    return NAME in {user.pw_name for user in pwd.getpwall()}
-
-
-def owner_of_process(pid: int) -> str:
-    """Return the name of the user that a process runs as."""
-    return pwd.getpwuid(Path("/proc", str(pid)).stat().st_uid).pw_name
-
-
 def is_running(pid: int) -> bool:
-    """Tell whether there is a process of that number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    """Return whether there is a process of that number."""
+    return Path("/proc", str(pid)).exists()

@@ -1,24 +1,31 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The systemd unit: the role's template and the bot's example are one, and systemd takes it."""
+"""The role's systemd unit, and the places and databases that its variables allow."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 
-from ansible_collections.postroom.email.tests.ops.bot_role.templated import templated
-from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tests.support import (
+    ansible_yaml,
+    playbooks,
+    repository,
+)
 
 EXAMPLE = "bot/examples/postroom-bot.service"
 SECRETS = ("slack_bot_token", "slack_app_token", "api_token")
-#: How systemd says the bot is, its name here; what the role is to do; what systemd is told.
+PYTHON = '{"minor": "3.11"}'
+#: The unit's state, which is its name here; the role's action; the command to systemd.
 ORDERS = [
     ("active", "reload", "reload"),
     ("activating", "reload", "restart"),
@@ -43,6 +50,16 @@ _PLAY = """\
 """
 
 
+def templated(text: str, **given: object) -> Any:
+    """Return the value of a template with the role's variables, some of them replaced."""
+    variables: dict[str, Any] = {}
+    for file in ("defaults", "vars"):
+        variables |= yaml.safe_load(repository.read(f"roles/bot/{file}/main.yml"))
+    variables = ansible_yaml.with_texts(variables, trust_as_template)
+    templar = Templar(loader=DataLoader(), variables={**variables, **given})
+    return templar.template(trust_as_template(text))
+
+
 def rendered(**given: object) -> str:
     """Return the unit that the role writes, with the secrets of the example."""
     template = repository.read("roles/bot/templates/postroom-bot.service.j2")
@@ -50,20 +67,15 @@ def rendered(**given: object) -> str:
 
 
 def directives(unit: str) -> list[str]:
-    """Return what systemd reads of a unit, the secrets by their names."""
+    """Return the directives of a unit; the order of the secrets does not matter."""
     lines = [line for line in unit.splitlines() if line and not line.startswith("#")]
-    secrets = sorted(line for line in lines if line.startswith("LoadCredential="))
-    where = next(i for i, line in enumerate(lines) if line.startswith("LoadCredential="))
-    others = [line for line in lines if not line.startswith("LoadCredential=")]
-    return [*others[:where], *secrets, *others[where:]]
+    secrets = iter(sorted(line for line in lines if line.startswith("LoadCredential=")))
+    return [next(secrets) if line.startswith("LoadCredential=") else line for line in lines]
 
 
 def test_the_example_is_what_the_role_writes() -> None:
-    """With the defaults, systemd reads the same, and every comment of the role's stands in it."""
-    example, unit = repository.read(EXAMPLE), rendered()
-    assert directives(unit) == directives(example)
-    comments = re.findall("^#.*", unit.partition("[Unit]")[2], re.MULTILINE)
-    assert set(comments) <= set(example.splitlines())
+    """With the defaults, both have the same directives."""
+    assert directives(rendered()) == directives(repository.read(EXAMPLE))
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
@@ -95,3 +107,67 @@ def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
     said = [line.split() for line in (tmp_path / "systemctl.log").read_text("utf-8").splitlines()]
     asked = {"is-active", "is-enabled", "is-failed", "show"}
     assert [words[0] for words in said if words[0] not in asked] == [told for _, _, told in ORDERS]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_refused"),
+    [
+        ("/srv/.bot/a..b", False),
+        ("/srv", True),
+        ("srv/bot", True),
+        ("/srv/bot/", True),
+        ("/srv//bot", True),
+        ("/opt/bot/../../etc", True),
+        ("/opt/bot/..", True),
+    ],
+)
+def test_a_place_is_the_bot_s_own(path: str, is_refused: bool) -> None:
+    """A place is an absolute path of two parts at least, without `.` or `..`."""
+    for variable in ("bot_home", "bot_config_dir", "bot_data_dir", "bot_log_file", "bot_pid_file"):
+        found = templated("{{ __bot_shared }}", **{variable: path})
+        assert found == ([path] if is_refused else [])
+
+
+def test_places_are_separate_and_visible() -> None:
+    """Root writes nothing below the bot's data, and systemd hides no place from the bot."""
+    data, hidden = "/var/lib/postroom-bot", "/run/user/1000/python3"
+    assert templated("{{ __bot_nested + __bot_hidden }}", bot_home=f"{data}-program") == []
+    for variable in ("bot_home", "bot_config_dir", "bot_log_file", "bot_pid_file"):
+        inner = f"{data}/inner"
+        assert templated("{{ __bot_nested }}", **{variable: inner}) == [f"{data}:{inner}"]
+    for variable in ("bot_home", "bot_config_dir", "bot_data_dir", "bot_python"):
+        assert templated("{{ __bot_hidden }}", **{variable: hidden}) == [hidden]
+
+
+@pytest.mark.parametrize(
+    "other", [{"bot_python": "/opt/python/bin/python3"}, {"bot_package": "postroom[bot]==0.2.0"}]
+)
+def test_another_python_or_package_gets_an_environment_of_its_own(other: dict[str, str]) -> None:
+    """Even a Python of the same minor version, because the earlier one may be gone."""
+    usual = {"bot_package": "postroom[bot]==0.1.0", "__bot_asked_python": {"stdout": PYTHON}}
+    keys = [templated("{{ __bot_key }}", **given) for given in (usual, {**usual, **other})]
+    assert keys[0] != keys[1]
+
+
+def test_paths_are_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PWD is ignored: programs that start Ansible leave their own there."""
+    monkeypatch.setenv("PWD", "/usr")
+    file = templated("{{ __bot_policy_file }}", bot_policy="policy.yml")
+    assert file == str(Path("policy.yml").resolve())
+
+
+@pytest.mark.parametrize(
+    ("database", "has_password"),
+    [
+        ("", False),
+        ("/var/lib/postroom-bot/bot.sqlite3", False),
+        ("postgresql://bot@db:5432/bot?sslmode=verify-full", False),
+        ("postgresql://bot:pa:ss/@db:5432/bot", True),
+        ("postgresql://bot@srv:secret@db/bot", True),
+        ("postgresql://db/bot?user=bot&password=secret", True),
+    ],
+)
+def test_a_password_in_the_database_s_url_is_found(database: str, has_password: bool) -> None:
+    """It may be after the user's name or in a parameter."""
+    given = {"database": database}
+    assert templated("{{ __bot_open_database }}", bot_settings=given) is has_password

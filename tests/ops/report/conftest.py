@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of the report share: a tenant with name servers, its page, and a browser."""
+"""A tenant with name servers, its report, and a browser."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from ansible_collections.postroom.email.tests.ops.report.browsing import Leaf
 from ansible_collections.postroom.email.tests.ops.report.stage import (
     PASSWORDS,
+    Leaf,
     Stage,
     staged,
 )
@@ -36,31 +36,23 @@ def stage(
 
 
 @pytest.fixture(scope="session")
-def told(stage: Stage, service: RunningService) -> Run:
+def run(stage: Stage, service: RunningService) -> Run:
     """Write the report of that tenant, given its definition and all that is secret."""
     secrets = {"vault_mail_token": service.token, "vault_mail_passwords": PASSWORDS}
     files = {"mail_definition_files": "tenant.yml"}
-    told = stage.report("report.html", "-vvv", **files, **secrets)
-    assert (told.status, told.recap.changed) == (0, 1), told.output
-    return told
+    run = stage.report("report.html", "-vvv", **files, **secrets)
+    assert (run.status, run.recap.changed) == (0, 1), run.output
+    return run
 
 
 @pytest.fixture(scope="session")
-def written(stage: Stage, told: Run) -> Path:
+def written(stage: Stage, run: Run) -> Path:
     """Return where that report is."""
     return stage.folder / "report.html"
 
 
 @pytest.fixture
 def page(browser: Browser, written: Path) -> Iterator[Leaf]:
-    """Open the report as on a desk."""
+    """Open the report in a window of a desktop computer."""
     with Leaf.opened(browser, written) as leaf:
-        yield leaf
-
-
-@pytest.fixture
-def phone(browser: Browser, written: Path) -> Iterator[Leaf]:
-    """Open the report as on a small telephone."""
-    small = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
-    with Leaf.opened(browser, written, **small) as leaf:
         yield leaf

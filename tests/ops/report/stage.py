@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A tenant whose domains are at every stage, its name servers, and a desk to report from.
+"""A tenant whose domains are at every stage, its name servers, and its report in a browser.
 
 active.example     published, and a resolver gives all of it
 published.example  published, and no resolver gives it
@@ -14,8 +14,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
 
 from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
     quoted,
@@ -78,13 +81,57 @@ class Stage:
         return self.desk.play("report", *options, mail_report_file=file, **given)
 
 
+@dataclass
+class Leaf:
+    """A page in a browser.
+
+    :param requests: the addresses that it fetched, its own first
+    :param complaints: messages of the browser's console
+    """
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, browser: Browser, file: Path, **options: Any) -> Iterator[Leaf]:
+        """Open a file until the block ends, with options of Playwright's contexts."""
+        context = browser.new_context(**options)
+        leaf = cls(context.new_page())
+        leaf.page.on("request", lambda request: leaf.requests.append(request.url))
+        leaf.page.on("console", lambda message: leaf.complaints.append(message.text))
+        leaf.page.goto(file.as_uri())
+        yield leaf
+        context.close()
+
+    def unfold(self) -> None:
+        """Unfold every list."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true })")
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of all elements, folded ones too, with single spaces."""
+        found = self.page.locator(selector).all_text_contents()
+        return [" ".join(text.split()) for text in found]
+
+    def ask(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression."""
+        return self.page.evaluate(expression)
+
+
 @contextmanager
 def staged(service: RunningService, recorder: Recorder, folder: Path) -> Iterator[Stage]:
     """Set the tenant up, and its name servers, until the block ends."""
     with closing(Api(service.url, service.token)) as api:
         api.clear()
-        _populate(api)
-        with running(folder, _zones(api)) as bind, running(folder, _resolved(api)) as resolver:
+        for domain in DOMAINS:
+            api.create(domain)
+        for name, aliases in MAILBOXES.items():
+            api.create(name, emails=[name, *aliases])
+        for name, members in FORWARDERS.items():
+            api.create(name, members=members)
+        resolved = {"active.example": _whole(api, "active.example")}
+        with running(folder, _zones(api)) as bind, running(folder, resolved) as resolver:
             asked = {"dns_nameservers": [str(bind)], "dns_resolvers": [str(resolver)]}
             desk = Desk(folder, recorder.url, service.token)
             desk.save("tenant.yml", DEFINITION)
@@ -102,10 +149,11 @@ def plant(
     domain: str,
     mailboxes: Mapping[str, Sequence[str]],
     members: Mapping[str, Sequence[str]],
+    other_domain: str,
 ) -> None:
-    """Put mailboxes with their aliases into the database, and forwarders with their members.
+    """Insert mailboxes with aliases, forwarders with members, and a domain into the database.
 
-    They need not be what the service would take, and thousands are there at once.
+    The service would refuse some of the names, and is slower for thousands.
     """
     kinds = {**dict.fromkeys(mailboxes, "mailbox"), **dict.fromkeys(members, "forwarder")}
     addresses = [(name, name, 0) for name in kinds]
@@ -119,12 +167,7 @@ def plant(
         database.executemany(_PRINCIPAL, rows)
         database.executemany(_ADDRESS, [(a, place, name) for a, name, place in addresses])
         database.executemany(_MEMBER, targets)
-
-
-def plant_domain(service: RunningService, beside: str, name: str) -> None:
-    """Put a domain into the database that need not be what the service would take."""
-    with closing(sqlite3.connect(service.database)) as database, database:
-        database.execute(_DOMAIN, (name, "planted-domain", beside))
+        database.execute(_DOMAIN, (other_domain, "planted-domain", domain))
 
 
 _PRINCIPAL = """
@@ -145,15 +188,6 @@ _MEMBER = """
 """
 
 
-def _populate(api: Api) -> None:
-    for domain in DOMAINS:
-        api.create(domain)
-    for name, aliases in MAILBOXES.items():
-        api.create(name, emails=[name, *aliases])
-    for name, members in FORWARDERS.items():
-        api.create(name, members=members)
-
-
 def _zones(api: Api) -> dict[str, str]:
     earlier = '@ MX 20 mx.earlier.example.\n@ TXT "v=spf1 mx -all"'
     torn = f'@ TXT "v=spf1 -all"\n@ TXT "v=spf1 {MARKUP} -all"\n@ MX 10 mail.postroom.test.'
@@ -164,10 +198,6 @@ def _zones(api: Api) -> dict[str, str]:
         "created.example": earlier,
         "torn.example": f"{torn}\n{other}",
     }
-
-
-def _resolved(api: Api) -> dict[str, str]:
-    return {"active.example": _whole(api, "active.example")}
 
 
 def _whole(api: Api, domain: str) -> str:

@@ -29,6 +29,7 @@ from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 PROJECT = repository.ROOT / "playbooks" / "examples" / "awx_project"
 SOURCE = "email_domains.yml"
+CREDENTIAL_TYPE = "awx.awx.credential_type"
 IDENT = "7"
 SECONDS = 600
 HERE = {
@@ -89,15 +90,14 @@ def job_of(name: str, variables: Mapping[str, Any], **others: Any) -> Job:
 
 
 class Ended:
-    """What became of a job, and all that is left of it.
-
-    :param folder: where it ran
-    """
+    """The result of a job, and the files that it left below a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.project = folder / "node" / "project"
         self._folder = folder
         self._artifacts = folder / "kept" / "artifacts" / IDENT
+        self.project = folder / "node" / "project"
+        self.status = (self._artifacts / "status").read_text("utf-8")
+        self.output = (self._artifacts / "stdout").read_text("utf-8")
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
@@ -107,28 +107,18 @@ class Ended:
         return sorted(rows, key=lambda row: int(row["counter"]))
 
     @property
-    def status(self) -> str:
-        """How it ended: `successful`, `failed`, `timeout` or `error`."""
-        return (self._artifacts / "status").read_text("utf-8")
-
-    @property
-    def output(self) -> str:
-        """What Ansible printed, for people."""
-        return (self._artifacts / "stdout").read_text("utf-8")
-
-    @property
     def changed(self) -> int:
-        """How many tasks changed something, on all hosts."""
+        """The number of changed tasks on all hosts."""
         return sum(self._stats["changed"].values())
 
     @property
     def hosts(self) -> set[str]:
-        """The hosts that anything was done on."""
+        """The hosts that tasks ran for."""
         return set(self._stats["processed"])
 
     @property
     def artifacts(self) -> dict[str, Any]:
-        """What set_stats hands to the next node of a workflow."""
+        """The facts that set_stats hands to the next node of a workflow."""
         found: dict[str, Any] = self._stats.get("artifact_data", {})
         return found
 
@@ -140,17 +130,26 @@ class Ended:
 
     @property
     def failures(self) -> str:
-        """What the failed tasks say, in one text."""
+        """The messages of the failed tasks, in one text."""
         rows = [row for row in self.events if row["event"] == "runner_on_failed"]
         return "\n".join(str(row["event_data"]["res"].get("msg")) for row in rows)
 
     def leaks(self, account: Account, *more: str) -> list[str]:
-        """Return where secrets show, in all that is kept of the job, one line each.
+        """Return the places of secrets in all files of the job, one line each.
 
-        :param more: secrets beside those of the account
+        :param more: secrets besides those of the account
         """
+        # AWX masks the environment in what the runner reports of itself.
+        command, stream = self._artifacts / "command", self._folder / "stream"
+        command.write_text(json.dumps({**json.loads(command.read_text()), "env": {}}), "utf-8")
+        lines = stream.read_bytes().splitlines(keepends=True)
+        starting = [b'"status": "starting"' in line for line in lines]
+        masked = [
+            json.dumps({**json.loads(line), "env": {}}).encode() + b"\n" if is_start else line
+            for line, is_start in zip(lines, starting, strict=True)
+        ]
+        stream.write_bytes(b"".join(masked))
         places = ("kept", "stream", "console", "settings", "node/project", "node/inventory")
-        _forget_environment(self._artifacts / "command", self._folder / "stream")
         return leaks([*account.secrets, *more], [self._folder / place for place in places])
 
 
@@ -177,15 +176,19 @@ def run_job(folder: Path, account: Account, job: Job) -> Ended:
 
 
 def _give(given: Path, node: Path, account: Account, job: Job) -> None:
-    """Write a private data directory.
-
-    :param node: where it will be when the job runs
-    """
+    """Write a private data directory, which will be at `node` when the job runs."""
     shutil.copytree(PROJECT, given / "project")
     for name, text in job.files.items():
         (given / "project" / name).write_text(text, "utf-8")
-    _give_inventory(given, job)
-    injected = injectors.injected(_injectors(), account.inputs, str(node / "env"))
+    if job.inventory == "source":
+        shutil.copy(PROJECT / "inventory" / SOURCE, given / "inventory")
+    else:
+        script = given / "inventory" / "hosts"
+        script.write_text(f"#!/usr/bin/env python3\nprint({json.dumps(LOCALHOST)!r})\n", "utf-8")
+        script.chmod(0o700)
+    tasks = ansible_yaml.load(repository.read("playbooks/tasks/awx/ground.yml"))
+    (kind,) = (task[CREDENTIAL_TYPE] for task in tasks if CREDENTIAL_TYPE in task)
+    injected = injectors.injected(kind["injectors"], account.inputs, str(node / "env"))
     options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vvvv"]
     contents = {
         "envvars": {**injected["env"], **job.environment},
@@ -198,37 +201,3 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
     texts |= {name.replace(".", "_"): text for name, text in injected["file"].items()}
     for name, text in texts.items():
         (given / "env" / name).write_text(text, "utf-8")
-
-
-def _injectors() -> Any:
-    """Return the injectors of the credential type that playbooks/awx.yml makes."""
-    tasks = ansible_yaml.load(repository.read("playbooks/tasks/awx/ground.yml"))
-    (found,) = (
-        task["awx.awx.credential_type"]["injectors"]
-        for task in tasks
-        if "awx.awx.credential_type" in task
-    )
-    return found
-
-
-def _give_inventory(given: Path, job: Job) -> None:
-    if job.inventory == "source":
-        shutil.copy(PROJECT / "inventory" / SOURCE, given / "inventory")
-        return
-    script = given / "inventory" / "hosts"
-    script.write_text(f"#!/usr/bin/env python3\nprint({json.dumps(LOCALHOST)!r})\n", "utf-8")
-    script.chmod(0o700)
-
-
-def _forget_environment(command: Path, stream: Path) -> None:
-    """Take out of what the runner tells of itself the environment, which AWX masks."""
-    told = json.loads(command.read_text("utf-8"))
-    command.write_text(json.dumps({**told, "env": {}}), "utf-8")
-    lines = stream.read_bytes().splitlines(keepends=True)
-    stream.write_bytes(b"".join(map(_without_environment, lines)))
-
-
-def _without_environment(line: bytes) -> bytes:
-    if b'"status": "starting"' not in line:
-        return line
-    return json.dumps({**json.loads(line), "env": {}}).encode() + b"\n"

@@ -1,29 +1,109 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every playbook runs as a job of AWX, again and again, and shows no secret."""
+"""Every playbook runs as a job of AWX, twice, and shows no secret."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ansible_collections.postroom.email.tests.fakes.nameserver.habits import refused
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
-from ansible_collections.postroom.email.tests.ops.runner.cases import (
-    CASES,
-    PASSWORDS,
-    Case,
-    arguments,
-    fill,
-    unanswered,
-)
-from ansible_collections.postroom.email.tests.ops.runner.job import Account, Ended, Job, run_job
+from ansible_collections.postroom.email.tests.ops.runner.job import Account, Job, run_job
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.recorded import recorder, site
 from ansible_collections.postroom.email.tests.support.site import Site
 
-#: Their jobs are where what they need is: in tests/ops/awx and tests/ops/bot_role.
+__all__ = ["direct", "recorder", "service", "site"]
+
+PASSWORDS: Mapping[str, str | list[str]] = {
+    "alice@example.com": "Zx9#kPq!secret-ALPHA-7731-wvut",
+    "bob@example.com": [
+        'qT"b\\s/ü&=?+%41#{}<é>secret-BRAVO-5519',
+        "secret-CHARLIE-2207: with 'quotes', commas\tand a tab",
+    ],
+}
+#: What somebody types into a survey.
+TYPED = "{{ 7 * 7 }} typed-secret-DELTA-9136 %41"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job.
+
+    :param variables: answers of the survey, as it gives them, and the job template's variables
+    :param changed: how many tasks change something when it runs for the first time
+    :param passwords: what the credential's file holds
+    :param asks_dns: whether it asks name servers
+    :param missing: what of the tenant is not there yet
+    :param writes: the file that it writes, in the project, where the job runs
+    :param secrets: what it is given as a secret beside the credential
+    """
+
+    variables: Mapping[str, Any]
+    changed: int
+    passwords: Mapping[str, Any] = field(default_factory=dict)
+    asks_dns: bool = False
+    missing: tuple[str, ...] = ()
+    writes: str = ""
+    secrets: tuple[str, ...] = ()
+    inventory: str = "json"
+
+
+CASES = {
+    "add_alias": Case(
+        {"mail_alias": "hello@example.com", "mail_mailbox": "alice@example.com"}, changed=1
+    ),
+    "converge": Case(
+        {"mail_definition_files": "tenant.yml"},
+        changed=1,
+        passwords=PASSWORDS,
+        missing=("bob@example.com",),
+    ),
+    "drift": Case({"mail_definition_files": "tenant.yml"}, changed=0),
+    "export": Case({"mail_definition_file": "exported.yml"}, changed=1, writes="exported.yml"),
+    "forwarder": Case(
+        {
+            "mail_forwarder": "team@example.com",
+            "mail_members": "alice@example.com\npartner@example.net\n",
+        },
+        changed=1,
+    ),
+    "offboard_mailbox": Case(
+        {"mail_mailbox": "alice@example.com", "mail_colleague": "bob@example.com"}, changed=3
+    ),
+    "onboard_domain": Case(
+        {"mail_domain": "new.example"}, changed=1, asks_dns=True, inventory="source"
+    ),
+    "onboard_mailbox": Case(
+        {
+            "mail_mailbox": "carol@example.com",
+            "mail_aliases": "hello@example.com\nhi@example.com",
+            "mail_forwarders": "team@example.com",
+            "vault_mail_password": TYPED,
+        },
+        changed=2,
+        secrets=(TYPED,),
+    ),
+    "remove_alias": Case(
+        {"mail_alias": "sales@example.com", "mail_mailbox": "alice@example.com"}, changed=1
+    ),
+    "report": Case(
+        {"mail_report_file": "report.html", "mail_definition_files": "tenant.yml"},
+        changed=1,
+        asks_dns=True,
+        writes="report.html",
+    ),
+    "rotate_passwords": Case(
+        {"mail_mailboxes": "alice@example.com\nbob@example.com"}, changed=1, passwords=PASSWORDS
+    ),
+}
+#: tests/ops/awx and tests/ops/bot_role have the jobs of these.
 ELSEWHERE = {"awx", "deploy_bot"}
 LEAK = """
 - hosts: localhost
@@ -39,62 +119,71 @@ LEAK = """
 """
 
 
+def fill(site: Site, case: Case) -> None:
+    """Create what the project's definition declares, except for what the case leaves out."""
+    site.create("example.com", "bob@example.com")
+    site.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
+    site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
+    for name in case.missing:
+        site.delete(name)
+
+
 @pytest.fixture(scope="module")
 def nameserver() -> Iterator[str]:
-    """Run a name server that knows of nothing."""
+    """Run a name server that refuses every query."""
     with misbehaving({("*", "*"): refused}) as server:
         yield str(server)
 
 
-def account_of(site: Site, case: Case) -> Account:
-    """Return the tenant's credential, with the passwords of a case."""
-    return Account(site.url, site.token, case.passwords)
-
-
-def case_job(name: str, nothing: str | None, nameserver: str) -> Job:
-    """Return a playbook's job, with nothing for an answer to what need not be answered."""
-    case = CASES[name]
-    variables = {**unanswered(name, nothing), **case.variables}
-    if case.asks_dns:
-        variables["dns_nameservers"] = [nameserver]
-    return Job(f"{name}.yml", variables, inventory=case.inventory)
-
-
 def test_every_playbook_has_a_job() -> None:
-    """A playbook that comes has to get a case here, or a test of its own."""
+    """A new playbook needs a case here, or a test of its own."""
     assert {*repository.playbooks()} == CASES.keys() | ELSEWHERE
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_playbook_runs_twice(name: str, tmp_path: Path, site: Site, nameserver: str) -> None:
-    """The second time nothing changes, where that is promised; no secret shows at any time."""
+    """A second job of a repeatable playbook changes nothing, and no secret leaks from either.
+
+    Survey questions without an answer arrive as an empty string the first time, then as null.
+    """
     case = CASES[name]
     fill(site, case)
-    account = account_of(site, case)
-    first = run_job(tmp_path / "first", account, case_job(name, "", nameserver))
+    account = Account(site.url, site.token, case.passwords)
+    arguments = repository.read_yaml(f"playbooks/arguments/{name}.yml")
+    optional = [
+        question
+        for question, option in arguments["options"].items()
+        if "survey" in option and not option.get("required", False)
+    ]
+    jobs = []
+    for run, nothing in (("first", ""), ("again", None)):
+        variables = {**dict.fromkeys(optional, nothing), **case.variables}
+        if case.asks_dns:
+            variables["dns_nameservers"] = [nameserver]
+        job = Job(f"{name}.yml", variables, inventory=case.inventory)
+        jobs.append(run_job(tmp_path / run, account, job))
+    first, again = jobs
     assert (first.status, first.changed) == ("successful", case.changed), first.output
-    again = run_job(tmp_path / "again", account, case_job(name, None, nameserver))
     assert again.status == "successful", again.output
-    assert not arguments(name)["repeatable"] or again.changed == 0, again.output
-    assert arguments(name).get("reads_only", False) <= (site.recorder.take_writes() == [])
-    for ended in (first, again):
+    assert not arguments["repeatable"] or again.changed == 0, again.output
+    assert not arguments.get("reads_only") or site.recorder.take_writes() == []
+    for ended in jobs:
         assert ended.leaks(account, *case.secrets) == []
         assert not case.writes or (ended.project / case.writes).is_file()
 
 
-@pytest.mark.parametrize("name", ["converge", "onboard_mailbox", "rotate_passwords"])
-def test_a_job_that_fails_shows_no_secret(name: str, tmp_path: Path, site: Site) -> None:
-    """With a token that is not accepted, too, whatever the service says of it."""
-    case = CASES[name]
+def test_a_failed_job_shows_no_secret(tmp_path: Path, site: Site) -> None:
+    """The service's answer to a wrong token shows neither the token nor a password."""
+    case = CASES["onboard_mailbox"]
     account = Account(site.url, "wrong-token-ECHO-8842-qwpo", PASSWORDS)
-    ended = run_job(tmp_path / "job", account, Job(f"{name}.yml", case.variables))
+    ended = run_job(tmp_path / "job", account, Job("onboard_mailbox.yml", case.variables))
     assert ended.status == "failed"
     assert "status 401" in ended.failures
     assert ended.leaks(account, *case.secrets) == []
 
 
-def test_a_leak_would_be_found(tmp_path: Path, site: Site) -> None:
-    """The control: a token that is printed, and passwords that are looped over, are found."""
+def test_a_leak_is_found(tmp_path: Path, site: Site) -> None:
+    """The control: a token that is printed, and passwords in a loop's items, are found."""
     account = Account(site.url, site.token, PASSWORDS)
     job = Job("leak.yml", files={"leak.yml": LEAK})
     ended = run_job(tmp_path / "job", account, job)
@@ -106,10 +195,10 @@ def test_a_leak_would_be_found(tmp_path: Path, site: Site) -> None:
         assert any("/job_events/" in line and secret in line for line in found), secret
 
 
-def test_a_job_goes_over_the_hosts_of_the_inventory(
+def test_a_job_runs_on_a_slice_of_the_inventory(
     tmp_path: Path, site: Site, nameserver: str
 ) -> None:
-    """A slice of the domains that the project's source of an inventory finds is worked on."""
+    """mail_hosts selects among the domains that the project's inventory source finds."""
     site.create("one.example", "two.example", "three.test")
     variables = {"mail_hosts": "*.example", "dns_nameservers": [nameserver]}
     account = Account(site.url, site.token)
@@ -117,37 +206,31 @@ def test_a_job_goes_over_the_hosts_of_the_inventory(
     ended = run_job(tmp_path / "job", account, job)
     assert (ended.status, ended.changed) == ("successful", 0), ended.output
     assert ended.hosts == {"one.example", "two.example"}
-    assert ended.leaks(account) == []
 
 
-def review_of(folder: Path, account: Account, **variables: str) -> Ended:
-    """Run the review of the workflow."""
-    return run_job(
-        folder, account, Job("converge.yml", {**CASES["converge"].variables, **variables}, True)
-    )
-
-
-def test_a_workflow_carries_out_what_was_reviewed(tmp_path: Path, site: Site) -> None:
-    """The check hands its plan to the next node, which carries that out, and nothing without it."""
+def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, site: Site) -> None:
+    """The check hands its plan to the next node, which applies that plan and no other."""
     case = CASES["converge"]
     fill(site, case)
-    account = account_of(site, case)
+    account = Account(site.url, site.token, case.passwords)
     with site.recorder.forbidding_writes():
-        review = review_of(tmp_path / "review", account)
+        review = run_job(
+            tmp_path / "review", account, Job("converge.yml", case.variables, check=True)
+        )
     assert (review.status, list(review.artifacts)) == ("successful", ["mail_expected_plan"])
     before = site.listing()
-    needing = {**case.variables, "mail_plan_needed": True}
-    planless = run_job(tmp_path / "planless", account, Job("converge.yml", needing))
-    assert planless.status == "failed"
-    assert "Give mail_expected_plan" in planless.failures
+    required = {**case.variables, "mail_plan_needed": True}
+    without = run_job(tmp_path / "without", account, Job("converge.yml", required))
+    assert without.status == "failed"
+    assert "Give mail_expected_plan" in without.failures
     assert site.listing() == before
-    variables = {**needing, **review.artifacts}
+    planned = Job("converge.yml", {**required, **review.artifacts})
     site.delete("team@example.com")
-    refusal = run_job(tmp_path / "other", account, Job("converge.yml", variables))
-    assert refusal.status == "failed"
-    assert "The plan is not the one expected" in refusal.failures
-    assert refusal.artifacts == {}
+    outdated = run_job(tmp_path / "outdated", account, planned)
+    assert outdated.status == "failed"
+    assert "The plan is not the one expected" in outdated.failures
+    assert outdated.artifacts == {}
     site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
-    applied = run_job(tmp_path / "apply", account, Job("converge.yml", variables))
+    applied = run_job(tmp_path / "apply", account, planned)
     assert (applied.status, applied.changed) == ("successful", 1), applied.output
     assert site.listing().keys() == before.keys() | {"bob@example.com"}

@@ -1,9 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record sets read from what modules and interfaces of DNS providers return."""
+"""Record sets in the data of DNS providers and in the notations that users paste from."""
 
 from __future__ import annotations
 
+import base64
+import re
 from typing import Any
 
 import pytest
@@ -11,28 +13,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    DnsRecord,
+    DnsRecordSet,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
 from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
     read_found,
     read_text,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
     Mx,
-    RecordSet,
-    Txt,
-    as_lines,
     read_rdata,
     txt,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.shapes import (
+    PROVIDERS,
+    Options,
+    records_for,
 )
 from ansible_collections.postroom.email.tests.support.recordsets import (
     DOMAIN,
     OURS,
     as_plain,
     current,
-    keys,
     mx,
-    neutral,
     texts,
-    wanted,
 )
 
 OTHER = Mx(20, "mx.other.example")
@@ -40,40 +47,53 @@ NOTE = txt("a note")
 FROM_ROUTE53 = [
     # As amazon.aws.route53 returns it with the state get.
     {
-        "record": "example.com.", "type": "MX", "ttl": "60", "Name": "example.com.",
+        "record": "example.com.",
+        "type": "MX",
+        "ttl": "60",
+        "Name": "example.com.",
         "value": "10 mail.example.net.,20 mx.other.example.",
         "values": ["10 mail.example.net.", "20 mx.other.example."],
     },
     # As amazon.aws.route53_info does.
     {
-        "name": "example.com.", "type": "TXT", "ttl": 60,
+        "name": "example.com.",
+        "type": "TXT",
+        "ttl": 60,
         "resource_records": [{"value": '"a note"'}],
     },
     [],
-]  # fmt: skip
+]
 FROM_HETZNER = [
     {
-        "record": "example.com", "prefix": "", "type": "MX", "ttl": 60,
+        "record": "example.com",
+        "prefix": "",
+        "type": "MX",
+        "ttl": 60,
         "value": ["10 mail.example.net.", "20 MX.other.example."],
     },
     {"record": "example.com", "prefix": "", "type": "TXT", "ttl": 60, "value": ["a note"]},
     {},
-]  # fmt: skip
+]
 FROM_POWERDNS = [
     {
-        "name": "example.com.", "type": "MX", "ttl": 60, "comments": [],
+        "name": "example.com.",
+        "type": "MX",
+        "ttl": 60,
+        "comments": [],
         "records": [
             {"content": "10 mail.example.net.", "disabled": False},
             {"content": "20 mx.other.example.", "disabled": False},
         ],
     },
     {
-        "name": "example.com.", "type": "TXT", "ttl": 60,
+        "name": "example.com.",
+        "type": "TXT",
+        "ttl": 60,
         "records": [{"content": '"a note"', "disabled": False}],
     },
     {"name": "example.com.", "type": "SOA", "records": [{"content": "a. b. 1 2 3 4 5"}]},
     {"name": "old.example.com.", "type": "TXT", "records": [{"content": "x", "disabled": True}]},
-]  # fmt: skip
+]
 FROM_CLOUDFLARE = [
     {"name": "example.com", "type": "MX", "ttl": 60, "content": "mail.example.net", "priority": 10},
     {"name": "example.com", "type": "MX", "ttl": 60, "content": "mx.other.example", "priority": 20},
@@ -92,28 +112,22 @@ FROM_CLOUDFLARE = [
         FROM_CLOUDFLARE,
     ],
 )
-def test_every_provider_is_understood(data: Any) -> None:
-    """Names, values and times to live are the same, however they are put."""
+def test_the_data_of_every_provider_is_read(data: Any) -> None:
+    """Into the same names, values and TTLs."""
     found = read_found(data, names={DOMAIN})
     assert found.sets == current(mx(OURS, OTHER, ttl=60), texts(NOTE, ttl=60))
 
 
-def test_the_records_of_the_service_are_understood() -> None:
-    """As the module returns them, in their order."""
-    assert tuple(read_found(neutral()).sets.values()) == wanted()
-
-
-def test_record_sets_survive_being_plain() -> None:
-    """Strange bytes and cuts, too."""
-    sets = [mx(OURS, Mx(0, "")), texts(Txt((b"\xff", b"", b'"\\')), "v=spf1 -all")]
-    assert list(read_found(as_plain(sets)).sets.values()) == sets
-
-
 def test_an_alias_is_no_record_set() -> None:
-    """Where it leads to is kept; one that leads nowhere is none."""
-    data = {"name": "a.example.com.", "type": "cname", "ttl": 5, "records": ["b.example.net."]}
-    found = read_found([data, {"name": "c.example.com", "type": "CNAME", "values": []}])
-    assert (found.sets, found.aliases) == ({}, {"a.example.com": "b.example.net"})
+    """Its target is kept; a TTL may be missing, or 0."""
+    data = [
+        {"name": "a.example.com.", "type": "cname", "ttl": 0, "records": ["b.example.net."]},
+        {"name": "c.example.com", "type": "CNAME", "values": []},
+        {"name": DOMAIN, "type": "MX", "ttl": None, "values": ["10 mail.example.net"]},
+    ]
+    found = read_found(data, 77)
+    assert found.aliases == {"a.example.com": "b.example.net"}
+    assert found.sets == current(mx(OURS, ttl=77))
 
 
 def test_values_are_given_back_as_they_were_written() -> None:
@@ -129,115 +143,454 @@ def test_values_are_given_back_as_they_were_written() -> None:
     assert found.spelled(notes) == [r'"\195\188"', '"bare text"', '"a" "word"']
 
 
-def test_octal_escapes_are_given_back_as_a_zone_file_has_them() -> None:
-    """Two texts that look alike in decimal ones stay two."""
-    there = [{"name": DOMAIN, "type": "TXT", "values": [r'"\303\251"', r'"\303\373"']}]
-    found = read_found(there, escapes="octal")
-    (notes,) = found.sets.values()
+def test_comments_are_kept_with_their_values() -> None:
+    """If a record has one; octal escapes are written as in a zone file."""
+    records = [{"value": "20 mx.other.example.", "comment": "until May"}, {"value": "10 mail."}]
+    texts = {"name": DOMAIN, "type": "TXT", "values": [r'"\303\251"', r'"\303\373"']}
+    found = read_found([{"name": DOMAIN, "type": "MX", "records": records}, texts], escapes="octal")
+    servers, notes = found.sets.values()
+    assert found.commented(servers) == ["until May", None]
     assert found.spelled(notes) == [r'"\195\169"', r'"\195\251"']
 
 
-def test_comments_are_kept_by_their_values() -> None:
-    """Where a record has one."""
-    records = [{"value": "20 mx.other.example.", "comment": "until May"}, {"value": "10 mail."}]
-    found = read_found([{"name": DOMAIN, "type": "MX", "records": records}])
-    (servers,) = found.sets.values()
-    assert found.commented(servers) == ["until May", None]
-
-
-def test_a_time_to_live_may_be_missing() -> None:
-    """Then it is the given one."""
-    data = {"name": DOMAIN, "type": "MX", "ttl": None, "values": ["10 mail.example.net"]}
-    assert read_found([data], 77).sets == current(mx(OURS, ttl=77))
-
-
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "words"),
     [
-        (None, "input: this is no list. Give a list."),
-        (7, "input: this is no list. Give a list."),
-        ("text", "input: this is no list. Give a list."),
-        ([{}, 7], "input, item 2: this is no mapping. Give name, type and values."),
-        ([{"type": "MX"}], "input, item 1: name is missing. Give the name in full."),
-        ([{"type": "MX", "name": "."}], "input, item 1: name is missing. Give the name in full."),
-        ([{"name": "a.b"}], "a.b: type is missing. Give MX, TXT or another type."),
-        ([{"name": "a.b", "type": "TXT"}],
-         "a.b TXT: the values are missing. Give them as values."),
-        ([{"name": "a.b", "type": "TXT", "values": 7}],
-         "a.b TXT: values: this is neither a text nor a list of texts. Give one of them."),
-        ([{"name": "a.b", "type": "TXT", "values": [7]}],
-         "a.b TXT: a value is no text. Give each value as text."),
-        ([{"name": "a.b", "type": "TXT", "records": [{"content": "x", "disabled": True}]}],
-         ("a.b TXT: one of the records is disabled, which writing the record set would undo. "
-         "Enable it or delete it first.")),
-        ([{"name": "a.b", "type": "TXT", "ttl": "1h", "values": []}],
-         "a.b TXT: ttl is '1h'. Give a number of seconds."),
-        ([{"name": "a.b", "type": "TXT", "ttl": True, "values": []}],
-         "a.b TXT: ttl is True. Give a number of seconds."),
-        ([{"name": "a.b", "type": "MX", "value": "mail"}],
-         ("a.b MX: 'mail' is not the value of an MX record. Write a priority and a host name, "
-         "such as '10 mail.example.net.'.")),
-        ([{"name": "a.b", "type": "MX", "value": "mail.example.net", "priority": 65536}],
-         ("a.b MX: '65536 mail.example.net' is not the value of an MX record. Write a priority "
-         "and a host name, such as '10 mail.example.net.'.")),
+        (None, "input: this is no list"),
+        ([{}, 7], "input, item 2: this is no mapping"),
+        ([{"type": "MX", "name": "."}], "input, item 1: name is missing"),
+        ([{"name": "a.b"}], "a.b: type is missing"),
+        ([{"name": "a.b", "type": "TXT"}], "a.b TXT: the values are missing"),
+        ([{"name": "a.b", "type": "TXT", "values": 7}], "a.b TXT: values: "),
+        ([{"name": "a.b", "type": "TXT", "values": [7]}], "a.b TXT: a value is no text"),
+        (
+            [{"name": "a.b", "type": "TXT", "records": [{"content": "x", "disabled": True}]}],
+            "a.b TXT: one of the records is disabled",
+        ),
+        ([{"name": "a.b", "type": "TXT", "ttl": True, "values": []}], "a.b TXT: ttl is True"),
+        ([{"name": "a.b", "type": "MX", "value": "mail"}], "a.b MX: 'mail' is not the value"),
+        (
+            [{"name": "a.b", "type": "MX", "value": "mail.example.net", "priority": 65536}],
+            "a.b MX: '65536 mail.example.net' is not the value",
+        ),
     ],
-)  # fmt: skip
-def test_what_is_no_record_set_is_refused(data: Any, sentence: str) -> None:
-    """In one sentence with its place and what to give."""
-    with pytest.raises(InvalidInput) as caught:
-        read_found(data)
-    assert str(caught.value) == sentence
-
-
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.binary(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(("name", "type", "values", "value", "ttl", "priority", "content")),
-            inner | st.sampled_from(("MX", "TXT", "CNAME", "10 a.", '"x"')),
-        )
-    ),
-    max_leaves=12,
 )
+def test_invalid_data_is_refused(data: Any, words: str) -> None:
+    """The message names the place."""
+    with pytest.raises(InvalidInput, match=f"^{words}"):
+        read_found(data)
 
 
-@given(anything)
-def test_no_data_raises_anything_else(data: Any) -> None:
-    """Whatever somebody passes."""
-    try:
-        found = read_found(data)
-    except InvalidInput as error:
-        assert str(error)  # noqa: PT017
-    else:
-        assert all(isinstance(record_set, RecordSet) for record_set in found.sets.values())
-
-
-def test_texts_are_read_in_both_notations() -> None:
-    """Bare, or in quotes; nothing else is a text."""
+def test_texts_and_mail_servers_are_read() -> None:
+    """Texts bare or in quotes; host names in any case."""
     assert read_text('"v=spf1 " "-all"', "record") == read_text("v=spf1 -all", "record")
     with pytest.raises(InvalidInput, match="record: this is no text"):
         read_text(7, "record")
+    assert read_rdata("MX", " 10\tMAIL.example.net ") == OURS
+    assert read_rdata("MX", "0 .") == Mx(0, "")
+
+
+MERGED = "v=spf1 mx include:spf.example.net ~all"
+SERVERS: dict[str, Any] = {
+    "name": DOMAIN,
+    "type": "MX",
+    "ttl": 60,
+    "action": "update",
+    "value": ["20 MX.other.example", "10 mail.example.net."],
+    "before": {"ttl": 60, "value": ["20 MX.other.example"]},
+}
+NOTES: dict[str, Any] = {
+    "name": DOMAIN,
+    "type": "TXT",
+    "ttl": 60,
+    "action": "update",
+    "value": [r'"\195\188"', f'"{MERGED}"'],
+    "before": {"ttl": 60, "value": [r'"\195\188"', '"v=spf1 mx ~all"']},
+}
+GONE: dict[str, Any] = {
+    "name": "s._domainkey.example.com",
+    "type": "TXT",
+    "ttl": 60,
+    "action": "delete",
+    "value": [],
+    "before": {"ttl": 60, "value": ['"v=DKIM1; p="']},
+}
+SAME = NOTES | {"action": "none"}
+SETS = [SERVERS, NOTES, GONE, SAME]
+
+
+ABSOLUTE = ["20 MX.other.example.", "10 mail.example.net."]
+QUOTED = {"txt_transformation": "quoted", "txt_character_encoding": "decimal", "zone": DOMAIN}
+#: The options for the updated mail servers and texts, and for the deleted key, by provider.
+OPTIONS: dict[str, list[Options]] = {
+    "nsupdate": [
+        {
+            "zone": DOMAIN,
+            "record": "example.com.",
+            "type": "MX",
+            "state": "present",
+            "ttl": 60,
+            "value": ABSOLUTE,
+        },
+        {
+            "zone": DOMAIN,
+            "record": "example.com.",
+            "type": "TXT",
+            "state": "present",
+            "ttl": 60,
+            "value": NOTES["value"],
+        },
+        {"zone": DOMAIN, "record": "s._domainkey.example.com.", "type": "TXT", "state": "absent"},
+    ],
+    # In its own escapes.
+    "route53": [
+        {
+            "zone": DOMAIN,
+            "record": DOMAIN,
+            "type": "MX",
+            "state": "present",
+            "ttl": 60,
+            "overwrite": True,
+            "value": ABSOLUTE,
+        },
+        {
+            "zone": DOMAIN,
+            "record": DOMAIN,
+            "type": "TXT",
+            "state": "present",
+            "ttl": 60,
+            "overwrite": True,
+            "value": [r'"\303\274"', f'"{MERGED}"'],
+        },
+        {"zone": DOMAIN, "record": GONE["name"], "type": "TXT", "state": "absent"},
+    ],
+    # A record without its comment would lose it.
+    "hetzner": [
+        {
+            "zone": DOMAIN,
+            "name": "@",
+            "type": "MX",
+            "state": "present",
+            "ttl": 60,
+            "records": [
+                {"value": "20 MX.other.example", "comment": "until May"},
+                {"value": "10 mail.example.net.", "comment": None},
+            ],
+        },
+        {
+            "zone": DOMAIN,
+            "name": "@",
+            "type": "TXT",
+            "state": "present",
+            "ttl": 60,
+            "records": [{"value": value, "comment": None} for value in NOTES["value"]],
+        },
+        {"zone": DOMAIN, "name": "s._domainkey", "type": "TXT", "state": "absent"},
+    ],
+    # Host names without a dot are relative to the zone.
+    "community_dns": [
+        QUOTED
+        | {
+            "record": DOMAIN,
+            "type": "MX",
+            "state": "present",
+            "ttl": 60,
+            "value": SERVERS["value"],
+        },
+        QUOTED
+        | {"record": DOMAIN, "type": "TXT", "state": "present", "ttl": 60, "value": NOTES["value"]},
+        QUOTED | {"record": GONE["name"], "type": "TXT", "state": "absent"},
+    ],
+    "powerdns": [
+        {
+            "name": "example.com.",
+            "type": "MX",
+            "ttl": 60,
+            "changetype": "REPLACE",
+            "records": [{"content": value, "disabled": False} for value in ABSOLUTE],
+        },
+        {
+            "name": "example.com.",
+            "type": "TXT",
+            "ttl": 60,
+            "changetype": "REPLACE",
+            "records": [{"content": value, "disabled": False} for value in NOTES["value"]],
+        },
+        {"name": "s._domainkey.example.com.", "type": "TXT", "changetype": "DELETE"},
+    ],
+}
+
+
+@pytest.mark.parametrize("provider", OPTIONS)
+def test_record_sets_have_the_options_of_the_provider(provider: str) -> None:
+    """Unchanged sets are left out."""
+    rows = [SERVERS | {"comments": ["until May", None]}, NOTES, GONE, SAME]
+    if provider != "hetzner":
+        rows[0] = SERVERS
+    assert records_for(rows, provider, "EXAMPLE.com.") == OPTIONS[provider]
+
+
+def test_a_zone_may_have_letters_that_dns_does_not_have() -> None:
+    """It is the same in A-labels."""
+    row = NOTES | {"name": "www.xn--bcher-kva.example"}
+    (call,) = records_for([row], "nsupdate", "B\u00fccher.example")
+    assert call["zone"] == "xn--bcher-kva.example"
+
+
+def cloudflare(values: list[str], before: list[str] | None, **more: Any) -> list[Options]:
+    """Return the calls for one record set, without what all of them have."""
+    kind = "TXT" if '"' in "".join([*values, *(before or [])]) else "MX"
+    earlier = None if before is None else {"ttl": 60, "value": before}
+    row = {"name": DOMAIN, "type": kind, "ttl": 60, "value": values, "before": earlier}
+    row |= {"action": "update", **more}
+    calls = records_for([row], "cloudflare", DOMAIN)
+    common = {"zone": DOMAIN, "record": DOMAIN, "type": kind}
+    assert all(call.items() >= common.items() for call in calls)
+    return [{key: call[key] for key in call if key not in common} for call in calls]
+
+
+def there(value: str, priority: int | None = None, ttl: int = 60) -> Options:
+    """Return a call that makes a record."""
+    extra = {} if priority is None else {"priority": priority}
+    return {"value": value, "ttl": ttl, "state": "present"} | extra
+
+
+def away(value: str) -> Options:
+    """Return a call that removes one."""
+    return {"value": value, "state": "absent"}
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
+    ("values", "before", "calls"),
     [
-        ("10 mail.example.net.", OURS),
-        (" 10\tMAIL.example.net ", OURS),
-        ("0 .", Mx(0, "")),
+        (["20 c.d.", "10 a.b."], ["20 c.d."], [there("a.b", 10)]),
+        (["10 a.b."], ["20 c.d."], [there("a.b", 10), away("c.d")]),
+        (["10 a.b."], ["5 a.b.", "20 a.b."], [away("a.b"), there("a.b", 10)]),
+        (["20 c.d.", "30 c.d."], ["20 c.d.", "30 c.d.", "10 a.b."], [away("a.b")]),
+        (["0 .", "10 a.b."], ["0 ."], [there("a.b", 10)]),
+        (
+            ['"note"', f'"{MERGED}"'],
+            ['"note"', '"v=spf1 mx ~all"'],
+            [there(f'"{MERGED}"'), away('"v=spf1 mx ~all"'), away("v=spf1 mx ~all")],
+        ),
+        (['"note"'], ['"note"', '"a" "b"'], [away('"a" "b"'), away("ab")]),
+        ([], ['""', '" "'], [away('""'), away('" "')]),
     ],
 )
-def test_mail_servers_are_read(text: str, value: Mx) -> None:
-    """In any case, with or without the last dot."""
-    assert read_rdata("MX", text) == value
+def test_cloudflare_keeps_single_values(
+    values: list[str], before: list[str] | None, calls: list[Options]
+) -> None:
+    """New ones come before old ones go, texts in both spellings; others are not touched."""
+    assert cloudflare(values, before) == calls
 
 
-def test_record_sets_are_lines_of_a_zone_file() -> None:
-    """In columns, all values."""
-    assert as_lines([mx(OURS, OTHER), keys("a", "b", ttl=5)]) == (
-        "example.com.                    3600 IN MX  10 mail.example.net.\n"
-        "example.com.                    3600 IN MX  20 mx.other.example.\n"
-        'service._domainkey.example.com. 5    IN TXT "a"\n'
-        'service._domainkey.example.com. 5    IN TXT "b"\n'
+def test_cloudflare_changes_times_to_live() -> None:
+    """Of all records of the set: a mail server in place, a text by writing it anew."""
+    assert cloudflare(["10 a.b."], ["10 a.b."], ttl=5) == [there("a.b", 10, ttl=5)]
+    assert cloudflare(['"x"'], ['"x"'], ttl=5) == [away('"x"'), away("x"), there('"x"', ttl=5)]
+
+
+def test_cloudflare_cannot_remove_a_null_mx() -> None:
+    """Its module would remove every mail server in its place."""
+    with pytest.raises(InvalidInput, match="cannot remove a null MX"):
+        cloudflare(["10 a.b."], ["0 ."])
+
+
+@pytest.mark.parametrize("provider", sorted(PROVIDERS))
+def test_sets_written_by_hand_are_converted(provider: str) -> None:
+    """Without before, bare and without dots."""
+    row = {"name": "Example.com.", "action": "create"}
+    rows = [
+        {**row, "type": "mx", "value": ["10 mail.example.net."]},
+        {**row, "type": "txt", "value": ["bare text"]},
+    ]
+    first, second = records_for(rows, provider, DOMAIN)
+    assert "mail.example.net" in str(first)
+    assert "'\"bare text\"'" in str(second)
+    assert first["ttl"] == 3600
+
+
+@pytest.mark.parametrize(
+    ("data", "provider", "zone", "words"),
+    [
+        (SETS, "other", None, "provider: 'other' is not known. Give one of cloudflare, "),
+        (SETS, None, None, "provider: None is not known"),
+        (SETS, "cloudflare", None, "zone: it is missing"),
+        (SETS, "hetzner", None, "zone: it is missing"),
+        (SETS, "route53", "ample.com", "example.com MX: the name does not lie in the zone ample"),
+        (SETS, "route53", 7, "zone: 7 is no zone"),
+        (SETS, "route53", ".", "zone: '.' is not a domain name"),
+        (None, "route53", None, "input: this is no list"),
+        ([7], "route53", None, "input, item 1: this is no mapping"),
+        (
+            [SAME, {"name": DOMAIN, "type": "A", "value": [], "action": "create"}],
+            "route53",
+            None,
+            "input, item 2: this is neither MX nor TXT",
+        ),
+        (
+            [SAME, {"name": DOMAIN, "type": "MX", "value": []}],
+            "route53",
+            None,
+            "input, item 2: it has no action",
+        ),
+        ([SAME, {"action": "create"}], "route53", None, "input, item 2: name is missing"),
+        ([SERVERS | {"before": 7}], "route53", None, "example.com MX: before is no mapping"),
+        ([SERVERS | {"comments": ["x"]}], "route53", None, "example.com MX: comments does not"),
+    ],
+)
+def test_invalid_input_is_refused(data: Any, provider: Any, zone: Any, words: str) -> None:
+    """The message names the option or the item."""
+    with pytest.raises(InvalidInput) as caught:
+        records_for(data, provider, zone)
+    assert str(caught.value).startswith(words)
+
+
+HOME = parse_domain("Bücher.example")
+SPF = "v=spf1 include:example.net ~all"
+
+
+def dkim(bits: int) -> str:
+    """Return the text of a key record, as long as one of so many bits is."""
+    key = base64.b64encode(bytes(range(256)) * 3)[: (bits // 8 + 38) * 4 // 3].decode()
+    return f"v=DKIM1; k=rsa; p={key}"
+
+
+def records(bits: int = 2048) -> DnsRecordSet:
+    """Return what the contract shows."""
+    rows = (
+        DnsRecord("MX", "@", "mail.example.net", 10),
+        DnsRecord("TXT", "@", SPF),
+        DnsRecord("TXT", "service._domainkey", dkim(bits)),
     )
+    return DnsRecordSet(HOME, rows)
+
+
+def unquoted(text: str) -> str:
+    """Read quoted strings as a zone file's reader does, and join them."""
+    out = b""
+    for string in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
+        for number, sign, plain in re.findall(r"\\(\d{3})|\\(.)|([^\\])", string):
+            out += bytes([int(number)]) if number else (sign or plain).encode()
+    return out.decode()
+
+
+@pytest.mark.parametrize(("bits", "count"), [(1024, 1), (2048, 2), (4096, 3)])
+def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> None:
+    """Of at most 255 bytes, and together the whole value, whatever the notation."""
+    value = dkim(bits)
+    strings = notation.txt_strings(value)
+    assert len(strings) == count
+    assert max(len(string.encode()) for string in strings) <= 255
+    assert "".join(strings) == value
+    neutral = notation.neutral(records(bits), 300)[2]
+    assert neutral["strings"] == strings
+    assert unquoted(neutral["quoted"]) == value == neutral["value"]
+
+
+def test_neutral_records_say_everything() -> None:
+    """Types, hosts, names in full as A-labels, and what the type adds."""
+    mx, spf, key = notation.neutral(records(), 300)
+    assert mx == {
+        "type": "MX",
+        "host": "@",
+        "fqdn": "xn--bcher-kva.example",
+        "ttl": 300,
+        "value": "mail.example.net",
+        "priority": 10,
+    }
+    assert spf["quoted"] == f'"{SPF}"'
+    assert "priority" not in spf
+    assert key["fqdn"] == "service._domainkey.xn--bcher-kva.example"
+
+
+def test_zone_text_has_absolute_names() -> None:
+    """A record a line, with dots at the end, so that no origin is appended."""
+    lines = [line.split(maxsplit=4) for line in notation.zone_text(records(), 300).splitlines()]
+    assert [line[:4] for line in lines] == [
+        ["xn--bcher-kva.example.", "300", "IN", "MX"],
+        ["xn--bcher-kva.example.", "300", "IN", "TXT"],
+        ["service._domainkey.xn--bcher-kva.example.", "300", "IN", "TXT"],
+    ]
+    assert lines[0][4] == "10 mail.example.net."
+    assert unquoted(lines[2][4]) == dkim(2048)
+    assert notation.zone_text(DnsRecordSet(HOME, ()), 300) == ""
+
+
+def test_octodns_yaml_reads_back() -> None:
+    """Hosts, types and values, semicolons escaped as octoDNS wants them."""
+    yaml = pytest.importorskip("yaml", reason="needs a YAML parser")
+    zone = yaml.safe_load(notation.octodns(records(4096), 300))
+    escaped = dkim(4096).replace(";", "\\;")
+    assert zone == {
+        "": [
+            {
+                "type": "MX",
+                "ttl": 300,
+                "values": [{"preference": 10, "exchange": "mail.example.net."}],
+            },
+            {"type": "TXT", "ttl": 300, "values": [SPF]},
+        ],
+        "service._domainkey": [{"type": "TXT", "ttl": 300, "values": [escaped]}],
+    }
+
+
+@pytest.mark.parametrize("escapes", ["decimal", "octal"])
+@given(strings=st.lists(st.binary(max_size=255), min_size=1, max_size=4))
+def test_quoted_strings_read_back(escapes: notation.Escapes, strings: list[bytes]) -> None:
+    """Zone files have decimal escapes, Route 53 has octal ones."""
+    text = notation.quoted_bytes(strings, escapes)
+    assert text.isascii()
+    assert text.isprintable()
+    assert notation.read_txt(text, escapes) == tuple(strings)
+
+
+@pytest.mark.parametrize(
+    ("text", "strings"),
+    [
+        ('"one" "two"', (b"one", b"two")),
+        ('"one"\n\t"two" ', (b"one", b"two")),
+        ('"one more" two\\032', (b"one more", b"two ")),
+        (r'"a \"b\" \\ \; \065"', (b'a "b" \\ ; A',)),
+        (r'"\195\188"', (b"\xc3\xbc",)),
+        ('""', (b"",)),
+        (" two words ", (b"two words",)),
+        (r"a\065", (rb"a\065",)),
+        ("\udcff", (b"\xff",)),
+        ('"\udcff" \udcff', (b"\xff", b"\xff")),
+    ],
+)
+def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ...]) -> None:
+    """Of zone files, and of providers without quotes."""
+    assert notation.read_txt(text) == strings
+
+
+def test_escapes_count_as_they_are_said_to() -> None:
+    """The same digits are other bytes, and those that can only be octal are refused with a hint."""
+    assert notation.read_txt(r'"caf\303\251"', "octal") == ("caf\u00e9".encode(),)
+    assert notation.read_txt(r'"\101"', "octal") == (b"A",)
+    assert notation.read_txt(r'"\101"') == (b"e",)
+    with pytest.raises(InvalidInput, match=r"give escapes='octal'\.$"):
+        notation.read_txt(r'"caf\303\251"')
+    with pytest.raises(InvalidInput, match=r"without quotes\.$"):
+        notation.read_txt(r'"\195"', "octal")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"open',
+        '"a" b"',
+        '"a\\"',
+        r'"\999"',
+        f'"{"x" * 256}"',
+        "\ud800",
+    ],
+)
+def test_what_is_no_value_is_refused(text: str) -> None:
+    """In a sentence that says how to write it."""
+    with pytest.raises(InvalidInput, match=r"not the value of a TXT record\. Write strings"):
+        notation.read_txt(text)
+    with pytest.raises(InvalidInput) as caught:
+        notation.read_txt(f'"{"x" * 4000}')
+    assert len(str(caught.value)) < 250

@@ -1,26 +1,18 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes over the wire, where it goes to, and where it does not go."""
+"""The sender: exact requests, where they go, what TLS verifies, and what ends a slow request."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import socket
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils import _api
-from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.models import (
-    Domain,
-    Forwarder,
-    Mailbox,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api import errors, models
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
@@ -29,28 +21,29 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
-    QuirkyService,
-    domain,
-    mailbox,
-)
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     Request,
+    ScriptedServer,
     json_reply,
     redirect,
+    scripted,
 )
+from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from ansible_collections.postroom.email.tests.support.clients import (
     TOKEN,
+    Serve,
     client_over,
     sender_to,
 )
 
-Serve = Callable[..., Any]
 Open = Callable[..., Sender]
 
-HOME = parse_domain("example.com")
 ALICE = parse_address("alice@example.com")
+LIST = calls.list_page()
+SLOW = Reply(200, b"{}", {"X-Filler": "x" * 900}, drip=0.02, drip_head=True)
+
+needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed")
 
 
 @pytest.fixture
@@ -72,25 +65,43 @@ def stored(_request: Request) -> Reply:
 
 
 BODIES = [
-    (calls.create(Domain(parse_domain("Bücher.Example"))),
-     {"name": "xn--bcher-kva.example", "type": "domain"}),
-    (calls.create(Mailbox(ALICE, frozenset({read_name("b@example.com")})), ("one", "zwö")),
-     {"name": "alice@example.com", "type": "individual",
-      "emails": ["alice@example.com", "b@example.com"], "secrets": ["one", "zwö"]}),
-    (calls.create(Forwarder(ALICE, frozenset(), frozenset({read_name("Z@Else.example")}))),
-     {"name": "alice@example.com", "type": "individual", "emails": ["alice@example.com"],
-      "members": ["z@else.example"]}),
+    (
+        calls.create(models.Domain(parse_domain("Bücher.Example"))),
+        {"name": "xn--bcher-kva.example", "type": "domain"},
+    ),
+    (
+        calls.create(
+            models.Mailbox(ALICE, frozenset({read_name("b@example.com")})), ("one", "zwö")
+        ),
+        {
+            "name": "alice@example.com",
+            "type": "individual",
+            "emails": ["alice@example.com", "b@example.com"],
+            "secrets": ["one", "zwö"],
+        },
+    ),
+    (
+        calls.create(
+            models.Forwarder(ALICE, frozenset(), frozenset({read_name("Z@Else.example")}))
+        ),
+        {
+            "name": "alice@example.com",
+            "type": "individual",
+            "emails": ["alice@example.com"],
+            "members": ["z@else.example"],
+        },
+    ),
     (calls.update(ALICE, addresses=frozenset()), {"emails": ["alice@example.com"]}),
-    (calls.update(ALICE, members=frozenset({read_name("b@c.example")})),
-     {"members": ["b@c.example"]}),
+    (
+        calls.update(ALICE, members=frozenset({read_name("b@c.example")})),
+        {"members": ["b@c.example"]},
+    ),
     (calls.update(ALICE, secrets=("new",)), {"secrets": ["new"]}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(BODIES)))
-def test_a_write_sends_what_the_contract_shows(
-    number: int, serve: Serve, open_sender: Open
-) -> None:
+def test_a_write_sends_the_contract_s_body(number: int, serve: Serve, open_sender: Open) -> None:
     """The body is exactly that, as JSON, with the token and the two headers."""
     call, body = BODIES[number]
     server = serve(stored)
@@ -103,16 +114,11 @@ def test_a_write_sends_what_the_contract_shows(
 
 
 SEGMENTS = {
-    "alice@example.com": "alice%40example.com",
     "a/b@example.com": "a%2Fb%40example.com",
-    "100%@example.com": "100%25%40example.com",
     "a%2f..%2f@example.com": "a%252f..%252f%40example.com",
     "a?b#c&d=e+f@example.com": "a%3Fb%23c%26d%3De%2Bf%40example.com",
     "..": "%2E%2E",
-    ".": "%2E",
     "../../admin": "..%2F..%2Fadmin",
-    "xn--bcher-kva.example": "xn--bcher-kva.example",
-    "a b;c@example.com": "a%20b%3Bc%40example.com",
 }
 
 
@@ -126,36 +132,32 @@ def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_sender:
         sender.send(call, 5.0)
     segment = SEGMENTS[name]
     assert [request.target for request in server.requests] == [
-        f"/api/principal/{segment}", f"/api/principal/{segment}", f"/api/dns/{segment}",
-    ]  # fmt: skip
+        f"/api/principal/{segment}",
+        f"/api/principal/{segment}",
+        f"/api/dns/{segment}",
+    ]
 
 
-def test_a_read_sends_no_body(serve: Serve, open_sender: Open) -> None:
-    """Neither a body nor its type."""
+def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_sender: Open) -> None:
+    """A GET has neither a body nor a content type, and the path of api_url stays in front."""
     server = serve(stored)
-    open_sender(server.url).send(calls.get(ALICE), 5.0)
-    assert "content-type" not in server.requests[0].headers
-    assert server.requests[0].body == b""
+    open_sender(f"{server.url}/mail/v2/").send(LIST, 5.0)
+    (request,) = server.requests
+    assert request.line == "GET /mail/v2/api/principal"
+    assert "content-type" not in request.headers
+    assert request.body == b""
 
 
-def test_a_base_path_is_kept(serve: Serve, open_sender: Open) -> None:
-    """A service behind a prefix is spoken to behind it."""
-    server = serve(stored)
-    open_sender(f"{server.url}/mail/v2/").send(calls.list_page(), 5.0)
-    assert server.lines == ["GET /mail/v2/api/principal"]
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize("status", [302, 307, 308])
+@pytest.mark.parametrize("method", ["GET", "POST"])
 def test_no_redirect_is_followed(method: str, status: int, serve: Serve, open_sender: Open) -> None:
-    """Another origin never sees the token; the error names where the redirect leads."""
+    """Another origin never sees the token; the error names the target of the redirect."""
     other = serve(stored)
     server = serve(lambda request: redirect(f"{other.url}{request.target}", status))
     client = client_over(open_sender(server.url))
     actions: dict[str, Callable[[], object]] = {
         "GET": lambda: client.find(ALICE),
-        "POST": lambda: client.create(Mailbox(ALICE), ("pw-8Kd!q0-Zebra",)),
-        "DELETE": lambda: client.delete(ALICE),
+        "POST": lambda: client.create(models.Mailbox(ALICE), ("pw-8Kd!q0-Zebra",)),
     }
     with pytest.raises(errors.BadAnswer, match=f"redirects to {other.url}"):
         actions[method]()
@@ -165,43 +167,38 @@ def test_no_redirect_is_followed(method: str, status: int, serve: Serve, open_se
 def test_proxies_of_the_environment_are_honoured(
     serve: Serve, open_sender: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The proxy gets the whole address; a host of NO_PROXY is spoken to directly."""
+    """A host of NO_PROXY is reached directly, and the deadline holds for a slow proxy as well."""
     proxy, direct = serve(stored), serve(stored)
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    call = calls.list_page()
-    open_sender("http://mail.example.test", trust_env=True).send(call, 5.0)
-    open_sender(direct.url, trust_env=True).send(call, 5.0)
+    open_sender("http://mail.example.test", trust_env=True).send(LIST, 5.0)
+    open_sender(direct.url, trust_env=True).send(LIST, 5.0)
     assert proxy.lines == ["GET http://mail.example.test/api/principal"]
     assert direct.lines == ["GET /api/principal"]
-
-
-def test_a_proxy_that_hangs_is_ended_by_the_deadline(
-    serve: Serve, open_sender: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What holds for the service holds for a proxy before it."""
-    proxy = serve(lambda _: Reply(200, b"{}", {"X": "x" * 900}, drip=0.02, drip_head=True))
-    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    proxy.handler = lambda _: SLOW
     with pytest.raises(errors.ConnectionBroken):
-        open_sender("http://mail.example.test", trust_env=True).send(calls.list_page(), 0.3)
-    assert proxy.completed == 0
+        open_sender("http://mail.example.test", trust_env=True).send(LIST, 0.3)
+    assert proxy.completed == 1
 
 
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "gopher://127.0.0.1:9"])
-def test_a_proxy_that_cannot_be_used_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence about the proxy, and not one about httpx missing."""
-    monkeypatch.setenv("HTTP_PROXY", proxy)
-    with pytest.raises(errors.InvalidInput, match="proxy"):
+def test_an_unusable_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an invalid input that names the variables to correct."""
+    monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:9")
+    with pytest.raises(errors.InvalidInput, match=r"proxy .*HTTP_PROXY"):
         sender_to("http://mail.example.test", trust_env=True)
 
 
 BAD_URLS = [
-    "", "mail.example.com", "ftp://mail.example.com", "https://", "https://:443", "http://[::1",
-    "http://mail.example.com:99999", "http://mail.example.com:0", "http://u:Zq8pw@mail.example.com",
-    "https://u:Zq8pw@mail.example.com:99999",
-    "https://mail.example.com/?key=1", "https://mail.example.com/#top", "https://mail example.com",
-    "https://mail.example.com/\x00", "https://mail\n.example.com", "https://xn--zzzzzz-.example",
-]  # fmt: skip
+    "mail.example.com",
+    "ftp://mail.example.com",
+    "http://[::1",
+    "http://mail.example.com:99999",
+    "https://u:Zq8pw@mail.example.com",
+    "https://mail.example.com/?key=1",
+    "https://mail.example.com/#top",
+    "https://mail\n.example.com",
+    "https://xn--zzzzzz-.example",
+]
 
 
 @pytest.mark.parametrize("url", BAD_URLS)
@@ -212,7 +209,7 @@ def test_a_bad_address_is_one_sentence(url: str) -> None:
     assert "Zq8pw" not in str(bad.value)
 
 
-@pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "tök", "tab\t", "\x7f"])
+@pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "tök"])
 def test_a_bad_token_is_one_sentence(token: str) -> None:
     """It names the option and not the token."""
     with pytest.raises(errors.InvalidInput, match=r"^api_token: ") as caught:
@@ -220,45 +217,77 @@ def test_a_bad_token_is_one_sentence(token: str) -> None:
     assert not token or token not in str(caught.value)
 
 
-def test_a_thousand_calls_over_one_sender(serve: Serve, open_sender: Open) -> None:
-    """Sixteen threads share it, each with its own answers and no connection twice."""
-    names = [f"box{number}@example.com" for number in range(200)]
-    service = QuirkyService(None, domain("example.com"), *map(mailbox, names))
-    server = serve(service)
-    client = client_over(open_sender(server.url))
-    with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda name: client.find(parse_address(name)), names * 5))
-    assert [str(principal.name) for principal in found if principal] == names * 5
-    assert server.connections <= 16
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Return an authority that no system trusts."""
+    return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def test_the_shortest_deadline_is_a_threads_own(serve: Serve, open_sender: Open) -> None:
-    """A thread whose time runs out does not end another one's request."""
-
-    def answer(request: Request) -> Reply:
-        return Reply(200, request.target.encode(), drip=0.02)
-
-    sender = open_sender(serve(answer).url)
-    with ThreadPoolExecutor(2) as pool:
-        patient = pool.submit(sender.send, calls.list_page("/patient"), 30.0)
-        hasty = pool.submit(sender.send, calls.list_page("/hasty-and-long"), 0.1)
-    assert patient.result().body == b"/patient"
-    assert isinstance(hasty.exception(), errors.ConnectionBroken)
+@pytest.fixture
+def server(authority: Authority) -> Iterator[ScriptedServer]:
+    """Serve over TLS with a certificate of that authority."""
+    with scripted(stored, tls=authority.serves("IP:127.0.0.1")) as serving:
+        yield serving
 
 
-IMPORTS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
-Sender("http://127.0.0.1:9", "tok").close()
-assert not {"click", "rich", "pygments"} & set(sys.modules), "its command line was imported"
-import httpx
-assert callable(httpx.main) and httpx.Client
-assert "httpx._main" not in sys.modules
-"""
+@needs_openssl
+def test_only_the_authority_of_ca_path_is_trusted(
+    server: ScriptedServer, authority: Authority, tmp_path: Path, open_sender: Open
+) -> None:
+    """An untrusted certificate ends the task before the token is sent, however https is spelled."""
+    other = Authority(tmp_path, "other")
+    for url, options in (
+        (server.url, {}),
+        (server.url.replace("https", "HTTPS", 1), {}),
+        (server.url, {"ca_path": str(other.path)}),
+    ):
+        with pytest.raises(errors.UntrustedCertificate, match="Set ca_path") as caught:
+            client_over(open_sender(url, **options)).list_principals()
+        assert not caught.value.transient
+        assert TOKEN not in str(caught.value)
+    assert server.requests == []
+    open_sender(server.url, ca_path=str(authority.path)).send(LIST, 5.0)
+    open_sender(server.url, verify=False).send(LIST, 5.0)
+    assert server.lines == ["GET /api/principal"] * 2
 
 
-def test_httpx_can_be_imported_by_others_afterwards() -> None:
-    """Its command line is hidden from the import and from nothing later."""
-    root = Path(next(iter(_api.__path__))).parents[5]
-    subprocess.run([sys.executable, "-c", IMPORTS, str(root)], check=True)
+@needs_openssl
+def test_a_certificate_of_another_host_is_refused(authority: Authority, open_sender: Open) -> None:
+    """A trusted authority has signed it for another host name."""
+    with scripted(stored, tls=authority.serves("DNS:mail.example.com")) as other:
+        with pytest.raises(errors.UntrustedCertificate, match="api_url"):
+            open_sender(other.url, ca_path=str(authority.path)).send(LIST, 5.0)
+        assert other.requests == []
+
+
+@needs_openssl
+def test_the_wrong_scheme(server: ScriptedServer, serve: Serve, open_sender: Open) -> None:
+    """HTTPS to a plain port names https; HTTP to a TLS port returns nothing."""
+    plain = serve(stored).url.replace("http:", "https:")
+    with pytest.raises(errors.Unreachable, match="https"):
+        open_sender(plain).send(LIST, 5.0)
+    with pytest.raises(errors.ServiceError):
+        open_sender(server.url.replace("https:", "http:")).send(LIST, 5.0)
+
+
+@needs_openssl
+def test_a_deadline_holds_within_tls(
+    server: ScriptedServer, authority: Authority, open_sender: Open
+) -> None:
+    """A slow head over TLS, or a handshake without an answer, ends with the deadline."""
+    server.handler = lambda _: SLOW
+    with pytest.raises(errors.ConnectionBroken):
+        open_sender(server.url, ca_path=str(authority.path)).send(LIST, 0.3)
+    assert server.completed == 0
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(errors.ServiceError):
+            open_sender(url, verify=False).send(LIST, 0.3)
+
+
+def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
+    """A file that is missing or holds no certificate is named with its option."""
+    (tmp_path / "authority.pem").write_text("no certificate", encoding="ascii")
+    for path in (tmp_path / "authority.pem", tmp_path / "missing" / "authority.pem"):
+        with pytest.raises(errors.InvalidInput, match=r"^ca_path: .*authority\.pem"):
+            sender_to("https://127.0.0.1:9", ca_path=str(path))

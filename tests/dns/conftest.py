@@ -1,0 +1,52 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The service, and a tenant with a domain whose zone is on a real name server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.dns.stage import HOME, KEY, Stage, stage_with
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.recorded import recorder, site
+from ansible_collections.postroom.email.tests.support.site import Site
+
+__all__ = ["direct", "recorder", "service", "site"]
+
+
+@dataclass
+class Publisher:
+    """A tenant with a domain, and the name server that has its zone."""
+
+    site: Site
+    stage: Stage
+
+    def run(self, state: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """Run `email_dns_records` and return its result."""
+        defaults = {
+            "domain": HOME,
+            "update_server": str(self.stage.front),
+            "nameservers": [str(self.stage.bind)],
+            # Nothing listens there, so that no test asks the Internet.
+            "resolvers": [f"127.0.0.1:{free_port()}"],
+            "tsig_name": KEY.name,
+            "tsig_secret": KEY.secret,
+            "ttl": 600,
+        }
+        return self.site.run(
+            "email_dns_records", check=check, **{**defaults, "state": state, **options}
+        )
+
+
+@pytest.fixture
+def publisher(site: Site, tmp_path: Path) -> Iterator[Publisher]:
+    """Return a tenant that holds one domain, with its own name server."""
+    site.create(HOME)
+    with stage_with(tmp_path, {HOME: ""}) as stage:
+        yield Publisher(site, stage)

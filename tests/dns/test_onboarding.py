@@ -1,0 +1,108 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The playbook `onboard_domain`: domains are registered, published and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support import bind
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.playbooks import Run, read_recap
+from ansible_collections.postroom.email.tests.support.recorder import Recorder
+from ansible_collections.postroom.email.tests.support.service import RunningService
+
+ONE, TWO, PASTED = "one.onboarded.example", "xn--bcher-kva.example", "pasted.example"
+KEY = bind.new_key("mail")
+
+
+@pytest.fixture
+def desk(recorder: Recorder, service: RunningService, tmp_path: Path) -> Desk:
+    """Give a folder to run playbooks in."""
+    return Desk(tmp_path, recorder.url, service.token)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[bind.BindServer]:
+    """Run a name server that holds the domains, one of them with other records."""
+    theirs = '@ TXT "v=spf1 mx -all"'
+    with bind.running(tmp_path, {ONE: "", TWO: theirs, PASTED: ""}, keys=[KEY]) as server:
+        yield server
+
+
+def changed(run: Run) -> dict[str, int]:
+    """Return the number of changes for each host of a run that succeeded."""
+    assert run.status == 0, run.output
+    recaps = {line.split()[0]: read_recap(line) for line in run.output.splitlines() if line}
+    return {host: recap.changed for host, recap in recaps.items() if recap is not None}
+
+
+def test_domains_of_an_inventory(
+    desk: Desk, recorder: Recorder, service: RunningService, server: bind.BindServer
+) -> None:
+    """Each host's domain is registered and published at its provider, once."""
+    publishing = {"dns_provider": "rfc2136", "dns_update_server": str(server)}
+    publishing |= {"dns_tsig_name": KEY.name, "dns_tsig_secret": KEY.secret}
+    hosts = {"one": {"email_domain": ONE}, "two": {"email_domain": "Bücher.example"}}
+    hosts["three"] = {"email_domain": PASTED, "dns_provider": "none"}
+    desk.save("hosts.yml", {"domains": {"hosts": hosts, "vars": publishing}})
+    asked = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
+    given = {"mail_hosts": "domains", "mail_domain": "", **asked}
+    with recorder.forbidding_writes():
+        would = desk.play("onboard_domain", "-i", "hosts.yml", "--check", **given)
+    assert changed(would) == {"one": 1, "two": 1, "three": 1}
+    assert server.lookup(ONE, "MX") == ()
+    done = desk.play("onboard_domain", "-i", "hosts.yml", "-vvvv", "--diff", **given)
+    assert changed(done) == {"one": 2, "two": 2, "three": 1}
+    assert KEY.secret not in done.output
+    assert service.token not in done.output
+    assert f"{ONE} is active" in words(done)
+    assert f"MX {TWO}: match" in words(done)
+    assert f"MX {PASTED}: missing: " in words(done)
+    assert f"{PASTED}: do this at the DNS provider" in words(done)
+    assert server.lookup(ONE, "MX") == ("10 mail.postroom.test.",)
+    assert server.lookup(TWO, "TXT") == ('"v=spf1 mx include:spf.postroom.test -all"',)
+    again = desk.play("onboard_domain", "-i", "hosts.yml", **given)
+    assert changed(again) == {"one": 0, "two": 0, "three": 0}
+
+
+def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
+    """It comes as a variable, as from a form, or is then a host of the inventory of domains."""
+    asked = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
+    done = desk.play("onboard_domain", mail_domain=f" {PASTED}\n", **asked)
+    assert done.status == 0, done.output
+    assert f"At {PASTED}, add the record MX 10 mail.postroom.test." in words(done)
+    desk.save("mail.email_domains.yml", {"plugin": "postroom.email.email_domains"})
+    given = {"mail_hosts": PASTED, "dns_verify": False}
+    again = desk.play("onboard_domain", "-i", "mail.email_domains.yml", **given)
+    assert changed(again) == {PASTED: 0}
+    assert f"MX {PASTED}: not looked at" in words(again)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"mail_domain": None}, "Give mail_domain"),
+        (
+            {"mail_hosts": "all", "mail_domain": ONE},
+            "mail_domain names one domain and",
+        ),
+        ({"mail_hosts": "nowhere", "mail_domain": f" {ONE}\n"}, f"{ONE} was not taken on."),
+        ({"mail_domain": ONE, "dns_provider": "cloudflare"}, "dns_cloudflare_api_token is not set"),
+        ({"mail_hosts": "nowhere"}, "No domain was taken on."),
+    ],
+)
+def test_mistakes_change_nothing(
+    desk: Desk, recorder: Recorder, given: dict[str, Any], message: str
+) -> None:
+    """A missing, ambiguous or misspelt variable is reported before anything is registered."""
+    desk.save("hosts.yml", {"all": {"hosts": {"one": {}, "two": {"email_domain": ONE}}}})
+    options = ("-i", "hosts.yml") if "mail_hosts" in given else ()
+    with recorder.forbidding_writes():
+        run = desk.play("onboard_domain", *options, **given)
+    assert run.status == (0 if given == {"mail_hosts": "nowhere"} else 2)
+    assert message in words(run)

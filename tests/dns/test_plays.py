@@ -1,0 +1,209 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Publishing in real plays: in Ansible's worker and as modules, interrupted, without leaks."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.tests.dns.conftest import Publisher
+from ansible_collections.postroom.email.tests.dns.stage import KEY
+from ansible_collections.postroom.email.tests.e2e import canary_stage, parity_runs
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import silent
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.bind import new_key
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.playbooks import environment
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+
+PLAYBOOKS = Path(__file__).parent / "playbooks"
+OTHER = new_key("mail")
+SECRETS = [KEY.secret, OTHER.secret]
+OFF = {"POSTROOM_IN_PROCESS": "0"}
+PROGRESS = re.compile(r"\nexample\.com: 0 of 3 records are there, .+; asking again for \d+ s\.\n")
+PROCESS = re.compile(r"runs in process (\d+)")
+
+
+def variables(publisher: Publisher) -> dict[str, str]:
+    """Return the variables of the playbooks."""
+    return {
+        "name_server": str(publisher.stage.bind),
+        "update_server": str(publisher.stage.front),
+        "vault_tsig_secret": KEY.secret,
+        "vault_other_secret": OTHER.secret,
+        "nobody": f"127.0.0.1:{free_port()}",
+    }
+
+
+def until(condition: Callable[[], bool], output: Callable[[], str]) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline, output()
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.Stage:
+    """Return a stage to run playbooks both ways."""
+    folder = tmp_path / "parity"
+    folder.mkdir()
+    return parity_runs.Stage(folder, publisher.site, variables(publisher))
+
+
+def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher) -> None:
+    """Results, diffs and failures are the same; check mode's predictions come true."""
+    here, modules = parity.both(PLAYBOOKS / "parity.yml")
+    assert here.results == modules.results
+    assert here.shown == modules.shown
+    assert all(told.startswith("in process ") for them in here.told.values() for told in them)
+    (play,) = yaml.safe_load((PLAYBOOKS / "parity.yml").read_text("utf-8"))
+    results = {name: them[-1] for name, them in here.results.items()}
+    assert list(results) == [task["name"] for task in play["tasks"]]
+    failed = {name for name, result in results.items() if "failure" in result}
+    assert failed == {"Wait in vain", *(name for name in results if name.startswith("Fail "))}
+    for first, again in (("Publish", "Publish again"), ("Withdraw", "Withdraw again")):
+        assert results[first]["changed"]
+        assert not results[again]["changed"]
+    assert results["Foretell the end"]["changes"] == results["Withdraw"]["changes"]
+    # Two updates each way, and nothing is left.
+    assert publisher.stage.gate.updates == 4
+    assert not any(publisher.stage.held().values())
+
+
+def test_without_dnspython(parity: parity_runs.Stage, tmp_path: Path) -> None:
+    """A task that needs it fails with Ansible's message; `retrieved` does not need it."""
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "dns.py").write_text("raise ImportError('not here')", "utf-8")
+    for way in parity.both(PLAYBOOKS / "library.yml", PYTHONPATH=str(tmp_path / "without")):
+        assert not way.results["Retrieve"][0].get("failed")
+        for task in ("Verify", "Publish"):
+            message = way.results[task][0]["msg"]
+            assert "Failed to import the required Python library (dnspython)" in message
+            assert sys.executable in message
+
+
+@pytest.fixture
+def canary(
+    publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[canary_stage.Stage]:
+    """Return a stage for playbooks that must not leak their secrets."""
+    stage = canary_stage.Stage(tmp_path_factory.mktemp("stage"), service, service)
+    publisher.site.create("other.example")
+    with misbehaving({("*", "*"): silent}) as mute:
+        for name, value in {**variables(publisher), "silent_server": str(mute)}.items():
+            stage.give(name, value)
+        yield stage
+
+
+@pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
+def test_no_secret_is_shown(settings: dict[str, str], canary: canary_stage.Stage) -> None:
+    """Output at -vvvv, diffs, events, the log and files are clean, whatever fails with the key."""
+    played = canary.play(str(PLAYBOOKS / "canary.yml"), **settings)
+    assert played.status == 0, played.output
+    way = " POSTROOM_IN_PROCESS is off" if settings else " runs in process "
+    assert way in played.output
+    # Ansible takes 5 s to remove the files of an asynchronous task.
+    until(lambda: not any(canary.run_folder.rglob("AnsiballZ_*.py")), lambda: played.output)
+    assert leaks([*SECRETS, *canary.secrets], [canary.run_folder]) == []
+
+
+@pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
+def test_a_crash_shows_no_secret(
+    settings: dict[str, str], canary: canary_stage.Stage, tmp_path: Path
+) -> None:
+    """Not even a traceback whose message holds all that the task holds."""
+    copy = tmp_path.joinpath("ansible_collections", "postroom", "email")
+    for folder in ("plugins", "meta"):
+        shutil.copytree(repository.ROOT / folder, copy / folder)
+    states = copy / "plugins" / "module_utils" / "_dns_states.py"
+    publishing = "        attempts = Attempts(seconds)\n"
+    crash = "        raise RuntimeError(f'broken with {target!r} in {vars(self)!r}')\n"
+    text = states.read_text("utf-8")
+    assert publishing in text
+    states.write_text(text.replace(publishing, crash + publishing), "utf-8")
+    traced = {"ANSIBLE_DISPLAY_TRACEBACK": "error", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
+    played = canary.play(str(PLAYBOOKS / "crash.yml"), **traced, **settings)
+    assert "broken with Target(" in played.output
+    assert leaks([*SECRETS, *canary.secrets], [canary.run_folder]) == []
+
+
+class Play:
+    """A play that waits for records, as a separate process."""
+
+    def __init__(self, folder: Path, publisher: Publisher, **settings: str) -> None:
+        given = {"service_url": publisher.site.url, "service_token": publisher.site.token}
+        file = folder / "variables.json"
+        file.write_text(json.dumps({**given, **variables(publisher)}), "utf-8")
+        self._output = folder / "output"
+        command = [sys.executable, "-m", "ansible", "playbook", str(PLAYBOOKS / "waiting.yml")]
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [*command, "-vvv", "--extra-vars", f"@{file}"],
+                env=environment(folder, **settings),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+    def output(self) -> str:
+        """Return what it has written so far."""
+        return self._output.read_text("utf-8", "replace")
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait for a condition."""
+        until(lambda: bool(condition()), self.output)
+
+
+@pytest.fixture
+def start(publisher: Publisher, tmp_path: Path) -> Iterator[Callable[..., Play]]:
+    """Start plays, and kill those that still run; their workers end with them."""
+    plays: list[Play] = []
+
+    def begin(**settings: str) -> Play:
+        plays.append(Play(tmp_path, publisher, **settings))
+        return plays[-1]
+
+    yield begin
+    for play in plays:
+        play.process.kill()
+        play.process.wait()
+
+
+@pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
+def test_waiting_shows_its_progress(
+    settings: dict[str, str], start: Callable[..., Play], publisher: Publisher
+) -> None:
+    """In the worker; a module process has no screen. Both end when the records are published."""
+    play = start(**settings)
+    if settings:
+        play.until(lambda: "runs as a module" in play.output())
+    else:
+        play.until(lambda: PROGRESS.search(play.output()))
+    assert publisher.run("present")["changed"]
+    assert play.process.wait(60.0) == 0
+    assert "ok: [localhost]" in play.output()
+    assert bool(PROGRESS.search(play.output())) is not bool(settings)
+
+
+def test_waiting_ends_with_ansible(start: Callable[..., Play]) -> None:
+    """The worker of a killed Ansible does not go on waiting."""
+    play = start()
+    play.until(lambda: PROGRESS.search(play.output()))
+    (worker,) = map(int, PROCESS.findall(play.output()))
+    assert worker != play.process.pid
+    play.process.kill()
+    play.process.wait()
+    play.until(lambda: not Path(f"/proc/{worker}").exists())

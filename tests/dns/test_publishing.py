@@ -1,0 +1,389 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Publishing to a real name server: merging, conflicts, lost updates, aliases and wildcards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
+    Resolvers,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
+    SetChange,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
+from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
+from ansible_collections.postroom.email.tests.dns.stage import (
+    DKIM,
+    DKIM_HELD,
+    HOME,
+    INCLUDE,
+    MX,
+    SELECTOR,
+    TTL,
+    Stage,
+    everything,
+    records_of,
+    spf,
+    stage_with,
+)
+from ansible_collections.postroom.email.tests.support.bind import Zone
+
+FOREIGN = r"""
+@ TXT "site-verification=a\"b\\c\195\164" "  second string "
+@ TXT "v=spf1 ip4:192.0.2.1 -all"
+@ MX 20 backup.example.org.
+service._domainkey TXT "a note" "of the owner"
+"""
+WILD = """
+@ TXT "v=spf1 -all"
+own TXT "v=spf1 -all"
+own TXT "other"
+* MX 20 wild.example.org.
+* TXT "v=spf1 -all"
+* TXT "other"
+"""
+NOTHING: dict[str, tuple[str, ...]] = {"MX": (), "TXT": (), "DKIM": ()}
+ALL = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
+ELSEWHERE = "keys.elsewhere.example"
+# Short, so that all of them fit into one string.
+MAILERS = [f"include:s{number}.test" for number in range(11)]
+QUICK = 1.0
+
+
+def keys_zone(domain: str) -> str:
+    """Return the text of a domain's zone for keys.
+
+    BIND accepts no host below a name with an underscore as a name server.
+    """
+    host = f"ns1.{domain}."
+    return f"@ IN SOA {host} hostmaster.{domain}. 1 3600 600 86400 60\n@ NS {host}"
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """Run a name server with zones of several kinds."""
+    other = 'grant "other" zonesub ANY;'
+    zones: dict[str, Zone | str] = {
+        HOME: "",
+        "full.example": FOREIGN,
+        "foreign.example": Zone(policy=other),
+        "tight.example": Zone(policy='grant "mail" name tight.example. MX TXT;'),
+        "alias.example": f"{SELECTOR} CNAME dkim.elsewhere.example.",
+        "null.example": "@ MX 0 .",
+        "split.example": "_domainkey NS ns1.split.example.",
+        "_domainkey.split.example": keys_zone("split.example"),
+        "partly.example": "_domainkey NS ns1.partly.example.",
+        "_domainkey.partly.example": Zone(keys_zone("partly.example"), policy=other),
+        "away.example": "_domainkey NS ns.elsewhere.example.",
+        "wild.example": WILD,
+        "hosts.example": "* A 192.0.2.7\n* AAAA 2001:db8::7\nold A 192.0.2.8\n",
+        "aliases.example": "* CNAME www.example.org.\n",
+        # Where SPF records lead.
+        "test": '* TXT "v=spf1 -all"',
+        "example.net": 'spf TXT "v=spf1 -all"',
+    }
+    with stage_with(tmp_path, zones) as stage:
+        yield stage
+
+
+def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
+    """Return actions and names of changes."""
+    return [(change.action, str(change.subject)) for change in changes]
+
+
+def test_publish_and_withdraw(stage: Stage) -> None:
+    """A dry run predicts each step, one update does it, and a second run changes nothing."""
+    for absent, action, held in ((False, "create", everything()), (True, "delete", NOTHING)):
+        predicted = stage.publish(records_of(HOME), absent=absent, dry_run=True)
+        assert stage.gate.updates == int(absent)
+        done = stage.publish(records_of(HOME), absent=absent)
+        assert done == predicted
+        assert done.diff == predicted.diff
+        assert names(done.publication.changes) == [(action, name) for name in ALL]
+        assert stage.held() == held
+        assert bool(done.sets) is not absent
+        again = stage.publish(records_of(HOME), absent=absent)
+        assert again.publication.changes == ()
+        assert again.sets == done.sets
+        assert stage.gate.updates == 1 + absent
+    assert stage.bind.lookup(HOME, "SOA")
+
+
+def test_other_values_are_replaced(stage: Stage) -> None:
+    """Another TTL of the service's own records, and another key at its selector, are changes."""
+    lines = ["60 MX 10 mail.example.net.", f'60 TXT "v=spf1 {INCLUDE} ~all"']
+    key = f'{SELECTOR}.{HOME}. 60 TXT "v=DKIM1; k=rsa; p=AAAA"'
+    stage.bind.change(HOME, add=[*(f"{HOME}. {line}" for line in lines), key])
+    changes = stage.publish(records_of(HOME)).publication.changes
+    assert names(changes) == [("update", name) for name in ALL]
+    assert stage.held() == everything()
+    assert stage.bind.response(HOME, "MX").answer[0].ttl == TTL
+    assert stage.publish(records_of(HOME)).publication.changes == ()
+
+
+def test_other_records_stay(stage: Stage) -> None:
+    """They survive publishing and withdrawing byte by byte; SPF records are merged."""
+    before = stage.held("full.example")
+    done = stage.publish(records_of("full.example"))
+    held = stage.held("full.example")
+    assert set(held["MX"]) == {*before["MX"], *MX}
+    assert set(held["DKIM"]) == {*before["DKIM"], *DKIM_HELD}
+    (note,) = (text for text in before["TXT"] if "verification" in text)
+    assert set(held["TXT"]) == {note, *spf("ip4:192.0.2.1", INCLUDE, "-all")}
+    assert any("backup.example.org" in warning for warning in done.publication.warnings)
+    stage.publish(records_of("full.example"), absent=True)
+    assert stage.held("full.example") == before
+
+
+@pytest.mark.parametrize(
+    ("domain", "error", "words", "updates"),
+    [
+        ("elsewhere.example", errors.UpdateRefused, "elsewhere.example", 0),
+        ("away.example", errors.UpdateRefused, "away.example", 0),
+        ("foreign.example", errors.UpdateRefused, "foreign.example", 1),
+        ("tight.example", errors.UpdateRefused, "tight.example", 1),
+        ("alias.example", errors.Refused, "CNAME", 0),
+        ("null.example", errors.Refused, "null MX", 0),
+    ],
+)
+def test_what_cannot_be_published(
+    stage: Stage, domain: str, error: type[Exception], words: str, updates: int
+) -> None:
+    """A foreign zone, a key without the right and an obstacle leave the zone as it was."""
+    before = stage.held(domain)
+    with pytest.raises(error, match=words) as caught:
+        stage.publish(records_of(domain))
+    assert not getattr(caught.value, "done", ())
+    assert stage.gate.updates == updates
+    assert stage.held(domain) == before
+
+
+def test_keys_in_another_zone(stage: Stage) -> None:
+    """Each zone gets its own update; what succeeded before a failure is reported."""
+    stage.publish(records_of("split.example"))
+    assert stage.gate.updates == 2
+    assert stage.held("split.example") == everything()
+    stage.publish(records_of("split.example"), absent=True)
+    assert stage.held("split.example") == NOTHING
+    with pytest.raises(errors.UpdateRefused, match="_domainkey") as caught:
+        stage.publish(records_of("partly.example"))
+    done = [change["name"] for change in caught.value.done]
+    assert done == ["partly.example MX", "partly.example TXT"]
+    assert stage.held("partly.example") == {**everything(), "DKIM": ()}
+
+
+def test_eight_writers_at_once(stage: Stage) -> None:
+    """No writer loses another's records, not even within one SPF record."""
+    domains = [f"d{number}.{HOME}" for number in range(8)]
+    includes = [f"include:spf{number}.example.net" for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda domain: stage.publish(records_of(domain)), domains))
+        assert all(len(one.publication.changes) == 3 for one in done)
+        assert all(stage.held(domain) == everything() for domain in domains)
+
+        done = list(pool.map(lambda include: stage.publish(records_of(HOME, include)), includes))
+        assert all(one.publication.changes for one in done)
+        (record,) = stage.held()["TXT"]
+        words = record.strip('"').split()
+        assert (words[0], sorted(words[1:-1]), words[-1]) == ("v=spf1", includes, "~all")
+
+        list(pool.map(lambda one: stage.publish(records_of(HOME, one), absent=True), includes[1:]))
+        assert stage.held()["TXT"] == spf(includes[0], "~all")
+
+
+@pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
+def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
+    """The zone shows whether the update was applied; only a lost one is sent again."""
+    setattr(stage.gate, lost, 1)
+    done = stage.publish(records_of(HOME), server=stage.server(seconds=QUICK))
+    assert names(done.publication.changes) == [("create", name) for name in ALL]
+    assert stage.gate.updates == updates
+    assert stage.held() == everything()
+
+
+def test_time_is_kept_to_check_the_outcome(stage: Stage) -> None:
+    """An update whose answer is lost does not use up the time of the whole task."""
+    stage.gate.lost_answers = 1
+    until = time.monotonic() + 4.0
+    done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
+    assert len(done.publication.changes) == 3
+    assert stage.gate.updates == 1
+
+
+def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
+    """All questions together have the time of the task."""
+    stage.gate.delay = 0.4
+    with pytest.raises(errors.NameServerError, match=r"[tT]he time was up"):
+        stage.publish(records_of(HOME), server=stage.server(until=time.monotonic() + 1.0))
+    assert len(stage.front.asked) <= 3
+    assert stage.gate.updates == 0
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_silent_server(stage: Stage, sent: bool) -> None:
+    """The outcome is unknown only if an update was sent."""
+
+    def fall_silent() -> None:
+        stage.gate.is_silent = True
+
+    stage.gate.before_update = fall_silent
+    stage.gate.is_silent = not sent
+    with pytest.raises(errors.NoAnswer) as caught:
+        stage.publish(records_of(HOME), server=stage.server(seconds=QUICK), seconds=3.0)
+    assert bool(caught.value.unsure) is sent
+    assert (f"{HOME} MX" in str(caught.value)) is sent
+    assert not caught.value.done
+    assert bool(stage.gate.updates) is sent
+
+
+def test_another_writer_is_faster(stage: Stage) -> None:
+    """The next attempt merges with what the other wrote; in the end it gives up, unwritten."""
+
+    def once() -> None:
+        stage.gate.before_update = lambda: None
+        stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 a -all"'])
+
+    stage.gate.before_update = once
+    done = stage.publish(records_of(HOME))
+    assert stage.gate.updates == 2
+    assert stage.held()["TXT"] == spf("a", INCLUDE, "-all")
+    assert [change.action for change in done.publication.changes] == ["create", "update", "create"]
+
+    rivals = iter(range(1000))
+    domain = f"contested.{HOME}"
+    stage.gate.before_update = lambda: stage.bind.change(
+        HOME, add=[f"{domain}. 60 MX 50 m{next(rivals)}.example.org."]
+    )
+    with pytest.raises(errors.ZoneChanged) as caught:
+        stage.publish(records_of(domain), seconds=1.0)
+    assert not caught.value.done
+    assert not caught.value.unsure
+    assert next(rivals) > 2
+    assert set(MX).isdisjoint(stage.held(domain)["MX"])
+
+
+def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
+    """It counts as published, through a short chain, and is never written or withdrawn."""
+    alias = f"{SELECTOR}.{HOME}. 60 CNAME"
+    chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
+    stage.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
+    for absent in (False, True):
+        done = stage.publish(records_of(HOME), absent=absent)
+        assert [str(change.subject) for change in done.publication.changes] == ALL[:2]
+        assert stage.publish(records_of(HOME), absent=absent).publication.changes == ()
+    longer = [f"a{number}.{HOME}. 60 CNAME a{number + 1}.{HOME}." for number in range(9)]
+    end = f"a9.{HOME}. 60 TXT {DKIM_HELD[0]}"
+    stage.bind.change(
+        HOME, delete=[f"{SELECTOR}.{HOME}. CNAME"], add=[f"{alias} a0.{HOME}.", *longer, end]
+    )
+    with pytest.raises(errors.Refused, match="CNAME"):
+        stage.publish(records_of(HOME))
+
+
+def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
+    """Resolvers decide whether the service's key is there; otherwise nothing is written."""
+    stage.bind.change(HOME, add=[f"{SELECTOR}.{HOME}. 60 CNAME {ELSEWHERE}."])
+    asked: list[tuple[str, str]] = []
+    answers = [
+        Lookup("found", (DKIM,)),
+        Lookup("failed"),
+        Lookup("void"),
+        Lookup("found", ("v=DKIM1; k=rsa; p=AAAA",)),
+    ]
+
+    def ask(name: str, kind: str) -> Lookup:
+        asked.append((name, kind))
+        return answers.pop()
+
+    for _answer in answers[1:]:
+        with pytest.raises(errors.Refused, match=rf"\(CNAME\) of {ELSEWHERE}"):
+            stage.publish(records_of(HOME), ask=ask)
+    assert stage.gate.updates == 0
+    done = stage.publish(records_of(HOME), ask=ask)
+    assert len(done.publication.changes) == 2
+    assert asked == [(ELSEWHERE, "TXT")] * 4
+
+
+def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
+    """The eleventh look-up is refused, unless the owner's record was over the limit before."""
+    ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).lookup
+
+    def own(domain: str, *terms: str, dry_run: bool = False) -> tuple[str, ...]:
+        stage.bind.change(HOME, add=[f'{domain}. 60 TXT "v=spf1 {" ".join(terms)} -all"'])
+        done = stage.publish(records_of(domain), ask=ask, dry_run=dry_run)
+        return done.publication.warnings
+
+    for dry_run in (True, False):
+        with pytest.raises(errors.Refused, match="more than 10 DNS look-ups"):
+            own(f"eleven.{HOME}", *MAILERS[:10], dry_run=dry_run)
+    assert stage.gate.updates == 0
+    assert own(f"ten.{HOME}", *MAILERS[:9]) == ()
+    assert stage.held(f"ten.{HOME}")["TXT"] == spf(*MAILERS[:9], INCLUDE, "-all")
+    (warning,) = own(f"twelve.{HOME}", *MAILERS)
+    assert "Receivers reject" in warning
+    assert stage.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
+    # Nothing that the owner could remove.
+    stage.bind.change("example.net", delete=["spf.example.net. TXT"])
+    (warning,) = own(f"void.{HOME}", "a")
+    assert "spf.example.net has no SPF record" in warning
+    # Without resolvers.
+    stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
+    (warning,) = stage.publish(records_of(HOME)).publication.warnings
+    assert "could not be counted" in warning
+    assert stage.publish(records_of(HOME)).publication.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "domain", ["new.wild.example", "a.new.wild.example", "new.aliases.example"]
+)
+def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> None:
+    """Its records are neither merged nor an obstacle, and reappear after a withdrawal."""
+    before = stage.held(domain)
+    done = stage.publish(records_of(domain))
+    assert [change.action for change in done.publication.changes] == ["create"] * 3
+    assert stage.held(domain) == everything()
+    assert stage.publish(records_of(domain)).publication.changes == ()
+    stage.publish(records_of(domain), absent=True)
+    assert stage.gate.updates == 2
+    assert stage.held(domain) == before
+    assert stage.publish(records_of(domain), absent=True).publication.changes == ()
+
+
+def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
+    """The zone's own name, and one with records like the wildcard's, keep theirs."""
+    stage.publish(records_of("wild.example"))
+    assert stage.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
+    stage.publish(records_of("own.wild.example"))
+    held = stage.held("own.wild.example")
+    assert (held["MX"], set(held["TXT"])) == (MX, {'"other"', *spf(INCLUDE, "-all")})
+    assert stage.gate.updates == 2
+    # The name of this domain's key has 253 characters, which leaves no room to probe below it.
+    longest = ".".join([*["a" * 63] * 3, "a" * 29, "wild.example"])
+    for actions in (["create"] * 3, []):
+        done = stage.publish(records_of(longest))
+        assert [change.action for change in done.publication.changes] == actions
+    assert stage.held(longest) == everything()
+
+
+@pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])
+def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
+    """A warning predicts it, once, even where the answer to the update is lost."""
+    domain = f"shop.{zone}"
+    predicted = stage.publish(records_of(domain), dry_run=True).publication
+    (warning,) = predicted.warnings
+    assert f"{domain} has addresses by a wildcard" in warning
+    stage.gate.lost_answers = 1
+    server = stage.server(seconds=0.5)
+    assert stage.publish(records_of(domain), server=server).publication == predicted
+    assert stage.gate.updates == 1
+    assert not stage.bind.response(domain, "A").answer
+    for kept in (domain, "hosts.example", "old.hosts.example"):
+        assert not stage.publish(records_of(kept)).publication.warnings

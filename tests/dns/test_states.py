@@ -1,0 +1,283 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The states of `email_dns_records` against a real name server."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dkim
+import dns.rdatatype
+import pytest
+
+from ansible_collections.postroom.email.tests.dns.conftest import Publisher
+from ansible_collections.postroom.email.tests.dns.stage import HOME, KEY, SELECTOR, Gate
+from ansible_collections.postroom.email.tests.docs.examples import (
+    assert_as_documented,
+    run_examples,
+)
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.support.bind import Zone, new_key, running
+from ansible_collections.postroom.email.tests.support.loopback import (
+    address_with_port_53,
+    free_port,
+)
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Site
+
+NAMES = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
+RIVAL = "MX 5 mx.other.example."
+MESSAGE = (
+    f"From: Alice <alice@{HOME}>\r\nTo: bob@example.net\r\nSubject: It works\r\n"
+    "Date: Sat, 21 Nov 2026 12:00:00 +0000\r\nMessage-ID: <1@example.com>\r\n"
+    "\r\nHello Bob,\r\nthe key is published.\r\n"
+).encode()
+PRIVATE_KEY = (
+    "SELECT private_pem FROM dkim_key JOIN principal ON principal.id = dkim_key.principal_id "
+    "WHERE principal.name = ?"
+)
+
+
+def statuses(result: dict[str, Any]) -> list[str]:
+    """Return the status of each record of a task that succeeded."""
+    assert not result["failed"], result
+    return [record["status"] for record in result["records"]]
+
+
+def put_other_records(publisher: Publisher) -> None:
+    """Publish wrong records, and some of other services."""
+    lines = [
+        f"{HOME}. 60 MX 20 mail.postroom.test.",
+        f'{HOME}. 60 TXT "v=spf1 mx -all"',
+        f'{HOME}. 60 TXT "some" "other\\"s"',
+        f'{SELECTOR}.{HOME}. 60 TXT "v=DKIM1; k=rsa; p=AAAA"',
+    ]
+    publisher.stage.bind.change(HOME, add=lines)
+
+
+@pytest.mark.parametrize(
+    ("before", "state", "action"),
+    [("none", "present", "create"), ("others", "present", "update"), ("ours", "absent", "delete")],
+)
+def test_check_mode_and_idempotence(
+    before: str, state: str, action: str, publisher: Publisher
+) -> None:
+    """Check mode predicts the result without an update; a second run changes nothing."""
+    if before == "others":
+        put_other_records(publisher)
+    if before == "ours":
+        publisher.run("present")
+    sent, held = publisher.stage.gate.updates, publisher.stage.held()
+    predicted = [publisher.run(state, check=True) for _time in range(2)]
+    assert (publisher.stage.gate.updates, publisher.stage.held()) == (sent, held)
+    done = publisher.run(state)
+    assert predicted == [done, done]
+    assert [(change["action"], change["name"]) for change in done["changes"]] == [
+        (action, name) for name in NAMES
+    ]
+    assert len(done["diff"]) == 3
+    after = publisher.stage.held()
+    assert after != held
+    for check in (False, True):
+        again = publisher.run(state, check=check)
+        assert (again["changed"], again["changes"], again["diff"]) == (False, [], [])
+        assert again["current"] == done["current"]
+    assert (publisher.stage.gate.updates, publisher.stage.held()) == (sent + 1, after)
+
+
+def test_verified(publisher: Publisher, site: Site) -> None:
+    """It reports and never fails; each state sends one request to the service, which reads."""
+    assert statuses(publisher.run("verified")) == ["missing"] * 3
+    put_other_records(publisher)
+    found = publisher.run("verified")
+    assert statuses(found) == ["conflict", "missing", "conflict"]
+    assert (found["verified"], found["stage"]) == (False, "created")
+    assert all(record["remedy"] for record in found["records"])
+
+    site.recorder.take()
+    publisher.run("retrieved")
+    published = publisher.run("present")
+    done = publisher.run("verified")
+    requests = [(exchange.method, exchange.path) for exchange in site.recorder.take()]
+    assert requests == [("GET", f"/api/dns/{HOME}")] * 3
+    assert statuses(done) == ["match"] * 3
+    assert (done["verified"], done["stage"], done["changed"]) == (True, "published", False)
+    assert done["records"][0]["servers"][0]["server"] == str(publisher.stage.bind)
+    assert publisher.run("verified", check=True, wait=True)["records"] == done["records"]
+    # What is current includes other services' records, as text for a zone file.
+    by_name = [
+        {(one["name"], one["type"]): sorted(one["value"]) for one in result["current"]}
+        for result in (published, done)
+    ]
+    assert by_name[0] == by_name[1]
+    assert '"some" "other\\"s"' in by_name[0][HOME, "TXT"]
+    assert by_name[0][HOME, "TXT"] == list(publisher.stage.held()["TXT"])
+
+
+def test_waiting_for_a_late_secondary(publisher: Publisher, tmp_path: Path) -> None:
+    """All name servers must have the records, which are published and copied during the wait."""
+    (tmp_path / "second").mkdir()
+    copy = {HOME: Zone(primary=publisher.stage.bind)}
+    with running(tmp_path / "second", copy) as second:
+        both = [str(publisher.stage.bind), str(second)]
+        done = publisher.run("present", nameservers=both, wait=True, wait_timeout=30)
+        assert second.lookup(HOME, "MX")
+    assert statuses(done) == ["match"] * 3
+    assert (done["stage"], len(done["changes"])) == ("published", 3)
+    assert len(done["records"][0]["servers"]) == 2
+
+
+def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
+    """The task fails with each record that is not published, and reports what it published."""
+    result = publisher.run("verified", wait=True, wait_timeout=1)
+    assert (result["failed"], result["changed"]) == (True, False)
+    assert result["failure"] == {"kind": "NotPublished"}
+    lines = result["msg"].splitlines()[1:]
+    assert [line.partition(" (missing): ")[0] for line in lines] == NAMES
+    assert [record["status"] for record in result["records"]] == ["missing"] * 3
+    assert (result["stage"], result["verified"]) == ("created", False)
+    (tmp_path / "other").mkdir()
+    with running(tmp_path / "other", {HOME: ""}) as other:
+        result = publisher.run("present", nameservers=[str(other)], wait=True, wait_timeout=0)
+    assert (result["failed"], result["changed"]) == (True, True)
+    assert [change["name"] for change in result["changes"]] == NAMES
+    assert result["failure"] == {"kind": "NotPublished"}
+
+
+def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
+    """`wait_for` decides whether the wait ends before the owner has removed it."""
+    publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 {RIVAL}"])
+    ends: list[tuple[str, dict[str, Any]]] = [
+        ("present", {}),
+        ("verified", {"wait_for": "presence"}),
+    ]
+    for state, options in ends:
+        result = publisher.run(state, wait=True, wait_timeout=30, **options)
+        assert statuses(result) == ["conflict", "match", "match"]
+        assert result["verified"] is False
+        assert f"Remove the record {RIVAL}" in str(result["warnings"])
+    waits: list[tuple[str, dict[str, Any]]] = [("verified", {}), ("present", {"wait_for": "match"})]
+    for state, options in waits:
+        result = publisher.run(state, wait=True, wait_timeout=0, **options)
+        assert "1 of 3 records" in result["msg"]
+        assert f"Remove the record {RIVAL}" in result["msg"]
+
+
+def test_a_domain_that_is_not_registered(publisher: Publisher) -> None:
+    """It can't be published; to withdraw it is no change, with a warning."""
+    options: dict[str, Any] = {"domain": "none.example"}
+    for state in ("verified", "present"):
+        assert "Register it first" in publisher.run(state, **options)["msg"]
+        assert "Register it first" in str(publisher.run(state, check=True, **options)["warnings"])
+    gone = publisher.run("absent", **options)
+    assert (gone["changed"], gone["changes"], gone["failed"]) == (False, [], False)
+    assert "what to withdraw is not known" in str(gone["warnings"])
+    assert publisher.stage.gate.updates == 0
+
+
+def test_failures_at_the_name_server(publisher: Publisher) -> None:
+    """Each has its kind, also in check mode; nothing is written and no secret is returned."""
+    stranger = new_key("mail")
+    nowhere = f"127.0.0.1:{free_port()}"
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("KeyRefused", {"tsig_secret": stranger.secret}),
+        ("KeyRefused", {"tsig_name": "nobody"}),
+        ("KeyRefused", {"tsig_algorithm": "hmac-sha384"}),
+        ("NameServerError", {"update_server": nowhere}),
+        ("NameServersNotFound", {"update_server": None}),
+    ]
+    for kind, options in cases:
+        for check in (True, False):
+            result = publisher.run("present", check=check, **options)
+            assert (result["failed"], result["changed"]) == (True, False)
+            assert result["failure"] == {"kind": kind}
+            assert stranger.secret not in str(result)
+    assert "option update_server" in result["msg"]
+    assert publisher.stage.gate.updates == 0
+
+
+def test_the_cost_of_spf_is_asked_of_the_option_resolvers(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    """One look-up too many fails the task; without resolvers there is a warning."""
+    include = '@ TXT "v=spf1 a a/20 -all"\n@ A 192.0.2.1'
+    terms = " ".join(f"a/{length}" for length in range(10, 18))
+    publisher.stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 {terms} -all"'])
+    (tmp_path / "world").mkdir()
+    with running(tmp_path / "world", {HOME: include, "spf.postroom.test": include}) as world:
+        for check in (True, False):
+            result = publisher.run("present", check=check, resolvers=[str(world)])
+            assert (result["failed"], result["failure"]) == (True, {"kind": "Refused"})
+    assert publisher.stage.gate.updates == 0
+    assert "could not be counted" in str(publisher.run("present")["warnings"])
+    assert publisher.stage.gate.updates == 1
+
+
+@pytest.fixture
+def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
+    """Run a name server at port 53, where delegations lead, and give a resolver that finds it."""
+    address = address_with_port_53()
+    # The primary has a second address, where nothing listens, and is not an NS of the zone.
+    zone = (
+        "@ IN SOA primary hostmaster 1 3600 600 86400 60\n@ NS ns1\n"
+        f"ns1 A {address}\nprimary A {address}\nprimary A 127.53.255.254"
+    )
+    with running(tmp_path, {HOME: zone}, keys=[KEY]) as bind:
+        gate = Gate(bind)
+        with misbehaving({("*", "*"): gate}, address=address, port=53):
+            yield gate, str(bind)
+
+
+@pytest.mark.parametrize("named", [{}, {"update_server": f"Primary.{HOME}."}])
+def test_the_primary_takes_the_update(
+    named: dict[str, str], primary: tuple[Gate, str], site: Site
+) -> None:
+    """It is found by the SOA record, or by its name in the option; then all servers are asked."""
+    gate, resolver = primary
+    site.create(HOME)
+    options: dict[str, Any] = {"tsig_name": KEY.name, "tsig_secret": KEY.secret, **named}
+    options |= {"domain": HOME, "resolvers": [resolver], "wait": True}
+    done = site.run("email_dns_records", state="present", **options)
+    assert not done["failed"], done
+    assert gate.updates == 1
+    assert (len(done["changes"]), done["verified"], done["stage"]) == (3, True, "active")
+    (server,) = done["records"][0]["servers"]
+    assert server["server"].startswith(f"ns1.{HOME} (127.53.")
+
+
+def test_the_published_key_verifies_a_message(
+    publisher: Publisher, service: RunningService
+) -> None:
+    """Dkimpy accepts the service's signature exactly while the key is published."""
+    with contextlib.closing(sqlite3.connect(service.database)) as database:
+        ((key,),) = database.execute(PRIVATE_KEY, (HOME,)).fetchall()
+    message = dkim.sign(MESSAGE, b"service", HOME.encode(), key.encode()) + MESSAGE
+
+    def ask(name: bytes, timeout: float = 5) -> bytes | None:
+        answer = publisher.stage.bind.response(name.decode().rstrip("."), "TXT").answer
+        texts = [rdata for rrset in answer if rrset.rdtype == dns.rdatatype.TXT for rdata in rrset]
+        return b"".join(texts[0].strings) if texts else None
+
+    assert not dkim.verify(message, dnsfunc=ask)
+    publisher.run("present")
+    assert dkim.verify(message, dnsfunc=ask)
+    assert not dkim.verify(message.replace(b"Hello Bob", b"Hello Eve"), dnsfunc=ask)
+    publisher.run("absent")
+    assert not dkim.verify(message, dnsfunc=ask)
+
+
+def test_the_examples_run(publisher: Publisher, service: RunningService, tmp_path: Path) -> None:
+    """Each documented task succeeds without a warning and returns what is documented."""
+    stage, module = publisher.stage, "email_dns_records"
+    here = {"update_server": str(stage.front), "nameservers": [str(stage.bind)]}
+    variables = {"vault_tsig_secret": KEY.secret}
+    run = run_examples(module, tmp_path, service, options=here, variables=variables)
+    assert_as_documented(module, run, tmp_path)
+    assert KEY.secret not in run.output
+    # They publish and withdraw.
+    assert stage.gate.updates == 2
+    assert not any(stage.held().values())

@@ -1,0 +1,373 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Signed updates of a real BIND, and of servers that refuse, fail or lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dns.flags
+import dns.message
+import dns.rcode
+import pytest
+
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    KeyRefused,
+    NameServerError,
+    NoAnswer,
+    UpdateRefused,
+    ZoneChanged,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import (
+    Current,
+    UpdateServer,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
+    Mx,
+    RecordSet,
+    Txt,
+    txt,
+)
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+    Asked,
+    Habit,
+    Piece,
+    dripping,
+    garbage,
+    half,
+    late,
+    relay,
+    silent,
+    wrong_id,
+)
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.support import bind
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+
+ZONE = "example.com"
+POLICY = f"""
+    grant "limited" subdomain _domainkey.{ZONE}. TXT;
+    grant "mail" zonesub ANY;
+    grant "mail512" zonesub ANY;
+"""
+TEXT = """
+    www CNAME web.example.net.
+    sub NS ns.example.net.
+"""
+MAIL = Mx(10, "mail.example.net")
+BACKUP = Mx(20, "backup.example.net")
+SPF = txt("v=spf1 include:_spf.example.net ~all")
+KEY = bind.new_key("mail")
+
+
+class Swap(NamedTuple):
+    """A change, as the planner makes them."""
+
+    before: RecordSet | None
+    after: RecordSet | None
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer]:
+    """Run a primary server with a key that may change anything and one that may not."""
+    keys = [KEY, bind.new_key("limited"), bind.new_key("mail512", "hmac-sha512")]
+    zones: dict[str, bind.Zone | str] = {ZONE: bind.Zone(TEXT, policy=POLICY), f"deep.{ZONE}": ""}
+    with bind.running(tmp_path_factory.mktemp("bind"), zones, keys=keys) as running:
+        yield running
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """Give a name that no other test uses."""
+    return f"n{abs(hash(request.node.name)):x}.{ZONE}"
+
+
+def updater(server: bind.BindServer, key: str = "mail", **changes: str) -> UpdateServer:
+    """Return a client with one of the server's keys, or with a changed one."""
+    parts = {**server.keys[key]._asdict(), **changes}
+    return UpdateServer([Server("", server.address, server.port)], Key(**parts), 5.0)
+
+
+def record_set(name: str, *values: Mx | Txt, ttl: int = 3600) -> RecordSet:
+    """Return a set of MX or TXT records."""
+    return RecordSet(name, "MX" if isinstance(values[0], Mx) else "TXT", ttl, values)
+
+
+def swap(
+    client: UpdateServer, name: str, *changes: tuple[RecordSet | None, RecordSet | None]
+) -> None:
+    """Make changes in the zone of a name."""
+    client.update(client.zone_of(name), [Swap(*change) for change in changes])
+
+
+def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str) -> None:
+    """Another program reads what we write, and so do we, with each algorithm, TTLs included."""
+    client, stronger = updater(server), updater(server, "mail512")
+    mx, spf = record_set(name, MAIL), record_set(name, SPF)
+    assert (client.read(name, "MX"), client.read(name, "TXT")) == (Current(None), Current(None))
+
+    swap(client, name, (None, mx), (None, spf))
+    assert server.lookup(name, "MX") == ("10 mail.example.net.",)
+    assert server.lookup(name, "TXT") == ('"v=spf1 include:_spf.example.net ~all"',)
+    assert (client.read(name, "MX").set, client.read(name, "TXT").set) == (mx, spf)
+
+    more = record_set(name, MAIL, BACKUP)
+    swap(stronger, name, (mx, more), (spf, None))
+    assert server.lookup(name, "MX") == ("10 mail.example.net.", "20 backup.example.net.")
+    assert server.lookup(name, "TXT") == ()
+
+    other = record_set(name, BACKUP, Mx(30, "last.example.net"), ttl=60)
+    swap(client, name, (more, other))
+    assert client.read(name, "MX").set == other
+    swap(client, name, (other, None))
+    assert client.read(name, "MX") == Current(None)
+
+
+def test_other_records_stay_to_the_byte(server: bind.BindServer, name: str) -> None:
+    """Texts of other programs keep their strings; a null MX and a host in capitals are read."""
+    odd = Txt((bytes(range(128)), b"", bytes(range(128, 256)), b'"\\;', b"x" * 255))
+    client = updater(server)
+    swap(client, name, (None, record_set(name, odd)), (None, record_set(name, Mx(0, ""))))
+    wire = server.response(name, "TXT").answer[0][0].to_digestable()
+    assert wire == b"".join(bytes([len(string)]) + string for string in odd.strings)
+
+    seen = client.read(name, "TXT").set
+    assert seen == record_set(name, odd)
+    swap(client, name, (seen, record_set(name, odd, SPF)))
+    found = server.response(name, "TXT").answer[0]
+    assert wire in [record.to_digestable() for record in found]
+
+    assert client.read(name, "MX").set == record_set(name, Mx(0, ""))
+    server.change(ZONE, delete=[f"{name}. MX"], add=[f"{name}. 3600 MX 10 Mail.EXAMPLE.Net."])
+    seen = client.read(name, "MX").set
+    assert seen == record_set(name, MAIL)
+    swap(client, name, (seen, None))
+    assert server.lookup(name, "MX") == ()
+
+
+@pytest.mark.parametrize(
+    ("add", "delete"),
+    [
+        (["MX 20 other.example."], []),
+        ([], ["MX 20 there.example."]),
+        ([], ["MX"]),
+        (["CNAME other.example."], ["MX"]),
+    ],
+    ids=["added", "removed", "gone", "alias"],
+)
+def test_a_concurrent_change_is_kept(
+    server: bind.BindServer, name: str, add: Sequence[str], delete: Sequence[str]
+) -> None:
+    """An update is applied only where the set is still what was read."""
+    server.change(ZONE, add=[f"{name}. 3600 MX {n} there.example." for n in (10, 20)])
+    client = updater(server)
+    seen = client.read(name, "MX").set
+    assert seen is not None
+    deleted = [f"{name}. {words}" for words in delete]
+    server.change(ZONE, delete=deleted, add=[f"{name}. 60 {words}" for words in add])
+    before = server.lookup(name, "MX")
+    with pytest.raises(ZoneChanged, match=f"{name} MX"):
+        swap(client, name, (seen, record_set(name, *seen.values, MAIL)))
+    assert server.lookup(name, "MX") == before
+
+
+@pytest.mark.parametrize("words", ["MX 20 other.example.", "CNAME other.example."])
+def test_a_concurrent_creation_stops_the_whole_update(
+    server: bind.BindServer, name: str, words: str
+) -> None:
+    """A new set is not created beside records or an alias, and nothing else is written."""
+    server.change(ZONE, add=[f"{name}. 60 {words}"])
+    beside = f"beside.{name}"
+    changes = (None, record_set(beside, SPF)), (None, record_set(name, MAIL))
+    with pytest.raises(ZoneChanged):
+        swap(updater(server), name, *changes)
+    assert server.lookup(beside, "TXT") == ()
+
+
+def test_a_key_with_few_rights(server: bind.BindServer, name: str) -> None:
+    """It changes what it may; a refusal names the key and every set that may be the reason."""
+    limited = updater(server, "limited")
+    key_name = f"{name.partition('.')[0]}._domainkey.{ZONE}"
+    dkim = record_set(key_name, txt("v=DKIM1; p="))
+    with pytest.raises(UpdateRefused, match=rf"limited change {name} MX\. .*update_server"):
+        swap(limited, name, (None, record_set(name, MAIL)))
+    with pytest.raises(UpdateRefused, match=f"one of {name} MX, {key_name} TXT"):
+        swap(limited, name, (None, record_set(name, MAIL)), (None, dkim))
+    assert server.lookup(name, "MX") == server.lookup(key_name, "TXT") == ()
+    swap(limited, key_name, (None, dkim))
+    assert server.lookup(key_name, "TXT") == ('"v=DKIM1; p="',)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "nobody"}, "does not know the TSIG key nobody with hmac-sha256"),
+        ({"algorithm": "hmac-sha512"}, "does not know the TSIG key mail with"),
+        ({"secret": "Y2FuYXJ5"}, "does not accept signatures of the TSIG key mail"),
+    ],
+    ids=["name", "algorithm", "secret"],
+)
+def test_a_wrong_key_is_refused_at_the_first_question(
+    server: bind.BindServer, changes: dict[str, str], words: str
+) -> None:
+    """Reading fails as an update does, and no error holds a secret."""
+    client = updater(server, **changes)
+    for action in (lambda one: one.zone_of(ZONE), read, update):
+        with pytest.raises(KeyRefused, match=words) as caught:
+            action(client)
+        assert not any(key.secret in str(caught.value) for key in server.keys.values())
+        assert "Y2FuYXJ5" not in repr(caught.value)
+
+
+def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
+    """The closest zone of the server is found; names and zones of other servers are refused."""
+    client = updater(server)
+    for name in (ZONE, f"a.b.{ZONE}", f"www.{ZONE}", f"EXAMPLE.{ZONE}"):
+        assert client.zone_of(name) == ZONE
+    assert client.zone_of(f"x._domainkey.deep.{ZONE}") == f"deep.{ZONE}"
+    for name in ("example.org", f"mail.sub.{ZONE}", f"sub.{ZONE}"):
+        for action in (client.zone_of, lambda n: client.read(n, "TXT")):
+            with pytest.raises(UpdateRefused, match=rf"{name} \(.*update_server"):
+                action(name)
+    for zone in ("example.org", ZONE):
+        with pytest.raises(UpdateRefused, match="is not in charge of"):
+            client.update(zone, [Swap(None, record_set("example.org", MAIL))])
+    # A secondary answers questions and refuses updates.
+    copy = {ZONE: bind.Zone(primary=server)}
+    with bind.running(tmp_path, copy, keys=list(server.keys.values())) as secondary:
+        client = updater(secondary)
+        assert client.zone_of(ZONE) == ZONE
+        with pytest.raises(UpdateRefused, match="primary server"):
+            update(client)
+
+
+def test_an_alias_is_reported(server: bind.BindServer) -> None:
+    """A CNAME record is not followed."""
+    client = updater(server)
+    assert client.read(f"www.{ZONE}", "TXT") == Current(None, "web.example.net")
+    server.change(ZONE, add=[f"alias.{ZONE}. 60 CNAME behind.{ZONE}.", f"behind.{ZONE}. 60 TXT a"])
+    assert client.read(f"alias.{ZONE}", "TXT") == Current(None, f"behind.{ZONE}")
+
+
+def signed(rcode: str = "NOERROR", *, key: bind.TsigKey | None = KEY, error: int = 0) -> Habit:
+    """Answer with a signature, as an authority that has nothing.
+
+    :param key: None leaves the signature out
+    :param error: a TSIG error code
+    """
+
+    def habit(asked: Asked) -> list[Piece]:
+        query = dns.message.from_wire(asked.wire, keyring=bind.tsig(KEY))
+        response = dns.message.make_response(query, tsig_error=error)
+        response.tsig = None
+        if key:
+            response.use_tsig(bind.tsig(key), tsig_error=error)
+        response.flags |= dns.flags.AA
+        response.set_rcode(dns.rcode.from_text(rcode))
+        return [Piece(response.to_wire())]
+
+    return habit
+
+
+def failure(habit: Habit, action: Callable[[UpdateServer], Any]) -> Any:
+    """Return the error that an action raises at a server with that habit."""
+    with misbehaving({("*", "*"): habit}) as server:
+        client = UpdateServer([Server("", server.address, server.port)], Key(*KEY), 0.4)
+        with pytest.raises(NameServerError) as caught:
+            action(client)
+    assert KEY.secret not in f"{caught.value!r} {caught.value.__context__!r}"
+    return caught.value
+
+
+def update(client: UpdateServer) -> None:
+    """Send an update."""
+    client.update(ZONE, [Swap(None, record_set(ZONE, MAIL, ttl=60))])
+
+
+def read(client: UpdateServer) -> None:
+    """Read a set."""
+    client.read(ZONE, "MX")
+
+
+@pytest.mark.parametrize(
+    ("habit", "words"),
+    [
+        (signed(key=None), "valid signature"),
+        (signed("REFUSED", key=None), "valid signature"),
+        (signed(key=bind.new_key("mail")), "valid signature"),
+        (signed(key=bind.new_key("other")), "valid signature"),
+        (garbage, "valid signature"),
+        (wrong_id(signed()), "valid signature"),
+        (silent, "no answer over TCP"),
+        (half(signed()), "no answer over TCP"),
+        (dripping(0.1, signed()), "no answer over TCP"),
+        (late(30, signed()), "no answer over TCP"),
+    ],
+)
+@pytest.mark.parametrize("action", [read, update])
+def test_only_a_whole_signed_answer_counts(
+    habit: Habit, action: Callable[[UpdateServer], None], words: str
+) -> None:
+    """Anything else leaves the outcome unknown."""
+    error = failure(habit, action)
+    assert isinstance(error, NoAnswer)
+    assert words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("habit", "kind", "words"),
+    [
+        (signed("REFUSED"), UpdateRefused, "the TSIG key mail change example.com MX"),
+        (signed("NOTAUTH"), UpdateRefused, "(NOTAUTH)"),
+        (signed("NOTZONE"), UpdateRefused, "(NOTZONE)"),
+        (signed("NOTIMP"), UpdateRefused, "no dynamic updates"),
+        (signed("YXDOMAIN"), ZoneChanged, "example.com MX"),
+        (signed("YXRRSET"), ZoneChanged, "example.com MX"),
+        (signed("NXDOMAIN"), ZoneChanged, "example.com MX"),
+        (signed("NXRRSET"), ZoneChanged, "example.com MX"),
+        (signed("SERVFAIL"), NameServerError, "(SERVFAIL)"),
+        (signed("FORMERR"), NameServerError, "(FORMERR)"),
+        (signed("NOTAUTH", error=16), KeyRefused, "does not accept signatures of the TSIG key"),
+        (signed("NOTAUTH", error=17), KeyRefused, "does not know the TSIG key"),
+        (signed("NOTAUTH", error=18), KeyRefused, "clocks"),
+        (signed("NOTAUTH", error=22), KeyRefused, "does not accept signatures of the TSIG key"),
+    ],
+)
+def test_refusals(habit: Habit, kind: type[NameServerError], words: str) -> None:
+    """Each refusal of an update has its own error."""
+    error = failure(habit, update)
+    assert type(error) is kind
+    assert words in str(error)
+
+
+def test_a_failing_server_has_not_nothing() -> None:
+    """Neither SERVFAIL nor an authority that names no zone passes for an empty answer."""
+    assert type(failure(signed("SERVFAIL"), read)) is NameServerError
+    error = failure(signed(), lambda client: client.zone_of(ZONE))
+    assert isinstance(error, UpdateRefused)
+    assert "(it names no zone)" in str(error)
+
+
+def test_unreachable_addresses(tmp_path: Path) -> None:
+    """The next address is tried; where none connects or no time is left, nothing was sent."""
+    dead = [Server("ns1", "127.0.0.1", free_port()) for _address in range(2)]
+    for until, words in ((None, rf"ns1 \(.*:{dead[1].port}\)"), (0.0, "option timeout")):
+        limit = {} if until is None else {"until": until}
+        with pytest.raises(NameServerError, match=words) as caught:
+            update(UpdateServer(dead, Key(*KEY), 5.0, **limit))
+        assert not isinstance(caught.value, NoAnswer)
+    with bind.running(tmp_path, {ZONE: ""}, keys=[KEY]) as server:
+        alive = Server("ns1", server.address, server.port)
+        client = UpdateServer([dead[0], alive, dead[1]], Key(*KEY), 5.0)
+        update(client)
+        assert client.server == alive
+        assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)
+        server.change(ZONE, delete=[f"{ZONE}. MX"])
+        # Where the answer is lost, the update may have been applied.
+        behind = relay(server.address, server.port)
+        assert isinstance(failure(lambda asked: behind(asked)[1:], update), NoAnswer)
+        assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)

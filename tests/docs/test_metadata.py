@@ -1,0 +1,137 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Facts that several files state agree: versions, requirements, and the variables of each role."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.support import repository
+
+VERSION = repository.read_yaml("galaxy.yml")["version"]
+PROJECT = repository.read_toml("pyproject.toml")["project"]
+README = repository.read("README.md")
+#: Names of built artifacts with a version in them.
+ARTIFACT = re.compile(
+    r"postroom-email-([0-9.]+)\.tar|postroom-([0-9.]+)-py3|postroom\[bot\]==([0-9.]*[0-9])"
+    r"|postroom-ee:([0-9.]+)|postroom\.email\n +version: (\S+)"
+)
+ROLES = repository.roles()
+COMMENT = re.compile(r"^ *#.*$|\{#[\s\S]*?#\}", re.MULTILINE)
+
+
+def requirements(file: str) -> list[str]:
+    """Return the requirements in a requirements file."""
+    lines = (line.strip() for line in repository.read(file).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_requirements_are_stated_once() -> None:
+    """Wheel, execution environment, modules and unit tests need the same packages."""
+    needed = PROJECT["dependencies"]
+    file = repository.read_yaml("meta/execution-environment.yml")["dependencies"]["python"]
+    assert requirements(file) == needed
+    documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["requirements"]
+    assert [one.partition(" (")[0].replace(" ", "") for one in documented] == needed
+    names = {requirement.partition(">")[0] for requirement in needed}
+    assert names <= set(requirements("tests/unit/requirements.txt"))
+
+
+def test_the_readme_states_the_supported_versions() -> None:
+    """The versions in its table are those of the metadata."""
+    core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removesuffix(".0")
+    modules = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
+    packages = [requirement.partition(">")[2] for requirement in PROJECT["dependencies"]]
+    stated = re.findall(r"^\| .* \| ([\d.]+) and newer \|$", README, re.MULTILINE)
+    wanted = [core, modules, PROJECT["requires-python"], *packages]
+    assert sorted(stated) == sorted(one.lstrip(">=") for one in wanted)
+
+
+def test_every_program_is_in_the_wheel() -> None:
+    """A console script refers to a package of the wheel."""
+    packages = repository.read_toml("pyproject.toml")["tool"]["setuptools"]["packages"]
+    assert {target.split(".")[0] for target in PROJECT["scripts"].values()} <= set(packages)
+
+
+def test_documents_name_this_version() -> None:
+    """Examples name artifacts of the version in galaxy.yml, which has release notes."""
+    texts = [repository.read(str(file)) for file in repository.files() if file.suffix == ".md"]
+    texts.append(repository.read("roles/bot/meta/argument_specs.yml"))
+    named = ["".join(groups) for text in texts for groups in ARTIFACT.findall(text)]
+    assert len(named) >= 9
+    assert set(named) == {VERSION}
+    released = repository.read_yaml("changelogs/changelog.yaml")["releases"]
+    fragments = [file for file in repository.files() if file.match("changelogs/fragments/*.yml")]
+    assert VERSION in released or fragments
+
+
+def test_the_action_group_holds_every_module() -> None:
+    """One `module_defaults` entry reaches all modules."""
+    groups = repository.read_yaml("meta/runtime.yml")["action_groups"]
+    assert groups["api"] == repository.modules()
+
+
+# --- roles -------------------------------------------------------------------------------------
+
+
+def entry_points(role: str) -> dict[str, dict[str, Any]]:
+    """Return the options of each of a role's entry points."""
+    specs = repository.read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
+    return {entry: spec.get("options", {}) for entry, spec in specs.items()}
+
+
+def options(role: str) -> dict[str, dict[str, Any]]:
+    """Return all options of a role, first those of `main`."""
+    entries = entry_points(role)
+    others = {name: option for entry in entries.values() for name, option in entry.items()}
+    return entries["main"] | {n: o for n, o in others.items() if n not in entries["main"]}
+
+
+def variables(role: str, text: str) -> set[str]:
+    """Return the variables in a text that have the role's prefix."""
+    return set(re.findall(rf"(?<![\w./]){role}_\w+", text))
+
+
+def code(role: str) -> str:
+    """Return the tasks, handlers, templates and variables of a role, without comments."""
+    files = [file for file in repository.files() if file.parts[:2] == ("roles", role)]
+    folders = ("tasks", "handlers", "templates", "vars")
+    texts = [repository.read(file) for file in files if file.parts[2] in folders]
+    return COMMENT.sub("", "\n".join(texts))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_variables_of_a_role_are_documented(role: str) -> None:
+    """Specification, defaults and README list the same variables, and the role uses no other."""
+    main, defaults = (
+        entry_points(role)["main"],
+        repository.read_yaml(f"roles/{role}/defaults/main.yml"),
+    )
+    assert {name for name, option in main.items() if not option.get("required")} == set(defaults)
+    documented = {name: option["default"] for name, option in main.items() if "default" in option}
+    fixed = {name: value for name, value in defaults.items() if "{{" not in str(value)}
+    assert documented == fixed
+    page = repository.read(f"roles/{role}/README.md")
+    assert re.findall(rf"^\| `({role}_\w+)` \|", page, re.MULTILINE) == list(options(role))
+    used = variables(role, code(role))
+    facts = {name for name in used if re.search(rf"^\s+{name}:(\s|$)", code(role), re.MULTILINE)}
+    assert used - facts <= options(role).keys()
+    assert options(role).keys() <= used | variables(role, yaml.safe_dump(defaults))
+    # With no_log, ansible-core before 2.19 refuses mappings that have vaulted values.
+    assert [name for name, option in options(role).items() if option.get("no_log")] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_has_examples_and_a_scenario(role: str) -> None:
+    """The README's examples use documented variables, and Molecule converges the role."""
+    blocks = readme.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
+    examples = yaml.safe_dump([yaml.safe_load(block.text) for block in blocks], width=1000)
+    assert set() < variables(role, examples) <= {*options(role), f"{role}_result"}
+    assert (repository.ROOT / "extensions" / "molecule" / role / "molecule.yml").is_file()
+    assert f"| [`postroom.email.{role}`](roles/{role}/README.md) |" in README

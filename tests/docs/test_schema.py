@@ -1,0 +1,141 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The definition's schema is valid, and accepts the same files as the reader."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import operator
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
+    InvalidDefinition,
+    Source,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
+    read_definition,
+)
+from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tools import definition_reference
+
+SCHEMA: dict[str, Any] = json.loads(repository.read("schemas/definition.schema.json"))
+VALIDATOR = Draft202012Validator(SCHEMA)
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+KINDS = {"domains": "domain", "mailboxes": "mailbox", "forwarders": "forwarder"}
+#: A definition with every key in each of its states.
+WHOLE: dict[str, Any] = {
+    "$schema": "a URL",
+    "domains": [
+        "one.example",
+        {"name": "two.example", "state": "present", "force": False},
+        {"name": "three.example", "state": "absent", "force": True},
+    ],
+    "mailboxes": [
+        "m1@one.example",
+        {
+            "name": "m2@one.example",
+            "state": "present",
+            "aliases": ["a1@one.example", {"address": "a2@one.example", "expires": "2027-01-31"}],
+        },
+        {
+            "name": "m3@one.example",
+            "state": "absent",
+            "aliases": [{"address": "a3@one.example", "state": "absent"}],
+        },
+    ],
+    "forwarders": [
+        {
+            "name": "f1@one.example",
+            "state": "present",
+            "members": ["m1@one.example", "x@far.example"],
+            "aliases": [{"address": "a4@one.example", "state": "present"}],
+            "expires": "2027-01-31T12:00:00Z",
+        },
+        {"name": "f2@one.example", "state": "absent", "members": [], "aliases": []},
+    ],
+}
+#: What takes the place of each value in turn. The address and the domain occur nowhere else.
+VALUES: list[Any] = [
+    *(None, True, False, 7, "", "@", [], {}, [None], {"name": 7}),
+    *("new@one.example", "new.example", ["new@one.example"], ["new.example"]),
+    *({"name": "new@one.example"}, {"name": "new.example"}, {"address": "new@one.example"}),
+]
+#: More for some keys: elsewhere these might be names, and the schema leaves names to the reader.
+WORDS = {
+    "state": ["present", "absent", "gone"],
+    "expires": [
+        *("2027-01-31", "2027-01-31T12:00:00Z", "2027-01-31 12:00:00.5+01:00"),
+        *("2027-01-31T12:00:00", "2027-1-31", "2027-01-31T12:00Z", "tomorrow"),
+    ],
+}
+
+
+def places(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path to each value inside of some data."""
+    inner = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in inner:
+        yield (*path, key)
+        if isinstance(value, (dict, list)):
+            yield from places(value, (*path, key))
+
+
+def variants() -> Iterator[Any]:
+    """Yield the definition with one of its values replaced or deleted."""
+    for *path, last in places(WHOLE):
+        for value in [*VALUES, *WORDS.get(str(last), ()), ...]:
+            data = copy.deepcopy(WHOLE)
+            parent: Any = functools.reduce(operator.getitem, path, data)  # type: ignore[arg-type]
+            if value is ...:
+                del parent[last]
+            else:
+                parent[last] = value
+            yield data
+
+
+def is_read(data: Any) -> bool:
+    """Return whether the reader accepts a file, given another that may have its members."""
+    try:
+        read_definition([Source("one.yml", data)], NOW)
+    except InvalidDefinition as error:
+        return all("has no members" in str(finding) for finding in error.findings)
+    return True
+
+
+def test_the_schema_and_the_reader_accept_the_same_files() -> None:
+    """A file is valid for an editor exactly if email_tenant accepts it, as far as shapes go."""
+    assert is_read(WHOLE)
+    assert VALIDATOR.is_valid(WHOLE)
+    files = [*VALUES, *variants()]
+    assert [data for data in files if is_read(data) != VALIDATOR.is_valid(data)] == []
+
+
+@pytest.mark.parametrize("section", KINDS)
+def test_the_schema_and_the_reader_know_the_same_keys(section: str) -> None:
+    """The reader lists the keys that it knows where it refuses another one."""
+    name = "one.example" if section == "domains" else "m1@one.example"
+    with pytest.raises(InvalidDefinition, match=r"Known here are (.+)\.") as refusal:
+        read_definition([Source("one.yml", {section: [{"name": name, "?": 0}]})], NOW)
+    keys = SCHEMA["$defs"][KINDS[section]]["properties"].keys()
+    known = str(refusal.value).partition("Known here are")[2]
+    assert set(re.findall(r"\w+", known.partition(".")[0])) - {"and"} == keys
+
+
+def test_the_schema_is_published() -> None:
+    """Its address is its place, and the reference and its examples follow from it."""
+    repository_url = repository.read_yaml("galaxy.yml")["repository"]
+    assert SCHEMA["$id"] == f"{repository_url}/raw/main/schemas/definition.schema.json"
+    Draft202012Validator.check_schema(SCHEMA)
+    assert repository.read("docs/definition.md") == definition_reference.reference(SCHEMA)
+    parts = [SCHEMA, *SCHEMA["$defs"].values()]
+    parts += [rules for part in parts for rules in part.get("properties", {}).values()]
+    for part in parts:
+        for example in part.get("examples", ()):
+            Draft202012Validator({**part, "$defs": SCHEMA["$defs"]}).validate(example)

@@ -1,0 +1,307 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The playbooks onboard_mailbox, offboard_mailbox and rotate_passwords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.passwords import opens
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Api, Shape, Site
+
+DOMAIN = "xn--bcher-kva.example"
+ANN, BOB, CAT, DAN = (f"{name}@{DOMAIN}" for name in ("ann", "bob", "cat", "dan"))
+TEAM, SOLO, BOTH, OTHER = (f"{name}@{DOMAIN}" for name in ("team", "solo", "both", "other"))
+HI, HO = f"hi@{DOMAIN}", f"ho@{DOMAIN}"
+OLD = "of no interest"
+#: Looks like a template, and has what YAML, JSON and shells care for.
+PASSWORD = "{{ 7 * 7 }}'\"\\#: canary-HOTEL-4471"
+MORE = ["canary-JULIET: 'with', \"all\"\\n", "canary-KILO-second-one"]
+STRAY = "stray-secret-LIMA-9083"
+NOT_TODAY = problem(422, "Not today.")
+#: As a survey's answers come.
+NEW: dict[str, Any] = {
+    "mail_mailbox": " Dan@Bücher.example\n",
+    "mail_aliases": "new@bücher.example\r\nNewer@bücher.example,\n",
+    "mail_forwarders": ["Team@bücher.example", "both@bücher.example"],
+}
+#: Not spelled as the service spells them.
+LEAVING = {"mail_mailbox": "Ann@Bücher.example", "mail_colleague": "BOB@bücher.example"}
+GOING = {**LEAVING, "mail_delete_mailbox": "true", "mail_take_over_address": True}
+
+
+@pytest.fixture
+def office(site: Site) -> Site:
+    """Return a tenant with a mailbox that has aliases and is a member of forwarders."""
+    site.create(DOMAIN, BOB, CAT)
+    site.create(ANN, emails=[ANN, HI, HO])
+    site.create(TEAM, members=[ANN, "x@far.example"])
+    site.create(SOLO, members=[ANN])
+    site.create(BOTH, members=[BOB, ANN])
+    site.create(OTHER, members=["y@far.example"])
+    return site
+
+
+@pytest.fixture
+def spoiler(service: RunningService) -> Iterator[Spoiler]:
+    """Return a proxy that spoils chosen requests."""
+    with spoiled(service.url) as spoiler:
+        yield spoiler
+
+
+@pytest.fixture
+def spoiled_desk(spoiler: Spoiler, office: Site, tmp_path: Path) -> Desk:
+    """Return a folder to run playbooks in that reaches the service through the spoiler."""
+    return Desk(tmp_path, spoiler.url, office.token)
+
+
+def assert_handed_over(there: dict[str, Shape]) -> None:
+    """Assert that the colleague has the aliases and memberships, and the rest is unchanged."""
+    assert there[BOB]["emails"] >= {BOB, HI, HO}
+    assert there[TEAM]["members"] == {"x@far.example"}
+    assert there[SOLO]["members"] == there[BOTH]["members"] == {BOB}
+    assert there[OTHER]["members"] == {"y@far.example"}
+
+
+def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
+    """A mailbox gets its password, aliases and forwarders; check mode writes nothing."""
+    desk.save("passwords.yml", {"DAN@bücher.example": PASSWORD})
+    given = {**NEW, "mail_passwords_file": "passwords.yml"}
+    with office.recorder.forbidding_writes():
+        done = desk.play("onboard_mailbox", "--check", "--diff", **given)
+    assert (done.status, done.recap.changed) == (0, 2), done.output
+    done = desk.play("onboard_mailbox", "-vvvv", "--diff", **given)
+    assert (done.status, done.recap.changed) == (0, 2), done.output
+    assert "canary-HOTEL" not in done.output
+    there = office.listing()
+    assert there[DAN]["emails"] == {DAN, f"new@{DOMAIN}", f"newer@{DOMAIN}"}
+    assert there[TEAM]["members"] == {ANN, "x@far.example", DAN}
+    assert there[BOTH]["members"] == {ANN, BOB, DAN}
+    assert opens(service, DAN, PASSWORD)
+
+
+@pytest.mark.full
+def test_onboarding_again_keeps_the_password(
+    spoiled_desk: Desk, spoiler: Spoiler, office: Site, service: RunningService
+) -> None:
+    """A run that fails is finished by the next; a mailbox that exists keeps its password."""
+    given = {**NEW, "vault_mail_passwords": {DAN: "of the map"}, "vault_mail_password": "12345678"}
+    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/team")
+    done = spoiled_desk.play("onboard_mailbox", **given)
+    assert (done.status, done.recap.changed) == (2, 1), done.output
+    assert "status 422" in words(done)
+    # An answer takes precedence over the map.
+    assert opens(service, DAN, "12345678")
+    done = spoiled_desk.play("onboard_mailbox", **{**given, "vault_mail_password": None})
+    assert (done.status, done.recap.changed) == (0, 1), done.output
+    assert "password was kept" in words(done)
+    assert opens(service, DAN, "12345678")
+    assert DAN in office.listing()[TEAM]["members"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("playbook", "given", "named"),
+    [
+        ("onboard", {"mail_mailbox": [ANN]}, "mail_mailbox"),
+        ("onboard", {"vault_mail_password": 12345678}, "vault_mail_password"),
+        ("onboard", {"mail_passwords_file": "none.yml"}, "none.yml"),
+        ("onboard", {"vault_mail_password": ""}, "vault_mail_password"),
+        ("onboard", {"mail_forwarders": [TEAM, f"none@{DOMAIN}", BOB]}, f"{BOB}, none@{DOMAIN}"),
+        ("onboard", {"mail_aliases": [BOB]}, f"{BOB} is taken"),
+        ("onboard", {"mail_mailbox": TEAM}, "is a forwarder"),
+        ("offboard", {"mail_colleague": None}, "mail_colleague"),
+        ("offboard", {"mail_colleague": ANN}, "mail_mailbox and mail_colleague"),
+        ("offboard", {"mail_mailbox": TEAM}, "mail_mailbox"),
+        ("offboard", {"mail_colleague": TEAM}, "mail_colleague"),
+        ("offboard", {**GOING, "mail_mailbox": HI}, f"{HI} is an alias of {ANN}"),
+        ("offboard", {"mail_colleague": "none@one.example"}, "mail_colleague"),
+        ("offboard", {"mail_mailbox": f"none@{DOMAIN}"}, "mail_mailbox"),
+        ("offboard", {"mail_delete_mailbox": "yess"}, "mail_delete_mailbox"),
+        ("offboard", {"mail_take_over_address": "yes"}, "mail_delete_mailbox"),
+        # The passwords of the account are not set in place of a file's.
+        ("rotate", {"mail_passwords_file": "empty.yml"}, "no passwords to set"),
+        ("rotate", {"mail_passwords_file": "wrong.yml"}, "line 1"),
+        ("rotate", {"mail_mailboxes": [ANN, "bob@bücher.example"]}, BOB),
+        # Only an absent variable selects all mailboxes.
+        ("rotate", {"mail_mailboxes": " ,"}, "mail_mailboxes"),
+        ("rotate", {"vault_mail_passwords": {"bbo@one.example": STRAY, TEAM: "x"}}, TEAM),
+    ],
+)
+def test_wrong_answers_change_nothing(
+    playbook: str, given: dict[str, Any], named: str, desk: Desk, office: Site
+) -> None:
+    """The message names the variable or the object before anything is written, and no password."""
+    (desk.folder / "empty.yml").touch()
+    (desk.folder / "wrong.yml").write_text(f"{ANN}: *{STRAY}\n")
+    names = {"onboard": "onboard_mailbox", "offboard": "offboard_mailbox"}
+    valid = {"onboard": {**NEW, "vault_mail_password": STRAY}, "offboard": LEAVING}
+    variables = valid.get(playbook, {"vault_mail_passwords": {ANN: STRAY}})
+    with office.recorder.forbidding_writes():
+        done = desk.play(names.get(playbook, "rotate_passwords"), **{**variables, **given})
+    assert done.status == 2, done.output
+    assert named in words(done)
+    assert STRAY not in done.output
+
+
+def test_offboarding(desk: Desk, office: Site, service: RunningService) -> None:
+    """A mailbox gets a random password; the colleague gets its aliases and memberships."""
+    with office.recorder.forbidding_writes():
+        done = desk.play("offboard_mailbox", "--check", "--diff", **LEAVING)
+    assert (done.status, done.recap.changed) == (0, 3), done.output
+    done = desk.play("offboard_mailbox", "--diff", **LEAVING)
+    assert (done.status, done.recap.changed) == (0, 3), done.output
+    there = office.listing()
+    assert_handed_over(there)
+    assert there[ANN]["emails"] == {ANN}
+    assert not opens(service, ANN, OLD)
+
+
+@pytest.mark.full
+def test_offboarding_with_deletion(desk: Desk, office: Site) -> None:
+    """The address goes to the colleague; another run of either kind finds little to do."""
+    assert desk.play("offboard_mailbox", **LEAVING).status == 0
+    done = desk.play("offboard_mailbox", **LEAVING)
+    assert (done.status, done.recap.changed) == (0, 1), done.output
+    with office.recorder.forbidding_writes():
+        done = desk.play("offboard_mailbox", "--check", **GOING)
+    assert (done.status, done.recap.changed) == (0, 2), done.output
+    done = desk.play("offboard_mailbox", **GOING)
+    assert (done.status, done.recap.changed) == (0, 2), done.output
+    there = office.listing()
+    assert_handed_over(there)
+    assert ANN not in there
+    assert there[BOB]["emails"] == {BOB, HI, HO, ANN}
+    done = desk.play("offboard_mailbox", **GOING)
+    assert (done.status, done.recap.changed) == (0, 0), done.output
+
+
+@pytest.mark.full
+def test_offboarding_continues_after_failures(
+    spoiled_desk: Desk, spoiler: Spoiler, office: Site, service: RunningService
+) -> None:
+    """Each failed run reports how far it came, and the next one continues from there."""
+    desk = spoiled_desk
+    sent: list[str] = []
+
+    def refuse_password(request: Request) -> Reply:
+        sent.extend(request.json["secrets"])
+        return NOT_TODAY
+
+    spoiler.spoil(refuse_password, part="PATCH /api/principal/ann")
+    done = desk.play("offboard_mailbox", "-vvvv", "--diff", **GOING)
+    assert done.status == 2, done.output
+    assert "has its old password" in words(done)
+    assert [len(password) for password in sent] == [64]
+    (desk.folder / "output").write_text(done.output)
+    assert leaks(sent, [desk.folder]) == []
+    # The second alias is taken from one and refused by the other, so that it is given back.
+    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
+    done = desk.play("offboard_mailbox", **GOING)
+    assert "has a new password" in words(done)
+    assert f"not for certain: {HO}." in words(done)
+    assert office.listing()[ANN]["emails"] == {ANN, HO}
+    assert not opens(service, ANN, OLD)
+    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/solo")
+    assert f"for certain: {SOLO}." in words(desk.play("offboard_mailbox", **GOING))
+    spoiler.spoil(NOT_TODAY, part="DELETE")
+    done = desk.play("offboard_mailbox", **GOING)
+    assert f"Forwarders that were changed: {SOLO}." in words(done)
+    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/bob")
+    assert "The mailbox is deleted." in words(desk.play("offboard_mailbox", **GOING))
+    assert_handed_over(office.listing())
+
+
+@pytest.mark.full
+def test_unknown_outcomes_of_offboarding(
+    spoiled_desk: Desk, spoiler: Spoiler, office: Site
+) -> None:
+    """If an answer is lost after the write, the message says that the outcome is uncertain."""
+    spoiler.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
+    done = spoiled_desk.play("offboard_mailbox", **GOING)
+    assert done.status == 2, done.output
+    assert "perhaps a new password" in words(done)
+
+    def answer_nothing_more(_request: Request) -> Reply:
+        spoiler.spoil(problem(500), part="GET /api/principal/ann", times=100)
+        return problem(500)
+
+    spoiler.spoil(answer_nothing_more, part="DELETE", after=True)
+    done = spoiled_desk.play("offboard_mailbox", **GOING)
+    assert "Whether the mailbox is deleted is not certain." in words(done)
+    assert ANN not in office.listing()
+
+
+@pytest.mark.full
+def test_offboarding_keeps_concurrent_changes(
+    spoiled_desk: Desk, spoiler: Spoiler, office: Site, service: RunningService
+) -> None:
+    """A member and an alias that another client adds meanwhile are not lost."""
+    late, new = f"late@{DOMAIN}", "new@far.example"
+    other = Api(service.url, office.token)
+
+    def write(_request: Request) -> None:
+        members = [ANN, "x@far.example", new]
+        other.call("PATCH", f"/api/principal/{TEAM}", {"members": members})
+        other.call("PATCH", f"/api/principal/{ANN}", {"emails": [ANN, HI, HO, late]})
+
+    spoiler.spoil(write, part="PATCH /api/principal/ann", after=True)
+    done = spoiled_desk.play("offboard_mailbox", **GOING)
+    assert done.status == 0, done.output
+    there = office.listing()
+    assert there[TEAM]["members"] == {"x@far.example", new}
+    assert ANN not in there
+    assert there[BOB]["emails"] == {BOB, HI, HO, ANN, late}
+
+
+def test_rotation(desk: Desk, office: Site, service: RunningService) -> None:
+    """Mailboxes in an encrypted file get new passwords, and no output shows one, even at -vvvv."""
+    (desk.folder / "key").write_text("the key of the vault")
+    desk.save("passwords.yml", {"Ann@Bücher.example": PASSWORD, BOB: MORE})
+    desk.encrypt("passwords.yml", "key")
+    given = {"mail_passwords_file": "passwords.yml"}
+    options = ("--vault-password-file", "key", "-vvvv", "--diff")
+    with office.recorder.forbidding_writes():
+        done = desk.play("rotate_passwords", "--check", *options, **given)
+    assert (done.status, done.recap.changed) == (0, 1), done.output
+    done = desk.play("rotate_passwords", *options, **given)
+    assert (done.status, done.recap.changed) == (0, 1), done.output
+    assert opens(service, ANN, PASSWORD)
+    assert all(opens(service, BOB, password) for password in MORE)
+    assert not opens(service, ANN, OLD)
+    assert opens(service, CAT, OLD)
+    (desk.folder / "output").write_text(done.output)
+    assert leaks([PASSWORD, *MORE], [desk.folder]) == []
+
+
+@pytest.mark.full
+def test_rotation_in_part(spoiled_desk: Desk, spoiler: Spoiler, service: RunningService) -> None:
+    """If some fail, the message lists who has a new password, unless one is in the names."""
+    refusal = problem(422, f"It may not be {STRAY}.")
+    spoiler.spoil(refusal, part="PATCH /api/principal/bob")
+    given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
+    done = spoiled_desk.play("rotate_passwords", "-vvvv", "--diff", **given)
+    assert done.status == 2, done.output
+    assert f"New passwords are set for {ANN}, {CAT}." in words(done)
+    assert f"for {BOB}." in words(done)
+    assert STRAY not in done.output
+    assert [opens(service, name, STRAY) for name in (ANN, BOB, CAT)] == [True, False, True]
+    chosen = {**given, "mail_mailboxes": "BOB@bücher.example\n"}
+    changed = [spoiled_desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
+    assert changed == [1, 1]
+    # Ansible would hide such a password within the names, too.
+    spoiler.spoil(refusal, part="PATCH /api/principal/bob")
+    simple = {ANN: "n", BOB: STRAY}
+    done = spoiled_desk.play("rotate_passwords", vault_mail_passwords=simple)
+    assert done.status == 2, done.output
+    assert "it is not known for whom they are" in words(done)
+    assert opens(service, ANN, "n")

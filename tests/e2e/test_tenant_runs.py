@@ -1,0 +1,174 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Long runs of email_tenant through ansible-playbook: killed, watched, and large."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.e2e.tenant_plays import Play, descendants, kill
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.site import Site
+
+HOME, AWAY = "home.example", "away.example"
+MANY = 200
+OLD = [f"old{n}@{HOME}" for n in range(20)]
+PASSWORD = "correct-horse/battery#staple"
+SHOWN = re.compile(r"(\d+) of (\d+) changes, [\d.]+ a second, ")
+
+
+def with_passwords(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition with a password for each mailbox."""
+    names = [row if isinstance(row, str) else row["name"] for row in definition["mailboxes"]]
+    return {**definition, "passwords": dict.fromkeys(names, PASSWORD)}
+
+
+@pytest.fixture
+def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
+    """Run another service over the same database, with the latency of a distant one."""
+    faults = "latency=20ms-60ms,seed=9"
+    with running_service(tmp_path / "slow", faults=faults, database=service.database) as slow:
+        yield slow
+
+
+@pytest.fixture
+def play(site: Site, slow: RunningService, tmp_path: Path) -> Play:
+    """Return a play that creates, changes, moves and deletes, over a tenant with a bystander."""
+    site.create("still.example", "still@still.example", HOME, *OLD[1:])
+    site.create(OLD[0], emails=[OLD[0], f"wanders@{HOME}"])
+    boxes: list[Any] = [
+        {"name": f"box{n}@{AWAY}", "aliases": [f"alias{n}@{HOME}"]} for n in range(MANY)
+    ]
+    boxes += [{"name": name, "aliases": [name.replace("old", "more")]} for name in OLD[:10]]
+    boxes += [{"name": name, "state": "absent"} for name in OLD[15:]]
+    boxes[0]["aliases"].append(f"wanders@{HOME}")
+    team = {"name": f"team@{HOME}", "members": [f"box{n}@{AWAY}" for n in range(5)]}
+    definition = {"domains": [HOME, AWAY], "mailboxes": boxes, "forwarders": [team]}
+    return Play(tmp_path / "play", slow, **with_passwords(definition))
+
+
+def assert_finished(play: Play, site: Site) -> None:
+    """Assert that the tenant is as declared, and that another run changes nothing."""
+    wanted: dict[str, set[str]] = {name: set() for name in ("still.example", HOME, AWAY)}
+    names = ["still@still.example", f"team@{HOME}", *OLD[10:15]]
+    wanted |= {name: {name} for name in names}
+    wanted |= {name: {name, name.replace("old", "more")} for name in OLD[:10]}
+    boxes = {n: f"box{n}@{AWAY}" for n in range(MANY)}
+    wanted |= {name: {name, f"alias{n}@{HOME}"} for n, name in boxes.items()}
+    wanted[boxes[0]] |= {f"wanders@{HOME}"}
+    for _run in range(2):
+        listing = site.listing()
+        assert {name: set(row.get("emails", ())) for name, row in listing.items()} == wanted
+        assert listing[f"team@{HOME}"]["members"] == {boxes[n] for n in range(5)}
+        again = play.run()
+        assert (again.ok, again.changed) == (1, 0)
+
+
+def started_until(play: Play, site: Site, size: int) -> subprocess.Popen[bytes]:
+    """Start a run and return it once the tenant holds so many principals."""
+    process = play.start()
+    while len(site.listing()) < size and process.poll() is None:
+        time.sleep(0.01)
+    return process
+
+
+@pytest.mark.full
+def test_a_killed_run_is_finished_by_the_next(play: Play, site: Site) -> None:
+    """Whenever a run and its workers are killed, the next one continues, and nothing is lost."""
+    for size in (25, 60, 110):
+        process = started_until(play, site, size)
+        kill(process, workers=True)
+        assert site.listing()["still@still.example"]["emails"] == {"still@still.example"}
+    assert play.run().changed == 1
+    assert_finished(play, site)
+
+
+@pytest.mark.full
+def test_a_worker_that_outlives_its_parent_stops(play: Play, site: Site) -> None:
+    """If only the parent is killed, the worker ends before it is through."""
+    process = started_until(play, site, 40)
+    workers = list(descendants(process.pid))
+    kill(process, workers=False)
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        time.sleep(0.05)
+    assert len(site.listing()) < MANY
+    assert play.run().changed == 1
+    assert_finished(play, site)
+
+
+def on_terminal(play: Play) -> str:
+    """Run a play on a terminal of its own and return what it writes there."""
+    ours, theirs = pty.openpty()
+    settings = play.environment(TERM="xterm", COLUMNS="100")
+    with subprocess.Popen(
+        play.command, env=settings, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        written = b""
+        # Linux raises an error when the other end is closed.
+        with suppress(OSError):
+            while part := os.read(ours, 65536):
+                written += part
+        os.close(ours)
+    assert process.returncode == 0, written
+    return written.decode()
+
+
+@pytest.mark.full
+@pytest.mark.matrix
+def test_progress(site: Site, service: RunningService, tmp_path: Path) -> None:
+    """A terminal has one line that is rewritten, a log has whole lines, and a module has none."""
+    with running_service(
+        tmp_path / "slow", faults="latency=200ms,methods=POST", database=service.database
+    ) as slow:
+        boxes = [f"box{n}@{HOME}" for n in range(MANY)]
+        options = with_passwords({"domains": [HOME], "mailboxes": boxes})
+        play = Play(tmp_path / "play", slow, **options)
+        written = on_terminal(play)
+        assert {total for _done, total in SHOWN.findall(written)} == {str(MANY + 1)}
+        assert all(written[: found.start()].endswith("\r") for found in SHOWN.finditer(written))
+        assert "changes," not in on_terminal(play)
+        site.clear()
+        assert play.run().changed == 1
+        output = play.output.read_text("utf-8")
+        assert "\r" not in output
+        lines = [line for line in output.splitlines() if "changes," in line]
+        assert [line for line in lines if SHOWN.match(line)] == lines != []
+        site.clear()
+        assert play.run(POSTROOM_IN_PROCESS="0").changed == 1
+        assert "changes," not in play.output.read_text("utf-8")
+
+
+@pytest.mark.full
+def test_ten_thousand_mailboxes(tmp_path: Path) -> None:
+    """Creating takes one request each, and an unchanged run takes one, as a module too."""
+    count = 10_000
+    boxes = [f"box{number}@{HOME}" for number in range(count)]
+    file = tmp_path / "tenant.json"
+    file.write_text(json.dumps({"domains": [HOME], "mailboxes": boxes}), "utf-8")
+    passwords = {box: f"secret-{number * 7919}-of-{number}" for number, box in enumerate(boxes)}
+    with running_service(tmp_path / "service") as service:
+        play = Play(tmp_path / "play", service, definition_files=[str(file)], passwords=passwords)
+
+        def requests() -> Counter[str]:
+            rows = map(json.loads, service.log_path.read_text("utf-8").splitlines())
+            return Counter(row["method"] for row in rows if "method" in row)
+
+        assert play.run().changed == 1
+        assert requests() == {"POST": count + 1, "GET": 3}
+        assert "secret-" not in play.output.read_text("utf-8")
+        for number, way in enumerate(("1", "0"), start=4):
+            assert play.run(POSTROOM_IN_PROCESS=way).changed == 0
+            assert requests() == {"POST": count + 1, "GET": number}

@@ -1,0 +1,276 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The HTTP server of all fakes: on a loopback port, with responses that a function decides.
+
+It can cut a body short, drip it a byte at a time, reset the connection or hang. A function that
+raises an OSError closes the connection without a response.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+_LONGEST_HANG = 30.0
+UPSTREAM_SECONDS = 60.0
+#: Headers of a connection, not of the message.
+_HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request; ``target`` is raw, and header names are in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON, None where there is no body."""
+        return json.loads(self.body) if self.body else None
+
+    @property
+    def line(self) -> str:
+        """Method and target."""
+        return f"{self.method} {self.target}"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A response.
+
+    :param missing: how many bytes of the promised length not to send
+    :param drip: seconds of pause after every byte
+    :param drip_head: drip the status line and the headers too
+    :param hang: do not answer until the server stops
+    :param reset: reset the connection
+    :param close: close the connection after the response
+    """
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    missing: int = 0
+    drip: float = 0.0
+    drip_head: bool = False
+    hang: bool = False
+    reset: bool = False
+    close: bool = False
+
+    def having(self, **headers: str) -> Reply:
+        """Return the reply with more headers; ``_`` in a name becomes ``-``."""
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        return replace(self, headers={**self.headers, **more})
+
+    def head(self) -> bytes:
+        """Return the status line and the headers."""
+        lines = [f"HTTP/1.1 {self.status} Scripted"]
+        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        if self.status != 204:
+            lines.append(f"Content-Length: {len(self.body) + self.missing}")
+        return "".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1")
+
+
+RESET = Reply(reset=True)
+
+Handler = Callable[[Request], Reply]
+
+
+def json_reply(value: Any, status: int = 200) -> Reply:
+    """Return a reply with a JSON body."""
+    body = json.dumps(value).encode()
+    return Reply(status, body, {"Content-Type": "application/json"})
+
+
+class ScriptedServer:
+    """Serves a handler on a free port of the loopback until it is stopped.
+
+    :param tls: serve HTTPS with this context
+    :param proxied: as a proxy, answer for the host of a CONNECT request with this context
+    :ivar requests: every request that was read, in the order of arrival
+    :ivar connections: how many connections were accepted
+    :ivar completed: how many replies were sent to their end
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        tls: ssl.SSLContext | None = None,
+        proxied: ssl.SSLContext | None = None,
+    ) -> None:
+        self.handler = handler
+        self.requests: list[Request] = []
+        self.connections = 0
+        self.completed = 0
+        self._tls = tls
+        self._proxied = proxied
+        self._refusals = 0
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._listener.getsockname()[1]
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    @property
+    def url(self) -> str:
+        """The server's address, without a slash at its end."""
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def lines(self) -> list[str]:
+        """Method and target of every request."""
+        return [request.line for request in self.requests]
+
+    @property
+    def writes(self) -> list[str]:
+        """Method and target of every request that is not a GET."""
+        return [request.line for request in self.requests if request.method != "GET"]
+
+    def reset_connections(self, count: int) -> None:
+        """Reset the next connections before anything is read from them."""
+        with self._lock:
+            self._refusals = count
+
+    def stop(self) -> None:
+        """End every connection and wait for the threads."""
+        self._stopping.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(10)
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                connection, _peer = self._listener.accept()
+            except OSError:
+                return
+            if self._is_refused():
+                _reset(connection)
+                continue
+            thread = threading.Thread(target=self._serve, args=(connection, self._tls), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _is_refused(self) -> bool:
+        with self._lock:
+            self.connections += 1
+            self._refusals -= 1
+            return self._refusals >= 0
+
+    def _serve(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:
+        try:
+            if tls is not None:
+                connection.settimeout(10)
+                connection = tls.wrap_socket(connection, server_side=True)
+                connection.settimeout(None)
+            with self._lock:
+                self._open.add(connection)
+            for request in _requests(connection):
+                if request.method == "CONNECT":
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                    self._serve(connection, self._proxied)
+                    break
+                if not self._answer(connection, request):
+                    break
+        except (OSError, ValueError):
+            pass  # The client or the handler has cut the connection, or there is no TLS.
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+
+    def _answer(self, connection: socket.socket, request: Request) -> bool:
+        """Answer a request; return False if the connection ends."""
+        with self._lock:
+            self.requests.append(request)
+        reply = self.handler(request)
+        if reply.hang:
+            self._stopping.wait(_LONGEST_HANG)
+            return False
+        if reply.reset:
+            _reset(connection)
+            return False
+        if not reply.drip:
+            connection.sendall(reply.head() + reply.body)
+        else:
+            self._drip(connection, reply.head(), reply.drip if reply.drip_head else 0.0)
+            self._drip(connection, reply.body, reply.drip)
+        with self._lock:
+            self.completed += 1
+        return not (reply.missing or reply.close)
+
+    def _drip(self, connection: socket.socket, content: bytes, pause: float) -> None:
+        for number in range(len(content)):
+            connection.sendall(content[number : number + 1])
+            if self._stopping.wait(pause):
+                raise ConnectionAbortedError
+
+
+@contextlib.contextmanager
+def serving(handler: Handler, *, proxied: ssl.SSLContext | None = None) -> Iterator[ScriptedServer]:
+    """Run a server for the length of a block."""
+    server = ScriptedServer(handler, proxied=proxied)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def pass_on(request: Request, upstream: str) -> Reply:
+    """Send a request to another server and return its response."""
+    connection = HTTPConnection(urlsplit(upstream).netloc, timeout=UPSTREAM_SECONDS)
+    try:
+        headers = {k: v for k, v in request.headers.items() if k not in _HOP_BY_HOP}
+        connection.request(request.method, request.target, request.body or None, headers)
+        response = connection.getresponse()
+        kept = {k: v for k, v in response.getheaders() if k.lower() not in _HOP_BY_HOP}
+        return Reply(response.status, response.read(), kept)
+    finally:
+        connection.close()
+
+
+def _requests(connection: socket.socket) -> Iterator[Request]:
+    """Yield the requests that come over a connection."""
+    stream = connection.makefile("rb")
+    with stream:
+        while True:
+            line = stream.readline().decode("latin-1").split()
+            if len(line) != 3:
+                return
+            headers = dict(_headers(iter(stream.readline, b"")))
+            body = stream.read(int(headers.get("content-length", "0")))
+            yield Request(line[0], line[1], headers, body)
+
+
+def _headers(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        name, colon, value = line.decode("latin-1").strip().partition(":")
+        if not colon:
+            return
+        yield name.lower(), value.strip()
+
+
+def _reset(connection: socket.socket) -> None:
+    """Reset a connection."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()

@@ -1,0 +1,176 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs of `playbooks/awx.yml` with few variables, after changes, as a job, and by the guide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs.guides import Reader
+from ansible_collections.postroom.email.tests.ops.awx.stage import (
+    ALL,
+    PASSWORD,
+    SECRETS,
+    WRAPPERS,
+    Stage,
+)
+from ansible_collections.postroom.email.tests.ops.runner.job import Account, job_of, run_job
+from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.service import running_service
+
+SOME = {
+    **ALL,
+    "awx_playbooks": ["add_alias", "converge"],
+    "awx_template_credentials": {"converge": ["Vault"]},
+    "awx_bot_user": "",
+}
+CHANGED = {
+    **SOME,
+    "awx_playbooks": "add_alias",
+    "mail_api_url": "https://new.example",
+    "awx_slack_channels": "#a, #b",
+}
+#: Templates that the bot does not need; the second run does not configure them either.
+OTHERS = {
+    "Postroom converge": "job_templates",
+    "Postroom review": "job_templates",
+    "Postroom apply": "job_templates",
+    "Postroom reviewed converge": "workflow_job_templates",
+}
+MINIMAL = {
+    "mail_api_url": "https://mail.example.net",
+    "vault_mail_token": SECRETS["vault_mail_token"],
+    "awx_project_path": "mail",
+    "awx_playbooks": ["drift", "deploy_bot"],
+    "awx_bot_inventory": "Servers",
+    "awx_definition_files": "tenant.yml, more.yml",
+    "awx_organization": "Second",
+    "awx_template_prefix": "Mail: ",
+    "awx_template_variables": {
+        "drift": {"mail_ignore": ["*@old.example"]},
+        "deploy_bot": {"bot_hosts": "chat"},
+    },
+    "awx_template_credentials": {"drift": "Vault"},
+}
+#: With these, AWX's modules create a token and revoke it.
+ADMIN = {
+    "CONTROLLER_OAUTH_TOKEN": "",
+    "CONTROLLER_USERNAME": "admin",
+    "CONTROLLER_PASSWORD": "adm1n/of+tests",
+}
+
+
+def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
+    """It restores a survey and the bot's permissions, and applies new variables, and no more."""
+    state, controller = stage.controller.state, stage.controller
+    vault = stage.vault()
+    first = stage.play(SOME)
+    assert first.status == 0, first.output[-3000:]
+    template = controller.named("job_templates", "Postroom add_alias")
+    state.surveys[template["id"]]["spec"].pop()
+    template["ask_variables_on_launch"] = True
+    team = controller.named("teams", "Postroom bot")
+    others = [controller.named(kind, name)["id"] for name, kind in OTHERS.items()]
+    tenant = controller.named("credentials", "Postroom tenant")
+    for of_converge in others[:3]:
+        assert sorted(state.linked(of_converge, "credentials")) == sorted([tenant["id"], vault])
+    roles = [one for id_ in others for one in state.roles_of(id_) if one.name == "execute"]
+    for role in roles:
+        role.holders["teams"].append(team["id"])
+    before = len(controller.written)
+    again = stage.play(CHANGED)
+    assert (again.status, again.recap.changed) == (0, 4), again.output[-3000:]
+    assert [(method, path.split("/")[0]) for method, path, _ in controller.written[before:]] == [
+        ("PATCH", "credentials"),
+        ("PATCH", "notification_templates"),
+        ("PATCH", "job_templates"),
+        ("POST", "job_templates"),
+        *[("POST", "roles")] * len(OTHERS),
+    ]
+    assert [role.holders["teams"] for role in roles] == [[]] * len(OTHERS)
+    assert not template["ask_variables_on_launch"]
+    questions = state.surveys[template["id"]]["spec"]
+    assert [one["variable"] for one in questions][-1] == "postroom_request"
+    inputs = controller.named("credentials", "Postroom tenant")["inputs"]
+    assert inputs["api_url"] == "https://new.example"
+    slack = controller.named("notification_templates", "Postroom Slack")
+    assert slack["notification_configuration"] == {
+        "token": SECRETS["vault_awx_slack_token"],
+        "channels": ["#a", "#b"],
+    }
+
+
+def test_few_variables_create_few_objects(stage: Stage) -> None:
+    """The playbook creates what the variables name, and reports why AWX refuses a schedule."""
+    state = stage.controller.state
+    state.playbooks["mail"] = WRAPPERS
+    key = stage.vault()
+    servers = state.add("inventories", {"name": "Servers", "organization": None})
+    run = stage.play(MINIMAL, **ADMIN)
+    assert run.status == 0, run.output[-3000:]
+    assert ADMIN["CONTROLLER_PASSWORD"] not in run.output
+    for kind, names in {
+        "job_templates": ["Mail: deploy_bot", "Mail: drift"],
+        "projects": ["Second"],
+        "schedules": ["Second nightly drift"],
+        "users": ["admin"],
+        "teams": ["Second bot"],
+        "credential_types": ["Second tenant", "Vault"],
+        "execution_environments": [],
+        "notification_templates": [],
+        "workflow_job_templates": [],
+        "inventory_sources": [],
+    }.items():
+        assert stage.controller.names(kind) == names
+    drift = stage.controller.named("job_templates", "Mail: drift")
+    assert drift["execution_environment"] is None
+    files = '"mail_definition_files": ["tenant.yml", "more.yml"]'
+    assert drift["extra_vars"] == f'{{{files}, "mail_ignore": ["*@old.example"]}}'
+    bot = stage.controller.named("job_templates", "Mail: deploy_bot")
+    assert (bot["inventory"], bot["extra_vars"]) == (servers["id"], '{"bot_hosts": "chat"}')
+    assert bot["ask_job_type_on_launch"]
+    tenant = stage.controller.named("credentials", "Second tenant")
+    assert "passwords" not in tenant["inputs"]
+    assert sorted(state.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
+    daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
+    refused = stage.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
+    assert refused.status != 0
+    assert "awx_drift_rrule" in refused.output
+    assert f'{daily}\\": INTERVAL required in rrule: ' in refused.output
+
+
+def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
+    """The account is the credential's, a second job changes nothing, and no secret leaks."""
+    account = Account(
+        "https://mail.example.net", "t0ken/of+the-job-Vu72", {"a@b.example": PASSWORD}
+    )
+    of_the_credential = {"mail_api_url", "vault_mail_token", "vault_mail_passwords"}
+    variables = {name: value for name, value in SOME.items() if name not in of_the_credential}
+    variables = {**variables, "awx_playbooks": ["drift"], "awx_template_credentials": {}}
+    job = job_of("awx", variables, environment=stage.connection)
+    first, again = (run_job(tmp_path / name, account, job) for name in ("first", "again"))
+    assert first.status == "successful", first.output
+    assert first.changed > 0
+    assert (again.status, again.changed) == ("successful", 0), again.output
+    for ended in (first, again):
+        assert ended.leaks(account, *SECRETS.values(), stage.controller.token) == []
+    kept = stage.controller.named("credentials", "Postroom tenant")
+    assert kept["inputs"]["api_token"] == account.token
+
+
+def test_the_guide_works(tmp_path: Path, stage: Stage) -> None:
+    """The commands of docs/awx.md create all templates, and then change one schedule."""
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    with running_service(tmp_path / "service") as service:
+        reader = Reader(folder, service, variables=stage.connection)
+        reader.follow(readme.CHECKOUT / "docs" / "awx.md")
+    templates = {name.removeprefix("Postroom ") for name in stage.controller.names("job_templates")}
+    assert templates >= {*repository.playbooks()} - {"awx", "deploy_bot"}
+    schedule = stage.controller.named("schedules", "Postroom nightly drift")
+    assert "Europe/Berlin" in schedule["rrule"]
+    changes = [(method, path) for method, path, _ in stage.controller.written if method == "PATCH"]
+    assert changes == [("PATCH", f"schedules/{schedule['id']}")]
+    user = stage.controller.named("users", "postroom-bot")
+    assert user["password"] == "a-long-password-for-the-bot"

@@ -1,0 +1,172 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line: options, their variables, failed starts, and the life of a token."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.service.api import Api, check_problem
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_service.__main__ import main
+
+#: A command that fails before it serves.
+SERVE = ["serve", "--database", "memory", "--tls-cert", "x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("LOG_FORMAT", "xml", "json, text"),
+        ("LOG_LEVEL", "INFO", "debug, info, warning, error"),
+        ("PORT", "http", "0 to 65535"),
+        ("PORT", "65536", "0 to 65535"),
+        ("PORT", "9" * 5000, "0 to 65535"),
+        ("FAULTS", "seed=x", "seed is"),
+        ("SECRET_COST", "cheap", "m=19456,t=2,p=1"),
+    ],
+)
+def test_variables_are_checked_as_options_are(
+    name: str,
+    value: str,
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The message on a bad value names the option or the variable that holds it."""
+    option = "--" + name.lower().replace("_", "-")
+    with pytest.raises(SystemExit, match="2"):
+        main([*SERVE, option, value])
+    message = capsys.readouterr().err
+    assert f"argument {option}: " in message
+    assert reason in message
+    monkeypatch.setenv(f"POSTROOM_SERVICE_{name}", value)
+    assert main(SERVE) == 2
+    message = capsys.readouterr().err
+    assert f"POSTROOM_SERVICE_{name}: " in message
+    assert reason in message
+
+
+def test_options_take_precedence_over_variables(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unused variable is not checked, and an empty one counts as unset."""
+    monkeypatch.setenv("POSTROOM_SERVICE_LOG_FORMAT", "xml")
+    monkeypatch.setenv("POSTROOM_SERVICE_PORT", "")
+    assert main([*SERVE, "--log-format", "json"]) == 2
+    assert "--tls-cert and --tls-key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--tenant", text) for text in ("a\nb", "\x1b[31m", " ", "", "x" * 101, "a\u2028b")),
+        ("--label", "a\tb"),
+        *(("--expires-days", days) for days in ("0", "-1", "nan", "soon", "1e6")),
+    ],
+)
+def test_bad_values_of_a_token_are_refused(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tenants and labels are one printable line, terms are days; no database is created."""
+    file = tmp_path / "x.sqlite3"
+    command = ["token", "create", "--database", str(file), "--tenant", "t", f"{option}={value}"]
+    with pytest.raises(SystemExit, match="2"):
+        main(command)
+    assert f"argument {option}: " in capsys.readouterr().err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("url", ["u:s3cr3t@host/x", "u@host/x?password=s3cr3t"])
+def test_a_password_on_the_command_line_is_refused(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message does not repeat the password."""
+    assert main(["token", "list", "--database", f"postgresql://{url}"]) == 2
+    message = capsys.readouterr().err
+    assert "password" in message
+    assert "s3cr3t" not in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--database", "/nonexistent/x"], "/nonexistent/x can't be used"),
+        (["--database", "mysql://host/x"], "not mysql"),
+        (["--database", "postgresql:///x?host=/nonexistent"], "the database can't be used"),
+        (["--bootstrap", "t"], "--bootstrap and --token-file"),
+        (["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"], "certificate or key"),
+        (["--host", "203.0.113.1"], "can't listen on 203.0.113.1 port 0"),
+    ],
+)
+def test_a_failed_start_exits_with_2(
+    arguments: list[str],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The message has the reason."""
+    monkeypatch.setattr("postroom_service.logs.configure", lambda **_: None)
+    if "--database" not in arguments:
+        arguments = ["--database", "memory", *arguments]
+    assert main(["serve", "--port", "0", *arguments]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_failed_start_prints_no_traceback() -> None:
+    """A process that can't write its ready file ends with status 2 and one line."""
+    command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
+    command += ["--database", "memory", "--ready-file", "/nonexistent/x"]
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 2
+    assert "/nonexistent/x can't be written" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_life_of_tokens(
+    file_service: RunningService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A token opens its tenant until it expires or is revoked, and is never listed."""
+
+    def command(*arguments: str) -> str:
+        assert main(["token", *arguments, "--database", file_service.database]) == 0
+        return capsys.readouterr().out.strip()
+
+    def status(token: str) -> int:
+        with Api(file_service.url, token) as api:
+            return api.call("GET", "/api/principal").status_code
+
+    token = command("create", "--tenant", "acme", "--label", "for the bot", "--expires-days", "1")
+    second, other = (command("create", "--tenant", tenant) for tenant in ("acme", "other"))
+    brief = command("create", "--tenant", "acme", "--expires-days", "0.000001")
+    with Api(file_service.url, token) as api:
+        domain = api.domain()
+    with Api(file_service.url, second) as same, Api(file_service.url, other) as different:
+        assert same.get(domain).status_code == 200
+        assert different.get(domain).status_code == 404
+    assert status(brief) == 401
+    listed = command("list")
+    assert token not in listed
+    header, *rows = [line.split("\t") for line in listed.splitlines()]
+    assert header == ["ID", "TENANT", "LABEL", "CREATED", "EXPIRES", "STATE"]
+    (row,) = [row for row in rows if row[2] == "for the bot"]
+    assert [row[5] for row in rows] == ["active", "active", "active", "active", "expired"]
+    for _ in range(2):
+        command("revoke", row[0])
+    with Api(file_service.url, token) as api:
+        check_problem(api.call("GET", "/api/principal"), 401, "token_invalid")
+    assert "revoked" in command("list")
+    assert status(file_service.token) == 200
+
+
+def test_token_commands_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unknown tokens can't be revoked, and a memory database can't get tokens."""
+    assert main(["token", "revoke", "77", "--database", str(tmp_path / "x.sqlite3")]) == 1
+    assert "no token 77" in capsys.readouterr().err
+    assert main(["token", "create", "--tenant", "x", "--database", "memory"]) == 2
+    assert "memory database" in capsys.readouterr().err

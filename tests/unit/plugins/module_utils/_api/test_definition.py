@@ -1,0 +1,481 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Definitions: their files, every mistake with its line and place, and exports."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.export import export
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
+    Definition,
+    InvalidDefinition,
+    Source,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
+    read_definition,
+    read_passwords,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Domain,
+    Foreign,
+    Forwarder,
+    Mailbox,
+    Principal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import (
+    Name,
+    parse_address,
+    read_name,
+)
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
+SECRET = "hunter2-hunter2"
+
+# A file, and each finding as its line, its place and a part of its text.
+ONE_FILE: dict[str, list[tuple[str, str]]] = {
+    "mailboxs: [x]": [("1: mailboxs", "mean mailboxes")],
+    "zebra: hunter2": [("1: zebra", "domains, mailboxes and forwarders")],
+    "passwords: {alice@example.com: hunter2}": [("1: passwords", "option passwords")],
+    "mailboxes:\n- a@example.com hunter2": [("2: mailboxes[0]", "option passwords")],
+    "domains:\nmailboxes: {}\nforwarders: a@example.com": [
+        ("1: domains", "not null"),
+        ("2: mailboxes", "not a mapping"),
+        ("3: forwarders", "not text"),
+    ],
+    "domains:\n- no\n- null\n- [a.example]\n- name: yes\n- state: absent": [
+        ("2: domains[0]", "not false"),
+        ("3: domains[1]", "not null"),
+        ("4: domains[2]", "not a list"),
+        ("5: domains[3].name", "not true"),
+        ("6: domains[4]", "no name"),
+    ],
+    f"mailboxes:\n- alice\n- name: 'b: c@example.com'\n- {'a' * 501}": [
+        ("2: mailboxes[0]", "no @"),
+        ("3: mailboxes[1].name", "Before the @"),
+        ("4: mailboxes[2]", "501"),
+    ],
+    "mailboxes:\n- nmae: alice@example.com\n- address: b@example.com\n- expires: 2026-12-31": [
+        ("2: mailboxes[0].nmae", "mean name"),
+        ("3: mailboxes[1].address", "mean name"),
+        ("4: mailboxes[2].expires", "name, state and aliases"),
+        ("4: mailboxes[2]", "no name"),
+    ],
+    "mailboxes:\n- name: a@example.com\n  aliases:\n  - b\n  - [c]\n  - {}\n  - name: d@x.test": [
+        ("4: mailboxes[0].aliases[0]", "no @"),
+        ("5: mailboxes[0].aliases[1]", "key address"),
+        ("6: mailboxes[0].aliases[2]", "no address"),
+        ("7: mailboxes[0].aliases[3].name", "mean address"),
+    ],
+    "domains:\n- {name: a.example, force: maybe}\n- {name: b.example, force: true}": [
+        ("2: domains[0].force", "not text"),
+        ("3: domains[1].force", "absent"),
+    ],
+    "forwarders:\n"
+    "- {name: a@example.com, members: [x@example.net], expires: 31.12.2026}\n"
+    "- {name: b@example.com, members: [x@example.net], expires: 2026-12-31T10:00:00}\n"
+    "- {name: c@example.com, members: [x@example.net], expires: 2026-02-30}\n"
+    "- {name: d@example.com, members: [x@example.net], expires: ~}\n"
+    "- {name: e@example.com, state: absent, expires: 2026-12-31}": [
+        ("2: forwarders[0].expires", "'31.12.2026'"),
+        ("3: forwarders[1].expires", "zone"),
+        ("4: forwarders[2].expires", "'2026-02-30'"),
+        ("5: forwarders[3].expires", "not null"),
+        ("6: forwarders[4].expires", "absent"),
+    ],
+    "forwarders:\n"
+    "- {name: a@example.com, state: absent, aliases: [b@example.com], members: [c@example.com]}": [
+        ("2: forwarders[0].aliases", "absent"),
+        ("2: forwarders[0].members", "absent"),
+    ],
+    "mailboxes:\n- alice@example.com\n- bob@example.com\n- Alice@example.com\n- bob@example.com": [
+        ("4: mailboxes[2]", "same as alice@example.com, which is declared in mailboxes[0] (line 2"),
+        ("5: mailboxes[3]", "twice, first in mailboxes[1] (line 3)"),
+    ],
+    "mailboxes:\n- name: a@example.com\n  aliases:\n  - c@example.com\n  - C@example.com\n"
+    "  - A@example.com\n- name: b@example.com\n  aliases: [c@example.com, a@example.com]": [
+        ("5: mailboxes[0].aliases[1]", "mailboxes[0].aliases[0] (line 4)"),
+        ("6: mailboxes[0].aliases[2]", "own primary address"),
+        ("8: mailboxes[1].aliases[0]", "mailbox a@example.com too, declared in mailboxes[0].al"),
+        ("8: mailboxes[1].aliases[1]", "primary address of a mailbox, declared in mailboxes[0]"),
+    ],
+    "domains:\n- {name: Old.example, state: absent}\nmailboxes:\n- name: a@old.example\n"
+    "- name: b@example.com\n  aliases: [c@old.example]": [
+        ("4: mailboxes[0]", "Old.example is to be absent, as declared in domains[0] (line 2)"),
+        ("6: mailboxes[1].aliases[0]", "Old.example is to be absent"),
+    ],
+    "forwarders:\n- name: a@example.com\n  aliases: [b@example.com]\n"
+    "  members: [a@example.com, B@example.com, c@example.net, C@example.net]": [
+        ("4: forwarders[0].members[3]", "same as c@example.net"),
+        ("4: forwarders[0].members[0]", "forward to itself."),
+        ("4: forwarders[0].members[1]", "alias of a@example.com"),
+    ],
+    "forwarders:\n"
+    "- {name: a@example.com, members: [b@example.com, d@example.net]}\n"
+    "- {name: b@example.com, members: [c@example.com]}\n"
+    "- {name: c@example.com, aliases: [x@example.com], members: [Y@example.com]}\n"
+    "- {name: e@example.com, members: [x@example.com]}\n"
+    "- {name: d@example.com, aliases: [y@example.com], members: [b@example.com]}": [
+        ("6: forwarders[4].members[0]", "b@example.com -> c@example.com -> d@example.com -> b@exam")
+    ],
+    "forwarders:"
+    + "".join(f"\n- {{name: f{n}@x.test, members: [f{(n + 1) % 9}@x.test]}}" for n in range(9)): [
+        ("10: forwarders[8].members[0]", "f4@x.test -> 3 more -> f8@x.test -> f0@x.test.")
+    ],
+}
+
+# A first and a second file, and the findings in the second.
+TWO_FILES: dict[tuple[str, str], list[tuple[str, str]]] = {
+    (
+        "domains: [{name: a.example, state: absent, force: true}]",
+        "domains: [{name: a.example, state: absent, force: false}]",
+    ): [("1: domains[0]", "force: false here and has force: true in")],
+    (
+        "mailboxes: [{name: a@a.example, aliases: [b@a.example]}]",
+        "mailboxes:\n- name: a@a.example\n  aliases: [{address: b@a.example, state: absent}]",
+    ): [("3: mailboxes[0].aliases[0]", "absent here and is to be present in mailboxes[0].al")],
+    (
+        "forwarders: [{name: a@a.example, members: [b@b.example]}]",
+        "forwarders: [{name: a@a.example, aliases: [c@a.example], expires: 2020-12-31}]",
+    ): [("1: forwarders[0]", "expires on 2020-12-31 here and never expires in")],
+    (
+        "forwarders: [{name: a@a.example, members: [b@b.example], expires: 2020-12-31}]",
+        "forwarders: [{name: a@a.example, members: [c@b.example]}]",
+    ): [("1: forwarders[0]", "never expires here and expires on 2020-12-31 in")],
+    (
+        "mailboxes: [a@a.example]",
+        "forwarders: [{name: a@a.example, members: [b@b.example]}]",
+    ): [("1: forwarders[0]", "can't be a forwarder, for it is a mailbox in mailboxes[0]")],
+    (
+        "mailboxes: [{name: a@a.example, aliases: [b@a.example]}]",
+        "mailboxes: [{name: a@a.example, aliases: [{address: b@a.example, expires: 2026-12-31}]}]",
+    ): [("1: mailboxes[0].aliases[0]", "expires on 2026-12-31 here and never expires in")],
+}
+
+
+def read(folder: Path, *texts: str) -> Definition:
+    """Read texts as files 1.yml, 2.yml and so on."""
+    sources = []
+    for number, text in enumerate(texts, 1):
+        (folder / f"{number}.yml").write_text(text, encoding="utf-8")
+        sources.append(load(str(folder / f"{number}.yml")))
+    return read_definition(sources, NOW)
+
+
+def inline(**lists: Any) -> Definition:
+    """Read the options of a task."""
+    return read_definition([Source(None, lists)], NOW)
+
+
+def names(definition: Definition, name: str) -> dict[str, Any]:
+    """Return what is declared for one address, as text."""
+    declared = definition.individuals[parse_address(name)]
+    aliases = declared.aliases
+    return {
+        "absent": declared.reason if declared.absent else None,
+        "aliases": None if aliases is None else sorted(map(str, aliases)),
+        "gone": {str(alias): reason for alias, reason in declared.absent_aliases.items()},
+        "members": sorted(map(str, getattr(declared, "members", ()))),
+    }
+
+
+CASES = [((text,), found) for text, found in ONE_FILE.items()] + list(TWO_FILES.items())
+
+
+@pytest.mark.parametrize(("texts", "expected"), CASES)
+def test_every_mistake_is_reported(
+    texts: tuple[str, ...], expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """All findings at once, in order, each with file, line and place, and without secrets."""
+    with pytest.raises(InvalidDefinition) as caught:
+        read(tmp_path, *texts)
+    found = [str(finding).replace(f"{tmp_path}/", "") for finding in caught.value.findings]
+    file = f"{len(texts)}.yml"
+    for text, (place, words) in zip(found, expected, strict=True):
+        assert text.startswith(f"{file}:{place}: ")
+        assert words in text
+    assert "hunter2" not in str(caught.value)
+    for problem, (place, _words) in zip(caught.value.details["problems"], expected, strict=True):
+        assert problem["file"] == str(tmp_path / file)
+        assert f"{problem['line']}: {problem['where']}" == place
+
+
+def test_mistakes_in_options_are_reported_without_a_file(tmp_path: Path) -> None:
+    """A contradiction between options and a file names both, whichever comes first."""
+    (tmp_path / "1.yml").write_text("domains: [a.example]")
+    absent = Source(None, {"domains": [{"name": "a.example", "state": "absent"}]})
+    with pytest.raises(InvalidDefinition, match=r"present in domains\[0\] \(line 1, in .*1.yml\)"):
+        read_definition([load(str(tmp_path / "1.yml")), absent], NOW)
+    with pytest.raises(InvalidDefinition, match=r"in domains\[0\] \(in the options of the task\)"):
+        read_definition([absent, load(str(tmp_path / "1.yml"))], NOW)
+
+
+def test_files_are_merged(tmp_path: Path) -> None:
+    """Aliases and members are joined, and the first place counts."""
+    merged = read(
+        tmp_path,
+        "domains: [a.example]\nmailboxes: [m@a.example]\n"
+        "forwarders: [{name: f@a.example, members: [x@b.example], expires: 2026-12-31}]",
+        "domains:\n- A.example\n- {name: b.example, state: absent, force: true}\n"
+        "mailboxes:\n- name: M@a.example\n"
+        "  aliases: [p@a.example, {address: r@a.example, state: absent}]\n"
+        "forwarders: [{name: f@a.example, members: [y@b.example], expires: 2026-12-31}]",
+        "forwarders: [{name: f@a.example, aliases: [s@a.example]}]\n"
+        "mailboxes: [{name: m@a.example, aliases: [q@a.example]}]",
+    )
+    assert [(str(d.name), d.absent, d.force) for d in merged.domains.values()] == [
+        ("a.example", False, False),
+        ("b.example", True, True),
+    ]
+    mailbox = merged.individuals[parse_address("m@a.example")]
+    assert str(mailbox.place) == f"{tmp_path}/1.yml:2: mailboxes[0]"
+    assert names(merged, "m@a.example")["aliases"] == ["p@a.example", "q@a.example"]
+    assert names(merged, "m@a.example")["gone"] == {"r@a.example": "is to be absent"}
+    assert names(merged, "f@a.example")["members"] == ["x@b.example", "y@b.example"]
+    assert names(merged, "f@a.example")["aliases"] == ["s@a.example"]
+
+
+ENDS = {
+    "2026-05-31": True,
+    "2026-06-01": False,
+    "2026-06-01T12:00:00Z": True,
+    "2026-06-01t12:00:00.000001z": False,
+    "2026-06-01 13:30:00+01:30": True,
+    "2026-06-01T11:00:00.5-01:00": False,
+    "0001-01-01T00:00:00+05:00": True,
+    "9999-12-31": False,
+    NOW.date(): False,
+}
+
+
+@pytest.mark.parametrize("text", ENDS)
+def test_expired_objects_are_absent(text: Any) -> None:
+    """A date counts to its end in UTC, also where Ansible has read it as a date already."""
+    forwarder = {"name": "f@a.example", "members": ["x@b.example"], "expires": text}
+    alias = {"address": "p@a.example", "expires": text}
+    read = inline(forwarders=[forwarder], mailboxes=[{"name": "m@a.example", "aliases": [alias]}])
+    found, mailbox = names(read, "f@a.example"), names(read, "m@a.example")
+    if ENDS[text]:
+        assert found["absent"] == f"it expired on {text}"
+        assert mailbox["gone"] == {"p@a.example": f"expired on {text}"}
+        assert mailbox["aliases"] == []
+    else:
+        assert found["absent"] is None
+        assert (mailbox["gone"], mailbox["aliases"]) == ({}, ["p@a.example"])
+
+
+def test_absent_objects_claim_no_address() -> None:
+    """Their addresses are free for others within one definition."""
+    read = inline(
+        domains=[{"name": "old.example", "state": "absent"}],
+        mailboxes=[
+            {"name": "a@a.example", "aliases": [{"address": "b@a.example", "state": "absent"}]},
+            {"name": "c@a.example", "aliases": ["b@a.example"]},
+            {"name": "d@old.example", "state": "absent"},
+            {"name": "e@a.example", "state": "absent", "aliases": []},
+            {"name": "f@a.example", "aliases": ["e@a.example"]},
+        ],
+        forwarders=[{"name": "g@a.example", "state": "absent"}],
+    )
+    assert names(read, "a@a.example")["gone"] == {"b@a.example": "is to be absent"}
+    assert names(read, "d@old.example")["absent"] == "it is to be absent"
+    assert names(read, "g@a.example")["members"] == []
+
+
+def test_passwords_are_read_by_name() -> None:
+    """One text or several, unchanged."""
+    raw = {"A@a.example": SECRET, "b@a.example": [SECRET, " x "]}
+    assert read_passwords(raw) == {
+        parse_address("a@a.example"): (SECRET,),
+        parse_address("b@a.example"): (SECRET, " x "),
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({SECRET: "alice@a.example"}, "not an email address"),
+        ({7: SECRET}, "a number"),
+        ({"a@a.example": 12345}, "of a@a.example is no text"),
+        ({"a@a.example": [SECRET, {"x": SECRET}]}, "of a@a.example is no text"),
+        ({"a@a.example": [SECRET, ""]}, "of a@a.example is empty"),
+        ({"a@a.example": []}, "list of a@a.example is empty"),
+        ({"a@a.example": SECRET, "A@A.example": SECRET}, "A@A.example is the same as a@a.example"),
+    ],
+)
+def test_unusable_passwords_are_refused(raw: dict[Any, Any], words: str) -> None:
+    """The message names the address and never the password."""
+    with pytest.raises(InvalidInput, match=r"^passwords: ") as caught:
+        read_passwords(raw)
+    assert words in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+LAUGHS = "a: &a0 [x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+)
+
+READ = {
+    "\ufeffa: b": {"a": "b"},
+    "a: [2026-12-31, 2026-12-31T10:00:00Z, 7, 1.5, 0x1f, 12:30:45, =]": {
+        "a": ["2026-12-31", "2026-12-31T10:00:00Z", "7", "1.5", "0x1f", "12:30:45", "="]
+    },
+    "a: [no, Off, FALSE, yes, On, TRUE, ~, null, Null]\nb:": {
+        "a": [False, False, False, True, True, True, None, None, None],
+        "b": None,
+    },
+    "a: ['no', \"null\", !!str no, '', !!int 7, ! 8]": {"a": ["no", "null", "no", "", "7", "8"]},
+    "no: 1\nnull: 2": {"no": "1", "null": "2"},
+    "a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3": {
+        "a": {"b": "1", "c": "2"},
+        "d": {"b": "1", "c": "3"},
+    },
+    "--- # one\na: b\n...\n": {"a": "b"},
+    "a: &x no\nb: *x": {"a": False, "b": False},
+}
+
+# What can't be loaded, as the line of the finding and a part of its text.
+REFUSED_YAML: dict[str, tuple[int | None, str]] = {
+    "# nothing\n": (None, "is empty"),
+    "- a": (None, "not a mapping"),
+    "a: 1\nb: 2\na: 3": (3, "'a' is given twice"),
+    "a: b\n---\nc: d": (2, "second document"),
+    "a:\n  b: !!python/object/apply:os.system [x]": (2, "tag"),
+    "password: !s3cret": (1, "tag"),
+    "a:\n  b: !!set {c}": (2, "tag"),
+    "a:\n- !vault |\n  $ANSIBLE_VAULT;1.1;AES256": (2, "option passwords"),
+    "$ANSIBLE_VAULT;1.1;AES256\n6162": (None, "option passwords"),
+    "a: &x [*x]": (1, "*x"),
+    "password: *s3cret": (1, "anchor"),
+    "? [a]\n: b": (1, "key"),
+    "a: b\nc: \x07": (2, "U+0007"),
+    "a: b\nc: d: e\n": (2, "column 5"),
+    "<<: a": (None, "<<"),
+    "[" * 100_000: (1, "nested"),
+    "{a: " * 100_000: (1, "nested"),
+    LAUGHS: (6, "aliases"),
+}
+REFUSED_JSON: dict[str, tuple[int | None, str]] = {
+    "": (None, "is empty"),
+    "[]": (None, "not a mapping"),
+    '{"a": 1,\n "a": 2}': (2, "'a' is given twice"),
+    f'{{"a": {"[" * 30 + "]" * 30}, "a": 2}}': (None, "'a' is given twice"),
+    '{"a": 1,\n}': (2, "not valid JSON"),
+    "[" * 100_000: (None, "nested"),
+}
+REFUSED = [
+    *(("x.yml", text.encode(), *found) for text, found in REFUSED_YAML.items()),
+    *(("x.JSON", text.encode(), *found) for text, found in REFUSED_JSON.items()),
+    ("x.yml", b"a: b\nc: \xfc\n", 2, "UTF-8"),
+    ("x.json", b"a: b\nc: \xfc\n", 2, "UTF-8"),
+]
+
+
+def loaded(tmp_path: Path, text: str, name: str = "tenant.yml") -> Source:
+    """Return what a file of this text holds."""
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return load(str(file))
+
+
+@pytest.mark.parametrize("text", READ)
+def test_a_file_is_plain_data(text: str, tmp_path: Path) -> None:
+    """Scalars are text, but for null and booleans; aliases and merged keys are followed."""
+    assert loaded(tmp_path, text).data == READ[text]
+
+
+def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> None:
+    """JSON that is nested too deep for the YAML reader has no lines."""
+    text = '{\n "a": [\n  "b"]}'
+    for found, line in ((text, 2), (f'{{"a": {"[" * 30 + "]" * 30}}}', None)):
+        lines = loaded(tmp_path, found, "x.json").lines
+        assert lines is not None
+        assert lines(("a", 7)) == line
+
+
+@pytest.mark.parametrize(("name", "content", "line", "words"), REFUSED)
+def test_an_unusable_file_is_refused(
+    name: str, content: bytes, line: int | None, words: str, tmp_path: Path
+) -> None:
+    """With the line where it can be known, and without what may be a secret."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidDefinition) as caught:
+        load(str(tmp_path / name))
+    (problem,) = caught.value.details["problems"]
+    assert (problem["file"], problem["where"]) == (str(tmp_path / name), "")
+    # Newer Pythons report a trailing comma one line up.
+    assert problem["line"] == line or "trailing comma" in problem["text"]
+    assert words in problem["text"]
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
+    """With the operating system's reason."""
+    for path, reason in (
+        (str(tmp_path), "Is a directory"),
+        (str(tmp_path / "missing.yml"), "No such file"),
+        ("a\0b", "not a path"),
+    ):
+        with pytest.raises(InvalidDefinition, match=reason):
+            load(path)
+
+
+def read_names(*texts: str) -> frozenset[Name]:
+    """Return names as a service answers them."""
+    return frozenset(map(read_name, texts))
+
+
+TENANT: list[Principal] = [
+    Forwarder(read_name("Team@example.com"), members=read_names("z@a.example", "b@c.eu")),
+    Mailbox(read_name("zoe@example.com")),
+    Mailbox(read_name("alice@example.com"), read_names("sales@example.com", "info@EXAMPLE.org")),
+    Domain(read_name("xn--bcher-kva.example")),
+    Domain(read_name("example.com")),
+]
+EMPTY: dict[str, list[object]] = {"domains": [], "mailboxes": [], "forwarders": []}
+
+
+def test_everything_is_declared_in_order() -> None:
+    """Lists are present even when empty; sections are those of the kinds."""
+    definition, warnings = export(TENANT)
+    assert definition["forwarders"] == [
+        {"name": "Team@example.com", "members": ["b@c.eu", "z@a.example"], "aliases": []}
+    ]
+    assert warnings == ()
+    assert export([]).definition == EMPTY
+    assert list(export(TENANT, ["forwarder", "domain"]).definition) == ["domains", "forwarders"]
+    assert export(TENANT, []).definition == {}
+    assert export([Mailbox(read_name('"a b"@example.com'))], ["domain"]).warnings == ()
+
+
+UNDECLARABLE: list[Principal] = [
+    Foreign(read_name("staff@example.com"), "group"),
+    Mailbox(read_name('"a b"@example.com')),
+    Forwarder(read_name("@example.com"), members=read_names("a@b.example")),
+    Domain(read_name("localhost")),
+    Forwarder(read_name("team@example.com"), members=read_names("z@a.example", "a@z")),
+]
+
+
+@pytest.mark.parametrize("principal", UNDECLARABLE)
+def test_an_object_that_can_not_be_declared_is_left_out_whole(principal: Principal) -> None:
+    """With a warning that names it; a forwarder without one member would lose that member."""
+    definition, (warning,) = export([principal])
+    assert definition == EMPTY
+    assert str(principal.name) in warning
+    assert "left out" in warning
+
+
+def test_an_alias_that_can_not_be_declared_is_left_out_alone() -> None:
+    """The warning mentions the option that protects it from a purge."""
+    box = Mailbox(read_name("a@example.com"), read_names("@example.com", "b@example.com"))
+    definition, (warning,) = export([box])
+    assert definition["mailboxes"] == [{"name": "a@example.com", "aliases": ["b@example.com"]}]
+    assert "@example.com" in warning
+    assert "ignore" in warning

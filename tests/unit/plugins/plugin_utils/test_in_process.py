@@ -1,0 +1,211 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tasks in the worker: their conditions, connections, secrets and progress."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.common import parameters
+
+from ansible_collections.postroom.email.plugins.plugin_utils._conditions import (
+    against_environment,
+    against_interpreter,
+)
+from ansible_collections.postroom.email.plugins.plugin_utils._connections import Connections
+from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
+from ansible_collections.postroom.email.plugins.plugin_utils._secrets import without
+from ansible_collections.postroom.email.plugins.plugin_utils._watched import sleep_watched
+from ansible_collections.postroom.email.tests.support.clients import Clock
+
+pytestmark = pytest.mark.matrix
+
+OWN = Path(sys.executable)
+
+
+@pytest.mark.parametrize("interpreter", ["", "auto", "auto_legacy_silent", sys.executable])
+def test_ansibles_own_python_runs_in_the_worker(interpreter: str) -> None:
+    """On the controller, discovery finds the same one."""
+    assert against_interpreter(interpreter) is None
+
+
+def test_a_virtual_environment_is_known_by_its_folder(tmp_path: Path) -> None:
+    """A link to the folder is the same one; a link to the file has other packages."""
+    beside = tmp_path / "bin"
+    beside.symlink_to(OWN.parent, target_is_directory=True)
+    assert against_interpreter(str(beside / OWN.name)) is None
+    python = tmp_path / OWN.name
+    python.symlink_to(OWN)
+    assert against_interpreter(str(python)) == f"its Python is {python}, Ansible's own is {OWN}"
+
+
+@pytest.mark.parametrize("interpreter", ["python3", "./python3", f"{OWN} -I", "/nowhere/python3"])
+def test_another_python_needs_a_process(interpreter: str) -> None:
+    """Also one that only a shell would find."""
+    assert against_interpreter(interpreter) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "needs_process"),
+    [
+        *((name, "x", False) for name in ("POSTROOM_API_URL", "https_proxy", "HOME", "TZX")),
+        *((name, "x", True) for name in ("PYTHONPATH", "LD_PRELOAD", "SSL_CERT_FILE", "TZ")),
+        *((name, "x", True) for name in ("OPENSSL_CONF", "LC_ALL", "a-b", "1A", "")),
+        ("A", "\0", True),
+    ],
+)
+def test_some_variables_need_a_process(name: str, value: str, needs_process: bool) -> None:
+    """Others can be set for a while; names that a shell refuses are left to it."""
+    reason = against_environment({"POSTROOM_API_URL": "x", name: value})
+    assert (reason is not None) is needs_process
+    assert reason is None or name in reason
+
+
+PARAMS = {
+    "api_url": "http://127.0.0.1:9",
+    "api_token": "a-token",
+    "validate_certs": True,
+    "ca_path": None,
+}
+
+
+@pytest.fixture
+def connections() -> Connections:
+    """Return an empty cache."""
+    return Connections()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("api_url", "http://127.0.0.1:10"),
+        ("api_token", "another-token"),
+        ("validate_certs", False),
+        ("ca_path", "nowhere.pem"),
+    ],
+)
+def test_tasks_with_equal_options_share(option: str, value: Any, connections: Connections) -> None:
+    """Another service, tenant or trust gets a connection of its own."""
+    assert connections.get(PARAMS) is connections.get(dict(PARAMS))
+    assert connections.get(PARAMS) is not connections.get({**PARAMS, option: value})
+
+
+def test_a_change_around_the_task_makes_a_new_connection(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another CA file, proxy or process, or an interrupted task."""
+    file = tmp_path / "ca.pem"
+    params = {**PARAMS, "ca_path": str(file)}
+    file.write_text("one", "utf-8")
+    found = [connections.get(params)]
+    assert connections.get(params) is found[0]
+    file.write_text("another", "utf-8")
+    found.append(connections.get(params))
+    monkeypatch.setenv("all_proxy", "http://127.0.0.1:11")
+    found.append(connections.get(params))
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    found.append(connections.get(params))
+    connections.drop()
+    found.append(connections.get(params))
+    assert len(set(map(id, found))) == len(found)
+
+
+def test_eight_connections_are_kept(connections: Connections) -> None:
+    """Those used last, so that a loop over many tenants does not hold a connection to each."""
+    first = connections.get(PARAMS)
+    for number in range(7):
+        connections.get({**PARAMS, "api_token": f"token-{number}"})
+    assert connections.get(PARAMS) is first
+    for number in range(8):
+        connections.get({**PARAMS, "api_token": f"token-{number}"})
+    assert connections.get(PARAMS) is not first
+
+
+SECRETS = {"hunter2", "a*b", "4", "line\nbreak", "ü{{ x }}", "VALUE", "30.5"}
+RESULTS: list[Any] = [
+    {"msg": "it was hunter2, said hunter2's owner", "n": 4, "m": 42, "f": 30.5, "t": True},
+    {"deep": [{"er": ("hunter2", "a hunter2", ["none of it", None, False])}], "key hunter2": 1},
+    {"aa*bb": "aa*bb", "text": "line\nbreak", "more": "a line\nbreak in ü{{ x }}", "e": ""},
+    {},
+    {"a": {"b": {"c": "VALUE"}}, "d": "VALUES", "bytes": "x"},
+]
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_as_ansible_core_does_it(result: Any) -> None:
+    """Values that are a secret, hold one or hold none, texts and numbers; keys stay."""
+    assert without(result, SECRETS) == as_lists(parameters.remove_values(result, SECRETS))
+
+
+def as_lists(value: Any) -> Any:
+    """Return a value as JSON would give it back."""
+    if isinstance(value, dict):
+        return {key: as_lists(one) for key, one in value.items()}
+    return [as_lists(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker whose parent process is gone exits with status 1 instead of waiting on."""
+    ended: list[int] = []
+    # One that was never started is not alive.
+    monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.Process)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    sleep_watched(0.01)
+    assert set(ended) == {1}
+
+
+class Screen:
+    """What was shown, and a clock that the test moves on."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        self.clock = Clock()
+        self.shown: list[tuple[str, bool]] = []
+        self.progress = Progress(self.show, is_terminal=is_terminal, clock=self.clock)
+
+    def show(self, text: str, newline: bool) -> None:
+        """Take a text."""
+        self.shown.append((text, newline))
+
+    def go_on(self, seconds: float, done: int, total: int = 1000) -> None:
+        """Let time pass and tell how many are through."""
+        self.clock.sleep(seconds)
+        self.progress(done, total)
+
+
+def test_a_terminal_has_one_line_that_is_cleared_at_the_end() -> None:
+    """At most twice a second; a shorter text covers the longer one before."""
+    screen = Screen(is_terminal=True)
+    screen.go_on(30.0, 1, 10_001)
+    screen.go_on(2.0, 3, 10_001)
+    screen.go_on(0.4, 4, 10_001)
+    screen.go_on(97.6, 9_001, 10_001)
+    screen.progress.end()
+    first = "3 of 10001 changes, 1.0 a second, 166 min 38 s left"
+    second = "9001 of 10001 changes, 90.0 a second, 11 s left"
+    assert screen.shown == [
+        (f"\r{first}", False),
+        (f"\r{second.ljust(len(first))}", False),
+        (f"\r{' ' * len(second)}\r", False),
+    ]
+
+
+def test_a_log_has_a_line_now_and_then() -> None:
+    """Every fifteen seconds, each on a line of its own, and nothing to clear."""
+    screen = Screen(is_terminal=False)
+    for second in range(60):
+        screen.go_on(1.0, 10 * second)
+    screen.progress.end()
+    still = Screen(is_terminal=False)
+    still.go_on(0.0, 5)
+    still.go_on(2.0, 5)
+    assert still.shown == [("5 of 1000 changes", True)]
+    texts = [text for text, newline in screen.shown if newline]
+    assert len(texts) == len(screen.shown) == 4
+    assert texts[0] == "20 of 1000 changes, 10.0 a second, 1 min 38 s left"
+    assert texts[1] == "170 of 1000 changes, 10.0 a second, 1 min 23 s left"
+    assert texts[-1] == "470 of 1000 changes, 10.0 a second, 53 s left"
