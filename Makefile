@@ -1,13 +1,14 @@
-# `make demo` and `make demo-bot` show it, `make test` checks it. Everything else is in noxfile.py (`make help`).
+# `make demo` and `make demo-bot` show it, `make test` checks a change, `make test-all` runs
+# the remaining checks. Everything else is in noxfile.py (`make help`).
 PYTHON ?= python3
 NOX := .venv/bin/nox
 
-.PHONY: help demo demo-bot test lint benchmark
-demo demo-bot test lint benchmark: $(NOX)
+.PHONY: help demo demo-bot test test-all lint benchmark
+demo demo-bot test test-all lint benchmark: $(NOX)
 	$(NOX) -s $@
 
 help: $(NOX)
-	@echo "make demo | demo-bot | test | lint | benchmark, or one of nox's sessions ($(NOX) -s NAME):"
+	@echo "make demo | demo-bot | test | test-all | lint | benchmark, or one of nox's sessions ($(NOX) -s NAME):"
 	@$(NOX) --list
 
 $(NOX):

@@ -4,9 +4,9 @@
 # ///
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every check of this repository. `nox -s test` runs them all; each can be run by itself.
+"""Every check of this repository: `nox -s test` for a change, `nox -s test-all` for the matrix.
 
-nox installs what the block above names by itself, so `pip install nox` is all it takes.
+nox installs what the block above names, so `pip install nox` is all it takes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import functools
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import antsibull_nox
 import nox
@@ -24,7 +24,7 @@ import nox
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from tools import pythons, report  # noqa: E402
+from tools import pythons  # noqa: E402
 from tools.sessions import (  # noqa: E402
     ANSIBLE,
     BASE,
@@ -44,58 +44,65 @@ from tools.sessions import (  # noqa: E402
     pytest,
     run_all,
     run_molecule,
+    run_tier,
+    run_with_coverage,
     target_env,
     version_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-# The supported ansible-cores, each with the Pythons that it runs on, the preferred one first.
-# Together the first ones cover the supported range.
+# The supported ansible-cores, each with the Pythons that it runs on, the preferred one first. The
+# bot and the service need Python 3.11.
 CORES = {
-    "2.17": ("3.10", "3.11", "3.12"),
+    "2.17": ("3.11", "3.12"),
+    "2.18": ("3.12", "3.11", "3.13"),
     "2.19": ("3.11", "3.12", "3.13"),
+    "2.20": ("3.12", "3.13", "3.14"),
     "2.21": ("3.13", "3.12", "3.14"),
 }
-# Where the programs run too, and they need Python 3.11.
-PROGRAM_CORES = {core: tuple(v for v in wanted if v != "3.10") for core, wanted in CORES.items()}
 OLDEST_CORE = "2.17"
 MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
-ENDS = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
+MAIN_PYTHONS = CORES[MAIN_CORE]
+OTHER_CORES = {core: wanted for core, wanted in CORES.items() if core != MAIN_CORE}
+OLDEST_AND_LATEST = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROGRAMS = ("bot/postroom_bot", "service/postroom_service")
+# The folders whose tests `make test` runs, except those marked `full`.
+TEST_FOLDERS = [f"tests/{name}" for name in ("unit", "fakes", "service", "bot", "e2e", "docs")]
 
 nox.needs_version = ">=2026.10"
 nox.options.sessions = ["test"]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
-# Ansible leaves the user's own folder alone.
+# Keep Ansible's files out of ~/.ansible.
 os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
-# uv then trusts whom the machine trusts, as pip does.
+# Make uv use the system's certificates, as pip does.
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
 nox.options.download_python = "never"
-# A Python that is missing is reported as skipped, with its reason, by the sessions themselves.
+# Sessions skip, with a reason, if no suitable Python is installed.
 nox.options.error_on_missing_interpreters = True
 
 antsibull_nox.load_antsibull_nox_toml()
 
-# What `test` runs, in this order. The first two come from antsibull-nox.toml.
-LEAVES = ["extra-checks", "ansible-lint"]
+# What `make test` and `make test-all` run, in this order. The first two of the second list come
+# from antsibull-nox.toml.
+TEST_SESSIONS: list[str] = []
+TEST_ALL_SESSIONS = ["extra-checks", "ansible-lint"]
+
+Register = Callable[[Callable[..., None]], None]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
-    """Return what nox takes for a Python: the first that is installed, or False for none."""
+    """Return the path of the first installed Python, or False, which is no environment to nox."""
     found = pythons.first(wanted)
     return str(found[1]) if found else False
 
 
-def leaf(
-    wanted: Iterable[str], name: str | None = None, **values: str
-) -> Callable[[Callable[..., None]], None]:
-    """Register a check that `test` runs, on the first of the wanted Pythons that is installed."""
+def tier_session(
+    sessions: list[str], wanted: Iterable[str], name: str = "", **values: str
+) -> Register:
+    """Register a session of a tier, which runs on the first of the wanted Pythons."""
     python = interpreter(wanted)
 
     def register(function: Callable[..., None]) -> None:
@@ -107,35 +114,34 @@ def leaf(
             function(session, **values)
 
         label = name or function.__name__.replace("_", "-")
-        LEAVES.append(label)
+        sessions.append(label)
         nox.session(name=label, python=python, default=False)(run)
 
     return register
 
 
-def per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Callable[..., None]:
-    """Register a check once for each ansible-core, as `prefix-2.19`, and one for all of them."""
-    names = [f"{prefix}-{core}" for core in cores]
-
-    def notify(session: nox.Session) -> None:
-        for name in names:
-            session.notify(name, session.posargs)
+def session_per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Register:
+    """Register a session of `test-all` for each ansible-core, as `prefix-2.19`."""
 
     def register(function: Callable[..., None]) -> None:
-        for name, (core, wanted) in zip(names, cores.items(), strict=True):
-            leaf(wanted, name, core=core)(function)
-        notify.__doc__ = f"All of {', '.join(names)}."
-        nox.session(name=prefix, venv_backend="none", default=False)(notify)
+        for core, wanted in cores.items():
+            tier_session(TEST_ALL_SESSIONS, wanted, f"{prefix}-{core}", core=core)(function)
 
     return register
 
 
-# --- reading the code --------------------------------------------------------------------------
+def install_everything(session: nox.Session, *more: str) -> None:
+    """Install the products and what their tests need, with the main ansible-core."""
+    core = ansible_core(MAIN_CORE)
+    session.install(*groups("test-products"), core, *BASE, *SERVICE, *BOT, *more)
 
 
-@leaf(PROGRAM_PYTHONS)
+# --- static checks -----------------------------------------------------------------------------
+
+
+@tier_session(TEST_SESSIONS, PROGRAM_PYTHONS)
 def lint(session: nox.Session) -> None:
-    """Check style, layers, licences and the changelog, without running anything of ours."""
+    """Check style, import layers, licences and changelog fragments."""
     session.install(*groups("lint"))
     link_collection(session)
     run_all(
@@ -150,7 +156,7 @@ def lint(session: nox.Session) -> None:
     )
 
 
-@leaf(PROGRAM_PYTHONS)
+@tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def docs_check(session: nox.Session) -> None:
     """Check the documentation of the modules."""
     session.install("antsibull-docs>=2.28,<3", ansible_core(MAIN_CORE))
@@ -177,9 +183,9 @@ def changelog(session: nox.Session) -> None:
     session.run("antsibull-changelog", "release", *session.posargs, env=ANSIBLE)
 
 
-@leaf(PROGRAM_PYTHONS)
+@tier_session(TEST_SESSIONS, PROGRAM_PYTHONS)
 def types(session: nox.Session) -> None:
-    """Check types: the plugins as the oldest Python that runs them, the programs as theirs."""
+    """Type-check the collection for Python 3.10, everything else for 3.11."""
     session.install(*groups("types"), "antsibull-nox", *BASE, *SERVICE, *BOT)
     link_collection(session)
     collection = ".collections/ansible_collections/postroom/email"
@@ -191,76 +197,58 @@ def types(session: nox.Session) -> None:
     )
 
 
-@leaf(CORES[MAIN_CORE])
-def project(session: nox.Session) -> None:
-    """Check what the repository promises of itself: sizes, names, versions, tables."""
-    session.install(*groups("test"), ansible_core(MAIN_CORE), *BASE)
-    pytest(session, "tests/project")
+# --- tests --------------------------------------------------------------------------------------
 
 
-# --- running it --------------------------------------------------------------------------------
+@tier_session(TEST_SESSIONS, MAIN_PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the tests of the collection, the bot and the service, and measure branch coverage."""
+    install_everything(session)
+    run_with_coverage(session, *TEST_FOLDERS, marker="not full")
 
 
-@per_core("units", CORES)
-def units(session: nox.Session, core: str) -> None:
-    """Run the unit tests with pytest."""
-    session.install(*groups("test"), ansible_core(core), *BASE)
-    pytest(session, "tests/unit")
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
+def tests_full(session: nox.Session) -> None:
+    """Run the tests marked `full`: PostgreSQL, several replicas, long random runs."""
+    install_everything(session)
+    pytest(session, *TEST_FOLDERS, marker="full")
 
 
-@leaf(CORES[OLDEST_CORE])
-def floors(session: nox.Session) -> None:
-    """Run the unit tests on the lowest releases that pyproject.toml allows."""
-    lowest = [requirement.replace(">=", "==") for requirement in BASE]
-    session.install(*groups("test"), ansible_core(OLDEST_CORE), *lowest)
-    pytest(session, "tests/unit")
-
-
-@leaf(PROGRAM_PYTHONS)
-def service(session: nox.Session) -> None:
-    """Run the tests of the reference service."""
-    session.install(*groups("test-service"), *BASE, *SERVICE)
-    pytest(session, "tests/service", spread="loadfile")
-
-
-@leaf(PROGRAM_CORES[MAIN_CORE])
-def bot(session: nox.Session) -> None:
-    """Run the tests of the Slack bot, against stand-ins over HTTP and the reference service."""
-    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
-    # Somebody else's Slack, for a second opinion; later releases of that name are something else.
-    place = npm_install(session, "emulate@~0.12.2")
-    session.env["POSTROOM_EMULATE"] = str(place)
-    pytest(session, "tests/bot", spread="loadfile")
-
-
-@leaf(PROGRAM_PYTHONS)
-def bot_floors(session: nox.Session) -> None:
-    """Run the bot's own tests on the lowest releases that pyproject.toml allows."""
-    lowest = [requirement.replace(">=", "==") for requirement in sorted({*BASE, *BOT})]
-    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
-    rooms = (f"tests/bot/{room}" for room in ("policy", "store", "words", "work"))
-    pytest(session, *rooms, spread="loadfile")
-
-
-@per_core("e2e", PROGRAM_CORES)
-def e2e(session: nox.Session, core: str) -> None:
-    """Run playbooks against the reference service: all tests on one core, some on the others."""
-    session.install(*groups("test-service"), ansible_core(core), *BASE, *SERVICE)
+@session_per_core("core", OTHER_CORES)
+def core(session: nox.Session, core: str) -> None:
+    """Run the tests that touch Ansible on another ansible-core."""
+    session.install(*groups("test-products"), ansible_core(core), *BASE, *SERVICE)
     # On the latest core modules run on the oldest Python, where that is installed.
     if core == LATEST_CORE and (target := target_env()):
         session.env["POSTROOM_TEST_MODULE_PYTHON"] = str(target)
-    some = () if core == MAIN_CORE else ("-m", "matrix")
-    pytest(session, "tests/e2e", *some, spread="loadfile")
+    pytest(session, "tests/unit", "tests/e2e", marker="matrix")
 
 
-@leaf(PROGRAM_CORES[MAIN_CORE])
+@tier_session(TEST_ALL_SESSIONS, (OLDEST_PYTHON,))
+def floors(session: nox.Session) -> None:
+    """Run the client core's tests with the lowest supported dependencies, on Python 3.10."""
+    lowest = [requirement.replace(">=", "==") for requirement in BASE]
+    session.install(*groups("test"), ansible_core(OLDEST_CORE), *lowest)
+    pytest(session, "tests/unit/plugins/module_utils/_api", marker="not full")
+
+
+@tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
+def bot_floors(session: nox.Session) -> None:
+    """Run the bot's policy, store, words and work tests with its lowest dependencies."""
+    lowest = [requirement.replace(">=", "==") for requirement in sorted({*BASE, *BOT})]
+    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
+    rooms = (f"tests/bot/{room}" for room in ("policy", "store", "words", "work"))
+    pytest(session, *rooms, marker="not full")
+
+
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def dns(session: nox.Session) -> None:
     """Publish and verify records on real name servers, and at DNS providers' interfaces."""
     session.install(*groups("test-dns"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
     pytest(session, "tests/dns")
 
 
-@leaf(PROGRAM_CORES[MAIN_CORE])
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def demo(session: nox.Session) -> None:
     """Converge an example tenant against the reference service and show what happens."""
     session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
@@ -268,38 +256,31 @@ def demo(session: nox.Session) -> None:
     session.run("python", "tools/demo.py", interrupt_timeout=15.0, terminate_timeout=5.0)
 
 
-@leaf(PROGRAM_CORES[MAIN_CORE])
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def demo_bot(session: nox.Session) -> None:
-    """Show the Slack bot at work in a workspace that is played on this machine."""
+    """Demonstrate the Slack bot in a simulated workspace."""
     session.install(*groups("test-bot"), *BASE, *SERVICE, *BOT)
     session.run("python", "tools/demo_bot.py", interrupt_timeout=15.0, terminate_timeout=5.0)
 
 
-@leaf(PROGRAM_CORES[MAIN_CORE])
-def docs(session: nox.Session) -> None:
-    """Run what the README and the modules' documentation show."""
-    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
-    pytest(session, "tests/docs", spread="worksteal")
-
-
-@leaf(PROGRAM_CORES[MAIN_CORE])
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def ops(session: nox.Session) -> None:
-    """Run playbooks as AWX does, set AWX up, deploy the bot, and look at the report."""
+    """Test AWX jobs, AWX setup, the bot's deployment and the HTML report."""
     session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
-    pytest(session, "tests/ops", spread="loadfile")
+    pytest(session, "tests/ops")
 
 
-@leaf(PROGRAM_CORES[MAIN_CORE])
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def molecule(session: nox.Session) -> None:
-    """Converge the roles with molecule, twice, and look at what they did."""
+    """Converge each role twice with molecule, and verify the result."""
     session.install(*groups("molecule"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
     link_collection(session)
     run_molecule(session)
 
 
-@leaf(PROGRAM_CORES[MAIN_CORE])
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def docsite(session: nox.Session) -> None:
-    """Build the docsite into .nox/site, and look at its pages."""
+    """Build the docsite into .nox/site, and test its pages."""
     session.install(*groups("docsite"), ansible_core(MAIN_CORE), *BASE)
     link_collection(session)
     mermaid = npm_install(session, "mermaid@~12.3.0")
@@ -307,9 +288,9 @@ def docsite(session: nox.Session) -> None:
     pytest(session, "tests/docsite")
 
 
-@leaf(PROGRAM_PYTHONS)
+@tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def release(session: nox.Session) -> None:
-    """Build what is published, and take it in as Galaxy and its users do."""
+    """Build the release, run Galaxy's importer on the collection, and use the wheel."""
     session.install(*groups("build"), ansible_core(MAIN_CORE))
     dist = STATE / "dist"
     session.run("python", "tools/release.py", str(dist))
@@ -325,7 +306,7 @@ def release(session: nox.Session) -> None:
         session.run(python, str(ROOT / "tools" / "use_wheel.py"), external=True)
 
 
-@nox.session(python=interpreter(PROGRAM_CORES[MAIN_CORE]), default=False)
+@nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def benchmark(session: nox.Session) -> None:
     """Measure what the project promises, as ratios within one run."""
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
@@ -335,27 +316,28 @@ def benchmark(session: nox.Session) -> None:
 # --- ansible-test ------------------------------------------------------------------------------
 
 
-@per_core("sanity", ENDS)
+@session_per_core("sanity", OLDEST_AND_LATEST)
 def sanity(session: nox.Session, core: str) -> None:
     """Run ansible-test's sanity tests. There is no file of things to ignore."""
     session.install(ansible_core(core))
     ansible_test(session, "sanity", "--venv", "--junit")
 
 
-@per_core("ansible-units", ENDS)
-def ansible_units(session: nox.Session, core: str) -> None:
-    """Run the unit tests as ansible-test does."""
-    session.install(ansible_core(core), *groups("test"), "mock", "pytest-mock", *BASE)
-    ansible_test(session, "units", "--python", version_of(session))
+@tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE])
+def ansible_units(session: nox.Session) -> None:
+    """Run the unit tests of what touches Ansible as ansible-test does."""
+    session.install(ansible_core(LATEST_CORE), *groups("test"), "mock", "pytest-mock", *BASE)
+    rooms = [f"tests/unit/plugins/{room}/" for room in ("modules", "plugin_utils")]
+    ansible_test(session, "units", "--python", version_of(session), *rooms)
 
 
-@per_core("integration", PROGRAM_CORES)
+@session_per_core("integration", OLDEST_AND_LATEST)
 def integration(session: nox.Session, core: str) -> None:
     """Run the integration targets."""
     integrate(session, core, "--python", version_of(session))
 
 
-@leaf(PROGRAM_CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py{OLDEST_PYTHON}")
+@tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py{OLDEST_PYTHON}")
 def integration_old_target(session: nox.Session) -> None:
     """Run the integration targets with modules that run on the oldest supported Python."""
     python = target_env()
@@ -366,24 +348,35 @@ def integration_old_target(session: nox.Session) -> None:
     integrate(session, LATEST_CORE, "--controller", controller, "--target", target)
 
 
-# --- everything --------------------------------------------------------------------------------
+# --- the two tiers -----------------------------------------------------------------------------
 
 
-@nox.session(venv_backend="none", default=True)
+@nox.session(venv_backend="none")
 def test(session: nox.Session) -> None:
-    """Run every check, or those named after `--`, and report what ran and what was skipped."""
-    names = session.posargs or LEAVES
-    told = RESULTS / "nox.json"
-    shutil.rmtree(RESULTS, ignore_errors=True)
-    RESULTS.mkdir(parents=True)
-    # A nox of its own runs them, because its report is the truth about what became of each.
-    session.run(
-        *(sys.executable, "-m", "nox", "--report", str(told), "--sessions", *names),
-        env={"NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"},
-        success_codes=range(256),
-        external=True,
-    )
-    outcomes = report.read(told, RESULTS, names)
-    print("", *report.render(outcomes), "", sep="\n")
-    if not all(outcome.ok for outcome in outcomes):
-        session.error("failed: " + ", ".join(one.name for one in outcomes if not one.ok))
+    """Run what a contributor needs to trust a change."""
+    run_tier(session, TEST_SESSIONS)
+
+
+@nox.session(name="test-all", venv_backend="none", default=False)
+def test_all(session: nox.Session) -> None:
+    """Run the remaining checks: everything that `test` leaves out."""
+    run_tier(session, TEST_ALL_SESSIONS)
+
+
+# --- quality of the tests -----------------------------------------------------------------------
+
+
+@nox.session(python=interpreter(MAIN_PYTHONS), default=False)
+def mutation(session: nox.Session) -> None:
+    """Change the code that decides, one expression at a time, and count what the tests catch."""
+    install_everything(session, "mutmut>=3.8,<4")
+    work = str(STATE / "mutation")
+    session.run("python", "tools/mutation.py", work, *session.posargs, env=ANSIBLE)
+
+
+@nox.session(python=interpreter(MAIN_PYTHONS), default=False)
+def sabotage(session: nox.Session) -> None:
+    """Break one guarantee at a time in a copy, and report whether the tests name it."""
+    install_everything(session)
+    work = str(STATE / "sabotage")
+    session.run("python", "tools/sabotage.py", work, *session.posargs, env=ANSIBLE)

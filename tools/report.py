@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tell what a whole test run did: what ran, what was skipped and why, what failed, and the counts.
+"""Report what a run of several sessions did: results, skips, failures, times and coverage.
 
-The outcome of a session is nox's own word (its JSON report); how many tests it ran is read from
-the JUnit files that it left. A session that was asked for and is not in nox's report has failed.
+The result of a session comes from nox's JSON report, the number of its tests from the JUnit files
+that they left. A session that was requested and is missing from nox's report has failed.
 """
 
 from __future__ import annotations
@@ -11,111 +11,140 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-
-# Of the failed tests so much is shown that it fits on the last page of a log.
-MOST_FAILURES = 20
+MAX_FAILURES = 20
 MESSAGE_LINES = 7
 TRACE_LINES = 8
 LINE_WIDTH = 200
+SLOWEST = 5
 # The line of code that made a call, and the place of it.
 TRACED = re.compile(r">|[^\s:]+:\d+: ")
+PRODUCTS = {"plugins": "plugins", "bot": "bot/postroom_bot", "service": "service/postroom_service"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Failure:
-    """A test that failed: its session, its name, and some lines of what was said of it."""
+class Test:
+    """A test case: its name, its result, its seconds, and the lines to show if it failed."""
 
-    session: str
-    test: str
+    name: str
+    result: str
+    seconds: float
+    reason: str
     lines: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of one session."""
+    """The result of a session and its tests."""
 
     name: str
     status: str
-    reason: str = ""
-    seconds: float = 0.0
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    why_skipped: Counter[str] = dataclasses.field(default_factory=Counter)
-    failures: tuple[Failure, ...] = ()
+    reason: str
+    seconds: float
+    tests: tuple[Test, ...]
+    coverage: Mapping[str, str]
 
     @property
     def ok(self) -> bool:
         """Whether nothing in it failed."""
-        return self.failed == 0 and self.status in {"success", "skipped"}
+        return self.status in {"success", "skipped"} and not self.count("failed")
+
+    def count(self, result: str) -> int:
+        """Return the number of tests with that result. A session without tests counts as one."""
+        own = {"success": "passed", "skipped": "skipped"}.get(self.status, "failed")
+        found = sum(test.result == result for test in self.tests)
+        if not self.tests or (own == "failed" == result and not found):
+            return int(own == result)
+        return found
 
 
 def read(nox_report: Path, results: Path, expected: Iterable[str]) -> list[Outcome]:
-    """Return the outcome of every session that was expected, in that order."""
+    """Return the outcome of every expected session, in that order."""
     ran = {}
     if nox_report.is_file():
         sessions = json.loads(nox_report.read_text("utf-8"))["sessions"]
         ran = {entry["name"]: entry for entry in sessions}
     missing = {"result": "failed", "reason": "it did not run"}
-    return [_outcome(name, ran.get(name, missing), results / name) for name in expected]
+    outcomes = []
+    for name in expected:
+        entry = ran.get(name, missing)
+        outcomes.append(
+            Outcome(
+                name=name,
+                status=str(entry["result"]),
+                reason=str(entry.get("reason") or ""),
+                seconds=float(entry.get("duration") or 0),
+                tests=tuple(_tests(results / name)),
+                coverage=_coverage(results / name / "coverage.json"),
+            )
+        )
+    return outcomes
 
 
 def render(outcomes: list[Outcome]) -> Iterator[str]:
-    """Yield the lines of the report; the last one is the count."""
-    width = max((len(outcome.name) for outcome in outcomes), default=0)
+    """Yield the lines of the report; the last one is the summary."""
+    width = max(len(outcome.name) for outcome in outcomes)
     yield f"{'session':{width}}  {'result':7} {'time':>6}{'passed':>7} {'failed':>7} {'skipped':>8}"
     for one in outcomes:
         status = {"success": "passed"}.get(one.status, one.status) if one.ok else "FAILED"
-        counts = f"{one.passed:7} {one.failed:7} {one.skipped:8}"
-        yield f"{one.name:{width}}  {status:7} {one.seconds:5.0f}s{counts}  {one.reason}".rstrip()
-        for why, times in one.why_skipped.items():
+        numbers = f"{one.count('passed'):7} {one.count('failed'):7} {one.count('skipped'):8}"
+        yield f"{one.name:{width}}  {status:7} {one.seconds:5.0f}s{numbers}  {one.reason}".rstrip()
+        skipped = Counter(test.reason for test in one.tests if test.result == "skipped")
+        for why, times in skipped.items():
             yield f"{'':{width}}  - {times} skipped: {why}"
+    for one in outcomes:
+        yield from _render_times(one)
     yield ""
-    yield from _render_failures([failure for one in outcomes for failure in one.failures])
-    passed, failed, skipped = (
-        sum(getattr(one, kind) for one in outcomes) for kind in ("passed", "failed", "skipped")
+    failures = [(one.name, test) for one in outcomes for test in one.tests if test.lines]
+    for session, test in failures[:MAX_FAILURES]:
+        yield f"FAILED in {session}: {test.name}"
+        yield from (f"    {line}" for line in test.lines)
+        yield ""
+    if len(failures) > MAX_FAILURES:
+        yield f"... and {len(failures) - MAX_FAILURES} more failed tests"
+        yield ""
+    counts = (
+        f"{sum(one.count(result) for one in outcomes)} {result}"
+        for result in ("passed", "failed", "skipped")
     )
-    yield f"{passed} passed, {failed} failed, {skipped} skipped"
+    yield ", ".join(counts)
 
 
-def _render_failures(failures: list[Failure]) -> Iterator[str]:
-    for failure in failures[:MOST_FAILURES]:
-        yield f"FAILED in {failure.session}: {failure.test}"
-        yield from (f"    {line}" for line in failure.lines)
+def _render_times(outcome: Outcome) -> Iterator[str]:
+    """Yield where the time of a session's tests went, and what they cover."""
+    folders: defaultdict[str, float] = defaultdict(float)
+    for test in outcome.tests:
+        folders["/".join(re.split(r"[./]", test.name.partition("::")[0])[:2])] += test.seconds
+    if len(folders) > 1 and any(folders.values()):
         yield ""
-    if len(failures) > MOST_FAILURES:
-        yield f"... and {len(failures) - MOST_FAILURES} more failed tests"
-        yield ""
+        ranked = sorted(folders, key=lambda folder: -folders[folder])
+        times = (f"{folder} {folders[folder]:.0f}s" for folder in ranked)
+        yield f"{outcome.name}, time in tests (over all processes): {', '.join(times)}"
+        for test in sorted(outcome.tests, key=lambda test: -test.seconds)[:SLOWEST]:
+            yield f"{test.seconds:6.1f}s  {test.name}"
+    if outcome.coverage:
+        covered = (f"{product} {share}" for product, share in outcome.coverage.items())
+        yield f"{outcome.name}, branch coverage: {', '.join(covered)}"
 
 
-def tests_in(folder: Path) -> int:
-    """Return how many tests the JUnit files in a folder tell of."""
-    counts, _why = _count(folder)
-    return counts.total()
+def write_target_results(junit: Path, folder: Path) -> int:
+    """Write to `folder` one test for each integration target that passed; return how many.
 
-
-def count_targets(junit: Path, folder: Path) -> int:
-    """Leave in `folder` one test for each integration target that passed; return how many.
-
-    What ansible-test leaves itself tells of single tasks, and counts one that is rescued as failed.
+    ansible-test's own files describe single tasks, and count one that is rescued as failed.
     """
     targets = sorted({file.name.rsplit("-", 2)[0] for file in junit.glob("*.xml")})
-    leave(folder, "integration", targets)
+    write_junit(folder, "integration", targets)
     return len(targets)
 
 
-def leave(
+def write_junit(
     folder: Path, suite: str, passed: Iterable[str], skipped: Mapping[str, str] | None = None
 ) -> None:
-    """Leave a JUnit file in `folder`.
+    """Write a JUnit file to `folder`.
 
     :param skipped: why, by test
     """
@@ -129,73 +158,69 @@ def leave(
     ET.ElementTree(root).write(folder / f"{suite}.xml", encoding="utf-8")
 
 
-def _outcome(name: str, entry: dict[str, object], folder: Path) -> Outcome:
-    counts, why = _count(folder)
-    status = str(entry["result"])
-    if status == "success":
-        # A session without counted tests is one test itself.
-        counts["passed"] += counts.total() == 0
-    elif status == "skipped":
-        counts, why = Counter({"skipped": 1}), Counter()
-    else:
-        # Whatever its files say, nox saw it fail: a crash after the tests, or before them.
-        counts["failed"] += counts["failed"] == 0
-    seconds = entry.get("duration")
-    return Outcome(
-        name=name,
-        status=status,
-        reason=str(entry.get("reason") or ""),
-        seconds=seconds if isinstance(seconds, float) else 0.0,
-        passed=counts["passed"],
-        failed=counts["failed"],
-        skipped=counts["skipped"],
-        why_skipped=why,
-        failures=tuple(_failures(name, folder)),
-    )
+def has_results(folder: Path) -> bool:
+    """Return whether the JUnit files in a folder have any test."""
+    return any(True for _ in _tests(folder))
 
 
-def _cases(folder: Path) -> Iterator[ET.Element]:
+def _tests(folder: Path) -> Iterator[Test]:
     for file in sorted(folder.glob("**/*.xml")):
-        yield from ET.parse(file).iter("testcase")
+        for case in ET.parse(file).iter("testcase"):
+            problems = [each for each in case if each.tag in {"failure", "error"}]
+            skipped = case.find("skipped")
+            reason = ""
+            if skipped is not None:
+                # pytest puts the reason into an attribute, ansible-test into the text.
+                reason = skipped.get("message") or " ".join((skipped.text or "no reason").split())
+            yield Test(
+                name="::".join(filter(None, (case.get("classname"), case.get("name")))),
+                result="failed" if problems else "passed" if skipped is None else "skipped",
+                seconds=float(case.get("time") or 0),
+                reason=reason,
+                lines=tuple(_lines(case, problems)),
+            )
 
 
-def _failures(session: str, folder: Path) -> Iterator[Failure]:
-    for case in _cases(folder):
-        if _kind(case) == "failed":
-            test = "::".join(filter(None, (case.get("classname"), case.get("name"))))
-            said = [found for found in case if found.tag in {"failure", "error"}]
-            yield Failure(session, test, tuple(line for one in said for line in _said(one)))
+def _lines(case: ET.Element, problems: list[ET.Element]) -> Iterator[str]:
+    """Yield the lines that describe a failed test: its guarantee, then the error."""
+    if problems:
+        properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+        if guarantee := properties.get("guarantee"):
+            yield f"guarantee: {guarantee}"
+    for problem in problems:
+        yield from _excerpt(problem)
 
 
-def _said(failure: ET.Element) -> Iterator[str]:
-    """Yield the beginning of the message, and where pytest's traceback says it came from."""
-    message = (failure.get("message") or "").splitlines()
-    text = (failure.text or "").splitlines()
+def _excerpt(problem: ET.Element) -> Iterator[str]:
+    """Yield the beginning of the message, and where pytest's traceback came from."""
+    message = (problem.get("message") or "").splitlines()
+    text = (problem.text or "").splitlines()
     calls = [line for line in text if TRACED.match(line)]
     for line in message[:MESSAGE_LINES] + (calls or text)[-TRACE_LINES:]:
         yield line[:LINE_WIDTH].rstrip()
 
 
-def _count(folder: Path) -> tuple[Counter[str], Counter[str]]:
-    counts: Counter[str] = Counter()
-    why: Counter[str] = Counter()
-    for case in _cases(folder):
-        kind = _kind(case)
-        counts[kind] += 1
-        if kind == "skipped":
-            why[_reason(case)] += 1
-    return counts, why
+def _coverage(file: Path) -> dict[str, str]:
+    """Return the share of covered branches of each product, such as `97.1 %`."""
+    if not file.is_file():
+        return {}
+    files = json.loads(file.read_text("utf-8"))["files"]
+    shares = {}
+    for product, folder in PRODUCTS.items():
+        found = [entry["summary"] for name, entry in files.items() if name.startswith(folder)]
+        branches = sum(each["num_branches"] for each in found)
+        covered = sum(each["covered_branches"] for each in found)
+        shares[product] = f"{100 * covered / max(branches, 1):.1f} %"
+    return shares
 
 
-def _kind(case: ET.Element) -> str:
-    if case.find("failure") is not None or case.find("error") is not None:
-        return "failed"
-    return "passed" if case.find("skipped") is None else "skipped"
-
-
-def _reason(case: ET.Element) -> str:
-    skipped = case.find("skipped")
-    if skipped is None:
-        return ""
-    # pytest puts the reason into an attribute, ansible-test into the text.
-    return skipped.get("message") or " ".join((skipped.text or "no reason given").split())
+def unmeasured(root: Path, file: Path) -> list[str]:
+    """Return the product's files without coverage data, because no process imported them."""
+    measured = json.loads(file.read_text("utf-8"))["files"]
+    return [
+        name
+        for folder in PRODUCTS.values()
+        for path in sorted(root.glob(f"{folder}/**/*.py"))
+        if path.name != "__init__.py"
+        and (name := path.relative_to(root).as_posix()) not in measured
+    ]

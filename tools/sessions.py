@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +49,60 @@ def link_collection(session: nox.Session) -> None:
     session.run("python", "tests/conftest.py", silent=True)
 
 
-def pytest(session: nox.Session, *default: str, spread: str = "") -> None:
-    """Run pytest on the arguments of the command line, or the default ones.
+def pytest(
+    session: nox.Session, *paths: str, marker: str = "", runner: tuple[str, ...] = ("pytest",)
+) -> None:
+    """Run pytest on the arguments of the command line, or on these paths in four processes.
 
-    :param spread: how pytest-xdist is to spread the default ones over several processes, if at all
+    Four, even on two cores, because many tests wait for other programs.
+
+    :param marker: selects the tests, unless the command line has `-m`
     """
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    junit = f"--junit-xml={RESULTS / session.name / 'pytest.xml'}"
-    workers = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", spread) if spread else ()
-    session.run("pytest", junit, *(session.posargs or (*default, *workers)), env=ANSIBLE)
+    results = RESULTS / session.name
+    results.mkdir(parents=True, exist_ok=True)
+    arguments = session.posargs or (*paths, "--numprocesses", "4", "--dist", "loadfile")
+    chosen = ("-m", marker) if marker and "-m" not in session.posargs else ()
+    session.run(*runner, f"--junit-xml={results / 'pytest.xml'}", *chosen, *arguments, env=ANSIBLE)
+
+
+def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
+    """Run pytest and measure the product's branch coverage, in all of its processes."""
+    folder = STATE / "coverage"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    # Where each process finds the checkout and leaves its data, whatever its directory is.
+    session.env["COVERAGE_ROOT"] = str(ROOT)
+    session.env["COVERAGE_FILE"] = str(folder / "data")
+    output = RESULTS / session.name / "coverage.json"
+    try:
+        pytest(session, *paths, marker=marker, runner=("coverage", "run", "-m", "pytest"))
+    finally:
+        if any(folder.iterdir()):
+            # Tests kill processes, which leave unfinished data behind.
+            quiet = {"PYTHONWARNINGS": "ignore"}
+            session.run("coverage", "combine", "--quiet", env=quiet)
+            session.run("coverage", "json", "--quiet", "-o", str(output), env=quiet)
+    if not session.posargs and (unmeasured := report.unmeasured(ROOT, output)):
+        session.error("No coverage data for " + ", ".join(unmeasured))
+
+
+def run_tier(session: nox.Session, names: list[str]) -> None:
+    """Run sessions, or those of the command line, and report what each of them did."""
+    names = session.posargs or names
+    outcome = RESULTS / "nox.json"
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    # Run them in a second nox, because only its report has each session's result.
+    session.run(
+        *(sys.executable, "-m", "nox", "--report", str(outcome), "--sessions", *names),
+        env={"NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"},
+        success_codes=range(256),
+        external=True,
+    )
+    outcomes = report.read(outcome, RESULTS, names)
+    print("", *report.render(outcomes), sep="\n")
+    if not all(one.ok for one in outcomes):
+        session.error("failed: " + ", ".join(one.name for one in outcomes if not one.ok))
 
 
 def target_env() -> Path | None:
@@ -108,7 +154,7 @@ def run_molecule(session: nox.Session) -> None:
         # After a scenario that fails while it tidies up, molecule leaves out the end of `default`.
         session.run("molecule", "destroy", "--scenario-name", "default", env=env, silent=True)
     if not session.posargs:
-        report.leave(RESULTS / session.name, "molecule", SCENARIOS - lacking.keys(), lacking)
+        report.write_junit(RESULTS / session.name, "molecule", SCENARIOS - lacking.keys(), lacking)
 
 
 def lacking_for_molecule(path: str) -> dict[str, str]:
@@ -152,7 +198,7 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
     finally:
         if junit.is_dir():
             shutil.copytree(junit, RESULTS / session.name, dirs_exist_ok=True)
-    if not report.tests_in(RESULTS / session.name):
+    if not report.has_results(RESULTS / session.name):
         session.error("ansible-test ran no test")
 
 
@@ -166,5 +212,6 @@ def integrate(session: nox.Session, core: str, *arguments: str) -> None:
     command = ("ansible-test", "integration", *arguments, "--color", "no", *session.posargs)
     with session.chdir(collection):
         session.run(*command, env=env)
-    if not report.count_targets(collection / "tests" / "output" / "junit", RESULTS / session.name):
+    junit = collection / "tests" / "output" / "junit"
+    if not report.write_target_results(junit, RESULTS / session.name):
         session.error("ansible-test ran no target")
