@@ -142,7 +142,7 @@ def run(name: str, work: Path) -> str:
             guarantee = next((each.get("value") for each in case.iter("property")), "")
             return f"{case.get('classname')}::{case.get('name')}: {guarantee}"
     if result.returncode:
-        # An error is not a failed test, and proves nothing.
+        # An error during setup or collection does not prove that a test caught the change.
         sys.exit(f"{name}: pytest could not run the tests. See {log}.")
     return ""
 

@@ -70,7 +70,7 @@ def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
     folder = STATE / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # Where each process finds the checkout and leaves its data, whatever its directory is.
+    # Absolute paths, because the processes run in different directories.
     session.env["COVERAGE_ROOT"] = str(ROOT)
     session.env["COVERAGE_FILE"] = str(folder / "data")
     output = RESULTS / session.name / "coverage.json"
