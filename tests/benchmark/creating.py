@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Create mailboxes with `email_tenant`, and in other ways.
+"""Create a large tenant with `email_tenant` and in other ways, and find it unchanged.
 
-The floor is raw sockets that send requests made ready before. Each way starts with a tenant that
-has one domain; preparing it does not count.
+The floor of creating is raw sockets that send requests made ready before. Each way starts with a
+tenant that has one domain; preparing it does not count.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from ansible_collections.postroom.email.tests.benchmark.measure import (
     interleaved,
     timed,
 )
-from ansible_collections.postroom.email.tests.benchmark.plays import TENANT, Plays, uri
+from ansible_collections.postroom.email.tests.benchmark.plays import TENANT, Play, Plays, uri
 from ansible_collections.postroom.email.tests.benchmark.servers import LATENCY, Server
+from ansible_collections.postroom.email.tests.benchmark.tenants import FORMATS
+from ansible_collections.postroom.email.tests.support.recorder import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 
@@ -131,3 +133,53 @@ def _ratios(server: Server, number: int, cost: dict[str, float]) -> list[Ratio]:
         )
         for way, reference, title, goal in against
     ]
+
+
+PRINCIPALS_PER_ITEM = 50
+TIME_GOAL, COUNT_GOAL, MEMORY_GOAL = 1.5, 2.0, 1.0
+MOST_MEGABYTES = 120
+
+
+def measure_unchanged(
+    service: RunningService, folder: Path, items: int, rounds: int
+) -> list[Ratio]:
+    """Find a tenant as it is declared, beside a `uri` that gets the list; count and weigh once."""
+    declared = tenants.definition(items * PRINCIPALS_PER_ITEM)
+    ratios = []
+    with servers.with_and_without_latency(service, folder) as all_servers:
+        for server in all_servers:
+            server.clear()
+            server.fill(tenants.bodies(declared))
+            plays = _plays(server.url, server.token, folder / server.label, declared)
+            things = {name: timed(plays[name]) for name in ("uri", *FORMATS)}
+            ms = {name: taken * 1000 for name, taken in interleaved(rounds, things).items()}
+            what = f"unchanged, {server.label}"
+            ratios += [
+                Ratio(f"{what}: {form}", "uri GET", ms[form], ms["uri"], "play", TIME_GOAL)
+                for form in FORMATS
+            ]
+        first = all_servers[0]
+        with recording(first.url) as recorder:
+            plays = _plays(recorder.url, first.token, folder / "counted", declared)
+            counts = []
+            for name in ("JSON", "uri"):
+                plays[name]()
+                counts.append(len(recorder.take()))
+        sent, got = counts
+        ratios.append(Ratio("unchanged: requests", "uri GET", sent, got, "play", COUNT_GOAL, ""))
+        plays = _plays(first.url, first.token, folder / "memory", declared)
+        rows = [("empty", "empty play", None), ("uri", "uri GET", None)]
+        for name, title, goal in [*rows, *((f, f"unchanged: {f}", MEMORY_GOAL) for f in FORMATS)]:
+            cost = (plays[name].memory() / 1_000_000, MOST_MEGABYTES, "largest process", goal, "MB")
+            ratios.append(Ratio(f"memory, {title}", f"{MOST_MEGABYTES} MB", *cost))
+        first.clear()
+    return ratios
+
+
+def _plays(url: str, token: str, folder: Path, declared: tenants.Declared) -> dict[str, Play]:
+    plays = Plays(url, token, folder)
+    made = {"empty": plays.play("empty"), "uri": plays.play("uri", uri("/api/principal"))}
+    for form, write in FORMATS.items():
+        file = plays.write(f"definition.{form.lower()}", [write(declared)])
+        made[form] = plays.play(form, {TENANT: {"definition_files": [str(file)]}})
+    return made

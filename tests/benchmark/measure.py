@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,19 +47,12 @@ class Ratio:
         """Return it as plain data."""
         return {**asdict(self), "ratio": self.ratio, "verdict": self.verdict}
 
-    def cells(self) -> tuple[str, ...]:
-        """Return a row of the table."""
-        goal = "" if self.goal is None else f"{self.goal:.3g}"
-        sides = ((self.name, self.measured), (self.reference_name, self.reference))
-        amounts = [
-            (
-                name,
-                f"{cost:.3f} {self.quantity}",
-                f"{1000 / cost:.1f}" if self.quantity == "ms" else "",
-            )
-            for name, cost in sides
-        ]
-        return (*amounts[0], *amounts[1], f"{self.ratio:.3g}", goal, self.unit, self.verdict)
+    def __str__(self) -> str:
+        goal = "" if self.goal is None else f" (goal {self.goal:.3g}: {self.verdict})"
+        return (
+            f"{self.name}: {self.measured:.3f} {self.quantity} of each {self.unit}, "
+            f"{self.ratio:.3g} times {self.reference_name}{goal}"
+        )
 
 
 def timed(action: Callable[[], object]) -> Timed:
@@ -77,14 +70,3 @@ def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
     """Measure all things in each round, and return the median seconds of each."""
     taken = [{name: thing() for name, thing in things.items()} for _round in range(rounds)]
     return {name: statistics.median(each[name] for each in taken) for name in things}
-
-
-def table(ratios: list[Ratio]) -> Iterator[str]:
-    """Yield the lines of a table: names to the left of their columns, numbers to the right."""
-    titles = ("what", "cost", "per s", "against", "cost", "per s", "ratio", "goal", "of each", "")
-    rows = [titles, *(ratio.cells() for ratio in ratios)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    ways = [">" if title in ("cost", "per s", "ratio", "goal") else "<" for title in titles]
-    for row in rows:
-        cells = zip(row, ways, widths, strict=True)
-        yield "  ".join(f"{cell:{way}{width}}" for cell, way, width in cells).rstrip()

@@ -1,58 +1,48 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Questions to single name servers: a bad answer never passes for records or for their absence."""
+"""Questions to name servers and resolvers: a bad answer passes neither for records nor for none."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
 from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.asking import (
     answer_of,
     ask,
     find,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.finding import (
+    Given,
+    Zone,
+    addresses,
+    servers_of,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
+    Resolvers,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import (
     Answer,
     Server,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, Txt
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
-    Habit,
-    alias,
-    another_name,
-    answer,
-    both,
-    by_turns,
-    dripping,
-    elsewhere,
-    failing,
-    garbage,
-    half,
-    late,
-    no_response,
-    nothing_there,
-    referral,
-    refused,
-    silent,
-    truncated,
-    without_edns,
-    wrong_id,
-    wrong_question,
-)
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 
 QUICK = 0.4
 MX = "10 mail.example.net."
-RIGHT = answer(MX)
-OTHER = answer("10 mail.elsewhere.example.")
+RIGHT = habits.answer(MX)
+OTHER = habits.answer("10 mail.elsewhere.example.")
 FOUND = (Mx(10, "mail.example.net"),)
 
 
-def asked(habit: Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
+def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
     """Ask a server with that habit for the MX records of example.com."""
     with misbehaving({("example.com", "MX"): habit}) as server:
         at = Server("ns1.example.com", server.address, server.port)
@@ -63,21 +53,19 @@ def asked(habit: Habit, *, timeout: float = 2.0, recursive: bool = False) -> Ans
 @pytest.mark.parametrize(
     "habit",
     [
-        truncated(RIGHT),
-        by_turns(silent, silent, RIGHT),
-        late(0.6, RIGHT),
-        without_edns("FORMERR", RIGHT),
-        without_edns("NOTIMP", RIGHT),
-        without_edns("BADVERS", RIGHT),
-        both(wrong_id(OTHER), RIGHT),
-        both(wrong_question(OTHER), RIGHT),
-        both(garbage, RIGHT),
-        both(elsewhere(OTHER), RIGHT),
-        both(no_response(OTHER), RIGHT),
-        both(RIGHT, OTHER),
+        habits.truncated(RIGHT),
+        habits.by_turns(habits.silent, habits.silent, RIGHT),
+        habits.late(0.6, RIGHT),
+        habits.without_edns("FORMERR", RIGHT),
+        habits.both(habits.wrong_id(OTHER), RIGHT),
+        habits.both(habits.wrong_question(OTHER), RIGHT),
+        habits.both(habits.garbage, RIGHT),
+        habits.both(habits.elsewhere(OTHER), RIGHT),
+        habits.both(habits.no_response(OTHER), RIGHT),
+        habits.both(RIGHT, OTHER),
     ],
 )
-def test_the_right_answer_is_found_among_others(habit: Habit) -> None:
+def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
     """Retries, TCP, a question without EDNS and patience lead to the valid answer."""
     found = asked(habit)
     assert (found.kind, found.detail, found.values, found.ttl) == ("answered", "", FOUND, 3600)
@@ -86,41 +74,35 @@ def test_the_right_answer_is_found_among_others(habit: Habit) -> None:
 @pytest.mark.parametrize(
     ("kind", "words", "habit"),
     [
-        ("silent", "time was up", silent),
-        ("silent", "time was up", elsewhere(RIGHT)),
-        ("garbled", "cannot be read", garbage),
-        ("garbled", "not an answer", wrong_id(RIGHT)),
-        ("garbled", "not an answer", wrong_question(RIGHT)),
-        ("garbled", "not an answer", no_response(RIGHT)),
-        ("lame", "REFUSED", refused),
+        ("silent", "time was up", habits.silent),
+        ("silent", "time was up", habits.elsewhere(RIGHT)),
+        ("garbled", "cannot be read", habits.garbage),
+        ("garbled", "not an answer", habits.wrong_id(RIGHT)),
+        ("garbled", "not an answer", habits.wrong_question(RIGHT)),
+        ("garbled", "not an answer", habits.no_response(RIGHT)),
+        ("lame", "REFUSED", habits.refused),
         (
             "failed",
             "(NO REACHABLE AUTHORITY: a[31m)",
-            failing("SERVFAIL", error=22, text="a\x1b[31m"),
+            habits.failing("SERVFAIL", error=22, text="a\x1b[31m"),
         ),
-        ("failed", "SERVFAIL (4711)", failing("SERVFAIL", error=4711)),
-        ("failed", "FORMERR", failing("FORMERR")),
-        ("failed", "12", failing("12")),
-        ("lame", "not an authority's", answer(MX, aa=False)),
-        ("lame", "a resolver answered", answer(MX, aa=False, ra=True)),
-        ("lame", "not an authority's", nothing_there(soa="example.com", aa=False)),
-        ("lame", "servers of example.com", referral("example.com", "ns9.example.net")),
-        ("lame", "servers of the root", referral("", "a.root")),
-        ("garbled", "other records", another_name("example.org", MX)),
-        ("garbled", "other records", alias("example.net", MX, of="example.org")),
-        ("garbled", "", alias("example.com")),
-        ("garbled", "does not name the zone", nothing_there()),
-        ("garbled", "does not name the zone", nothing_there("NXDOMAIN", soa="example.org")),
-        ("lame", "answers for com", nothing_there("NXDOMAIN", soa="com")),
-        ("lame", "answers for the root", nothing_there(soa="")),
-        ("garbled", "the connection ended", truncated(half(RIGHT))),
-        ("silent", "over TCP the time was up", truncated(dripping(0.1, RIGHT))),
-        ("garbled", "over TCP what came cannot be read", truncated(garbage)),
-        ("garbled", "over TCP what came cannot be read", truncated(wrong_id(RIGHT))),
-        ("lame", "REFUSED", truncated(refused)),
+        ("failed", "SERVFAIL (4711)", habits.failing("SERVFAIL", error=4711)),
+        ("lame", "not an authority's", habits.answer(MX, aa=False)),
+        ("lame", "a resolver answered", habits.answer(MX, aa=False, ra=True)),
+        ("lame", "not an authority's", habits.nothing_there(soa="example.com", aa=False)),
+        ("lame", "servers of example.com", habits.referral("example.com", "ns9.example.net")),
+        ("garbled", "other records", habits.another_name("example.org", MX)),
+        ("garbled", "other records", habits.alias("example.net", MX, of="example.org")),
+        ("garbled", "", habits.alias("example.com")),
+        ("garbled", "does not name the zone", habits.nothing_there()),
+        ("garbled", "does not name the zone", habits.nothing_there("NXDOMAIN", soa="example.org")),
+        ("lame", "answers for com", habits.nothing_there("NXDOMAIN", soa="com")),
+        ("garbled", "the connection ended", habits.truncated(habits.half(RIGHT))),
+        ("silent", "over TCP the time was up", habits.truncated(habits.dripping(0.1, RIGHT))),
+        ("garbled", "over TCP what came cannot be read", habits.truncated(habits.garbage)),
     ],
 )
-def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: Habit) -> None:
+def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: habits.Habit) -> None:
     """Each failure gets its own kind, and none reports missing records."""
     found = asked(habit, timeout=QUICK)
     assert (found.kind, found.values) == (kind, ())
@@ -129,7 +111,7 @@ def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: Hab
 
 def test_servers_that_do_not_listen() -> None:
     """A refused connection, by UDP or TCP, and an unknown route are reported without waiting."""
-    with misbehaving({("*", "*"): truncated(RIGHT)}, tcp=False) as server:
+    with misbehaving({("*", "*"): habits.truncated(RIGHT)}, tcp=False) as server:
         found = ask(Server("", server.address, server.port), "example.com", "MX", timeout=30)
         assert (found.kind, found.detail[-21:]) == ("silent", "nothing listens there")
     found = ask(Server("", "127.0.0.1", free_port()), "example.com", "MX", timeout=30)
@@ -151,31 +133,22 @@ def test_servers_that_do_not_listen() -> None:
 )
 def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kind: str) -> None:
     """An authority for the zone is believed; one for a parent zone knows no delegated name."""
-    with misbehaving({("*", "*"): nothing_there("NXDOMAIN", soa=soa)}) as server:
+    with misbehaving({("*", "*"): habits.nothing_there("NXDOMAIN", soa=soa)}) as server:
         at = Server("", server.address, server.port)
         found = ask(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
     assert (found.kind, found.values, found.ttl, found.alias) == (kind, (), None, None)
 
 
-@pytest.mark.parametrize("values", [(), (MX,)], ids=["alone", "followed"])
-def test_an_alias_is_followed_within_the_answer(values: tuple[str, ...]) -> None:
-    """A CNAME record is reported, with the records behind it that came along."""
-    found = asked(alias("web.example.net", *values))
-    assert (found.kind, found.alias) == ("answered", "web.example.net")
-    assert found.values == (FOUND if values else ())
-
-
 @pytest.mark.parametrize(
     ("habit", "kind"),
     [
-        (answer(MX, aa=False), "answered"),
-        (nothing_there(soa="example.com", aa=False), "answered"),
-        (referral("com", "a.gtld.example"), "lame"),
-        (nothing_there(aa=False), "lame"),
-        (failing("SERVFAIL"), "failed"),
+        (habits.answer(MX, aa=False), "answered"),
+        (habits.nothing_there(soa="example.com", aa=False), "answered"),
+        (habits.referral("com", "a.gtld.example"), "lame"),
+        (habits.nothing_there(aa=False), "lame"),
     ],
 )
-def test_resolvers_need_no_authority(habit: Habit, kind: str) -> None:
+def test_resolvers_need_no_authority(habit: habits.Habit, kind: str) -> None:
     """A resolver's answer counts without the AA flag; a referral shows that it doesn't recurse."""
     assert asked(habit, recursive=True).kind == kind
 
@@ -227,3 +200,176 @@ def test_answers_of_bind(tmp_path: Path) -> None:
         assert of("out.example.com", "TXT")[3:] == ((), None, "mail.example.net")
         assert of("mail.sub.example.com", "MX").kind == "lame"
         assert of("example.org", "MX").detail.startswith("REFUSED")
+
+
+REVERSE = "2.0.192.in-addr.arpa"
+ZONE = "example.test"
+TEXT = f"""
+    @ SOA Primary hostmaster 1 3600 600 86400 60
+    @ NS ns1
+    @ NS NS2
+    @ NS ns3
+    @ NS ns4.gone.test.
+    primary A 192.0.2.9
+    ns1 A 192.0.2.1
+    ns1 A 127.0.0.1
+    ns2 A 127.0.0.1
+    ns2 A 127.0.0.2
+    ns2 AAAA fe80::2
+    ns3 AAAA fe80::3
+    www CNAME {ZONE}.
+    alias CNAME ns1
+    text TXT "one" " text"
+    text TXT "two"
+    text MX 10 mail
+    www.text CNAME text
+"""
+TOP = f'example NS ns1.{ZONE}.\nthere TXT "something"'
+SERVERS = [
+    Server("", "ns4.gone.test"),  # has no address
+    Server(f"ns1.{ZONE}", "127.0.0.1"),
+    Server(f"ns1.{ZONE}", "192.0.2.1"),
+    Server(f"ns2.{ZONE}", "127.0.0.2"),
+    Server(f"ns3.{ZONE}", "fe80::3"),  # unreachable, but its only address
+]
+RESOLVED = habits.answer(MX, aa=False)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
+    """Run an authority and a resolver."""
+    reverse = {REVERSE: f"1 PTR ns1.{ZONE}."}
+    zones: dict[str, bind.Zone | str] = {**reverse, "test": TOP, ZONE: TEXT, f"deep.{ZONE}": ""}
+    place = tmp_path_factory.mktemp("resolving")
+    with bind.running(place, zones) as authority:
+        forwards = {name: bind.Forward(authority) for name in ("test", REVERSE)}
+        with bind.running(place, {}, forwards=forwards) as resolver:
+            yield resolvers(resolver)
+
+
+def resolvers(*servers: bind.BindServer | BadServer, timeout: float = 5.0) -> Resolvers:
+    """Return a client of these resolvers."""
+    return Resolvers([Server("", server.address, server.port) for server in servers], timeout)
+
+
+def test_look_ups(world: Resolvers) -> None:
+    """Texts, hosts, addresses and names are found, also behind an alias; the rest is void."""
+    texts = Lookup("found", ("one text", "two"))
+    expected = {
+        (f"text.{ZONE}", "TXT"): texts,
+        (f"www.text.{ZONE}", "TXT"): texts,
+        (f"text.{ZONE}", "MX"): Lookup("found", (f"mail.{ZONE}",)),
+        (f"alias.{ZONE}", "A"): Lookup("found", ("127.0.0.1", "192.0.2.1")),
+        (f"ns2.{ZONE}", "AAAA"): Lookup("found", ("fe80::2",)),
+        (f"alias.{ZONE}", "TXT"): Lookup("void"),
+        (f"nobody.{ZONE}", "TXT"): Lookup("void"),
+        (f"a..b.{ZONE}", "TXT"): Lookup("void"),
+        (f"1.{REVERSE}", "PTR"): Lookup("found", (f"ns1.{ZONE}",)),
+    }
+    for (name, kind), lookup in expected.items():
+        found = world.lookup(name, kind)
+        assert found._replace(values=tuple(sorted(found.values))) == lookup
+
+
+@pytest.mark.parametrize(
+    ("habit", "kind"),
+    [
+        (habits.checking(RESOLVED), "bogus"),
+        (habits.checking(habits.nothing_there(soa="example.com", aa=False)), "bogus"),
+        (habits.by_turns(habits.failing("SERVFAIL"), RESOLVED), "answered"),
+        (habits.failing("SERVFAIL"), "failed"),
+        (habits.failing("REFUSED"), "lame"),
+        (habits.silent, "silent"),
+    ],
+)
+def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
+    """Only a failure that vanishes when checks are disabled is a DNSSEC failure."""
+    with misbehaving({("*", "*"): habit}) as server:
+        client = resolvers(server, timeout=0.4)
+        (found,) = client.resolve("example.com", "MX")
+        assert found.kind == kind
+        if kind == "bogus":
+            # The search for zones ignores signatures; look-ups do not.
+            assert client.find("example.com", "MX").kind == "answered"
+            assert client.lookup("example.com", "MX") == Lookup("failed")
+
+
+def test_a_resolver_that_fails_is_asked_last() -> None:
+    """It costs its timeout once; without any resolver nothing is known, and nothing is void."""
+    with (
+        misbehaving({("*", "*"): habits.silent}) as dead,
+        misbehaving(
+            {("example.com", "MX"): RESOLVED, ("*", "*"): habits.failing("SERVFAIL")}
+        ) as alive,
+    ):
+        both = resolvers(dead, alive, timeout=1.0)
+        found = Lookup("found", ("mail.example.net",))
+        assert [both.lookup("example.com", "MX") for _time in range(2)] == [found, found]
+        assert len(dead.asked) == 3
+    gone = Server("", "127.0.0.1", free_port())
+    last = Resolvers([gone], 5.0).find("example.com", "MX")
+    assert (last.kind, last.detail) == ("silent", f"{gone}: nothing listens there")
+    none = resolvers()
+    assert none.resolve("example.com", "MX") == ()
+    assert none.lookup("example.com", "MX") == Lookup("failed")
+    assert none.find("example.com", "MX").detail == "there is no resolver to ask"
+
+
+def test_the_servers_of_a_name(world: Resolvers) -> None:
+    """Each reachable address of each server of the closest zone is found once."""
+    for name in (ZONE, f"selector._domainkey.{ZONE}", f"www.{ZONE}"):
+        zone = servers_of(name, world)
+        assert (zone.name, sorted(zone.servers)) == (ZONE, SERVERS)
+    deep = f"deep.{ZONE}"
+    expected = Zone(deep, (Server(f"ns1.{deep}", "127.0.0.1"),))
+    assert servers_of(f"x._domainkey.{deep}", world) == expected
+    # Within a company, a zone may have one label.
+    assert servers_of("there.test", world).name == "test"
+    with pytest.raises(NameServerError, match=r"Register the domain .* option nameservers"):
+        servers_of("selector._domainkey.free.test", world)
+
+
+def test_servers_given_as_options(world: Resolvers) -> None:
+    """They keep their ports; a host may have several addresses, or none, which is reported."""
+    given = [
+        Given("192.0.2.7", 5353),
+        Given(f"ns2.{ZONE}", 5353),
+        Given("127.0.0.1", 5353),
+        Given(f"alias.{ZONE}"),
+        Given("fe80::1"),
+    ]
+    assert sorted(addresses(given, world)) == [
+        Server("", "192.0.2.7", 5353),
+        Server("", "fe80::1"),
+        Server(f"alias.{ZONE}", "127.0.0.1"),
+        Server(f"alias.{ZONE}", "192.0.2.1"),
+        Server(f"ns2.{ZONE}", "127.0.0.1", 5353),
+        Server(f"ns2.{ZONE}", "127.0.0.2", 5353),
+    ]
+    (server,) = addresses([Given(f"nobody.{ZONE}", 5353)], world)
+    assert str(server) == f"nobody.{ZONE}:5353"
+    assert ask(server, ZONE, "MX", timeout=5).kind == "unfound"
+
+
+SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({("*", "*"): habits.silent}, "the time was up"),
+        ({("*", "*"): habits.failing("SERVFAIL", error=22)}, "SERVFAIL (NO REACHABLE"),
+        (
+            {(ZONE, "SOA"): SOA, (ZONE, "NS"): habits.nothing_there(soa=ZONE)},
+            "there are no NS records",
+        ),
+    ],
+)
+def test_servers_that_cannot_be_found(
+    answers: dict[tuple[str, str], habits.Habit], words: str
+) -> None:
+    """The error names the zone, and the resolver's failure or the lack of NS records."""
+    with misbehaving(answers) as server, pytest.raises(NameServerError) as caught:
+        servers_of(ZONE, resolvers(server, timeout=0.4))
+    assert str(caught.value).startswith(f"The name servers of {ZONE} could not be found (")
+    assert words in str(caught.value)

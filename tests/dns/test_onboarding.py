@@ -1,23 +1,30 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The playbook `onboard_domain`: domains are registered, published and verified."""
+"""The playbook `onboard_domain` and the guide about DNS, with a real name server."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs.guides import Reader
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.playbooks import Run, read_recap
 from ansible_collections.postroom.email.tests.support.recorder import Recorder
-from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.site import Api
 
 ONE, TWO, PASTED = "one.onboarded.example", "xn--bcher-kva.example", "pasted.example"
 KEY = bind.new_key("mail")
+GUIDE = readme.CHECKOUT / "docs" / "dns.md"
+GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -87,10 +94,7 @@ def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
     ("given", "message"),
     [
         ({"mail_domain": None}, "Give mail_domain"),
-        (
-            {"mail_hosts": "all", "mail_domain": ONE},
-            "mail_domain names one domain and",
-        ),
+        ({"mail_hosts": "all", "mail_domain": ONE}, "mail_domain names one domain and"),
         ({"mail_hosts": "nowhere", "mail_domain": f" {ONE}\n"}, f"{ONE} was not taken on."),
         ({"mail_domain": ONE, "dns_provider": "cloudflare"}, "dns_cloudflare_api_token is not set"),
         ({"mail_hosts": "nowhere"}, "No domain was taken on."),
@@ -106,3 +110,24 @@ def test_mistakes_change_nothing(
         run = desk.play("onboard_domain", *options, **given)
     assert run.status == (0 if given == {"mail_hosts": "nowhere"} else 2)
     assert message in words(run)
+
+
+def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
+    """Its playbook shows, verifies, publishes and withdraws the records, and leaves others' be.
+
+    BIND has the guide's key and the guide's rules of what that may change.
+    """
+    zone = bind.Zone("@ TXT theirs", policy="\n".join(GRANTS.findall(GUIDE.read_text("utf-8"))))
+    folder, key = tmp_path / "desk", bind.new_key("mail-records")
+    folder.mkdir()
+    with (
+        running_service(tmp_path / "service") as service,
+        bind.running(tmp_path, {"example.com": zone}, keys=[key]) as server,
+    ):
+        with contextlib.closing(Api(service.url, service.token)) as api:
+            api.create("example.com")
+        reader = Reader(folder, service, {"192.0.2.53": str(server), "192.0.2.54": str(server)})
+        account = (folder / "account.yml").read_text("utf-8")
+        reader.save("account.yml", f"{account}vault_tsig_secret: {key.secret}\n")
+        reader.follow(GUIDE)
+        assert server.lookup("example.com", "TXT") == ('"theirs"',)

@@ -27,7 +27,6 @@ from ansible_collections.postroom.email.tests.dns.stage import (
     INCLUDE,
     MX,
     SELECTOR,
-    TTL,
     Stage,
     everything,
     records_of,
@@ -82,7 +81,6 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         "_domainkey.split.example": keys_zone("split.example"),
         "partly.example": "_domainkey NS ns1.partly.example.",
         "_domainkey.partly.example": Zone(keys_zone("partly.example"), policy=other),
-        "away.example": "_domainkey NS ns.elsewhere.example.",
         "wild.example": WILD,
         "hosts.example": "* A 192.0.2.7\n* AAAA 2001:db8::7\nold A 192.0.2.8\n",
         "aliases.example": "* CNAME www.example.org.\n",
@@ -97,36 +95,6 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
     """Return actions and names of changes."""
     return [(change.action, str(change.subject)) for change in changes]
-
-
-def test_publish_and_withdraw(stage: Stage) -> None:
-    """A dry run predicts each step, one update does it, and a second run changes nothing."""
-    for absent, action, held in ((False, "create", everything()), (True, "delete", NOTHING)):
-        predicted = stage.publish(records_of(HOME), absent=absent, dry_run=True)
-        assert stage.gate.updates == int(absent)
-        done = stage.publish(records_of(HOME), absent=absent)
-        assert done == predicted
-        assert done.diff == predicted.diff
-        assert names(done.publication.changes) == [(action, name) for name in ALL]
-        assert stage.held() == held
-        assert bool(done.sets) is not absent
-        again = stage.publish(records_of(HOME), absent=absent)
-        assert again.publication.changes == ()
-        assert again.sets == done.sets
-        assert stage.gate.updates == 1 + absent
-    assert stage.bind.lookup(HOME, "SOA")
-
-
-def test_other_values_are_replaced(stage: Stage) -> None:
-    """Another TTL of the service's own records, and another key at its selector, are changes."""
-    lines = ["60 MX 10 mail.example.net.", f'60 TXT "v=spf1 {INCLUDE} ~all"']
-    key = f'{SELECTOR}.{HOME}. 60 TXT "v=DKIM1; k=rsa; p=AAAA"'
-    stage.bind.change(HOME, add=[*(f"{HOME}. {line}" for line in lines), key])
-    changes = stage.publish(records_of(HOME)).publication.changes
-    assert names(changes) == [("update", name) for name in ALL]
-    assert stage.held() == everything()
-    assert stage.bind.response(HOME, "MX").answer[0].ttl == TTL
-    assert stage.publish(records_of(HOME)).publication.changes == ()
 
 
 def test_other_records_stay(stage: Stage) -> None:
@@ -147,7 +115,6 @@ def test_other_records_stay(stage: Stage) -> None:
     ("domain", "error", "words", "updates"),
     [
         ("elsewhere.example", errors.UpdateRefused, "elsewhere.example", 0),
-        ("away.example", errors.UpdateRefused, "away.example", 0),
         ("foreign.example", errors.UpdateRefused, "foreign.example", 1),
         ("tight.example", errors.UpdateRefused, "tight.example", 1),
         ("alias.example", errors.Refused, "CNAME", 0),
@@ -201,21 +168,16 @@ def test_eight_writers_at_once(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
 def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
-    """The zone shows whether the update was applied; only a lost one is sent again."""
+    """The zone shows whether the update was applied; only a lost one is sent again.
+
+    Waiting for the answer does not use up the time of the whole task.
+    """
     setattr(stage.gate, lost, 1)
-    done = stage.publish(records_of(HOME), server=stage.server(seconds=QUICK))
+    until = time.monotonic() + 4.0
+    done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
     assert names(done.publication.changes) == [("create", name) for name in ALL]
     assert stage.gate.updates == updates
     assert stage.held() == everything()
-
-
-def test_time_is_kept_to_check_the_outcome(stage: Stage) -> None:
-    """An update whose answer is lost does not use up the time of the whole task."""
-    stage.gate.lost_answers = 1
-    until = time.monotonic() + 4.0
-    done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
-    assert len(done.publication.changes) == 3
-    assert stage.gate.updates == 1
 
 
 def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
@@ -316,24 +278,18 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
     """The eleventh look-up is refused, unless the owner's record was over the limit before."""
     ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).lookup
 
-    def own(domain: str, *terms: str, dry_run: bool = False) -> tuple[str, ...]:
+    def own(domain: str, *terms: str) -> tuple[str, ...]:
         stage.bind.change(HOME, add=[f'{domain}. 60 TXT "v=spf1 {" ".join(terms)} -all"'])
-        done = stage.publish(records_of(domain), ask=ask, dry_run=dry_run)
-        return done.publication.warnings
+        return stage.publish(records_of(domain), ask=ask).publication.warnings
 
-    for dry_run in (True, False):
-        with pytest.raises(errors.Refused, match="more than 10 DNS look-ups"):
-            own(f"eleven.{HOME}", *MAILERS[:10], dry_run=dry_run)
+    with pytest.raises(errors.Refused, match="more than 10 DNS look-ups"):
+        own(f"eleven.{HOME}", *MAILERS[:10])
     assert stage.gate.updates == 0
     assert own(f"ten.{HOME}", *MAILERS[:9]) == ()
     assert stage.held(f"ten.{HOME}")["TXT"] == spf(*MAILERS[:9], INCLUDE, "-all")
     (warning,) = own(f"twelve.{HOME}", *MAILERS)
     assert "Receivers reject" in warning
     assert stage.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
-    # Nothing that the owner could remove.
-    stage.bind.change("example.net", delete=["spf.example.net. TXT"])
-    (warning,) = own(f"void.{HOME}", "a")
-    assert "spf.example.net has no SPF record" in warning
     # Without resolvers.
     stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
     (warning,) = stage.publish(records_of(HOME)).publication.warnings
@@ -367,9 +323,7 @@ def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
     assert stage.gate.updates == 2
     # The name of this domain's key has 253 characters, which leaves no room to probe below it.
     longest = ".".join([*["a" * 63] * 3, "a" * 29, "wild.example"])
-    for actions in (["create"] * 3, []):
-        done = stage.publish(records_of(longest))
-        assert [change.action for change in done.publication.changes] == actions
+    stage.publish(records_of(longest))
     assert stage.held(longest) == everything()
 
 

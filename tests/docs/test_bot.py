@@ -188,12 +188,3 @@ def test_the_session_works(home: Path, service: RunningService) -> None:
     assert "canary" not in run.output
     assert service.token not in run.output
     assert "The audit is in order: 2 rows" in run.output
-
-
-def test_the_example_settings_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the secrets, they are all that the bot needs."""
-    for name, value in (("slack_bot_token", "xoxb-1"), ("slack_app_token", "xapp-1")):
-        monkeypatch.setenv(settings.variable(name), value)
-    monkeypatch.setenv(settings.variable("api_token"), "token")
-    given = settings.load(EXAMPLES / "settings.yml")
-    assert (EXAMPLES / given.policy_file).is_file()

@@ -53,12 +53,6 @@ def test_the_readme_states_the_supported_versions() -> None:
     assert sorted(stated) == sorted(one.lstrip(">=") for one in wanted)
 
 
-def test_every_program_is_in_the_wheel() -> None:
-    """A console script refers to a package of the wheel."""
-    packages = repository.read_toml("pyproject.toml")["tool"]["setuptools"]["packages"]
-    assert {target.split(".")[0] for target in PROJECT["scripts"].values()} <= set(packages)
-
-
 def test_documents_name_this_version() -> None:
     """Examples name artifacts of the version in galaxy.yml, which has release notes."""
     texts = [repository.read(str(file)) for file in repository.files() if file.suffix == ".md"]

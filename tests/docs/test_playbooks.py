@@ -96,13 +96,3 @@ def test_awx_accepts_the_survey(playbook: str) -> None:
     for name, option in reference.options(FILES, playbook).items():
         assert name.startswith("vault_") == option.get("no_log", False), name
         assert kinds.get(name) != "password" or option["no_log"]
-
-
-def test_the_readme_lists_every_playbook() -> None:
-    """Each has a row with a link to its variables."""
-    rows = re.findall(
-        r"^\| \[`postroom\.email\.(\w+)`\]\(docs/playbooks\.md#(\w+)\) \|",
-        repository.read("README.md"),
-        re.MULTILINE,
-    )
-    assert rows == [(name, name) for name in PLAYBOOKS]

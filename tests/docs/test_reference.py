@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.definition import model
 from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
-from ansible_collections.postroom.email.tests.docs import examples, readme
+from ansible_collections.postroom.email.tests.docs import examples
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tools import playbook_reference
 from postroom_bot.settings import Settings
@@ -57,17 +57,6 @@ def test_the_shared_options_are_documented() -> None:
     """The fragment and the README list the options that every module accepts."""
     compare(API_OPTIONS, yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
     assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == sorted(API_OPTIONS)
-
-
-def test_every_plugin_and_guide_is_listed() -> None:
-    """The README's tables list the plugins in order, and docs/README.md the guides."""
-    rows = re.findall(r"^\| \[`(\w+)`\]\(plugins/(\w+)/", README, re.MULTILINE)
-    for folder in ("modules", "filter", "inventory"):
-        files = repository.sources(f"plugins/{folder}/")
-        assert [name for name, place in rows if place == folder] == [file.stem for file in files]
-    front = repository.read("docs/README.md")
-    guides = re.findall(r"^\| \[[^]]+\]\(([\w-]+)\.md\) \|", front, re.MULTILINE)
-    assert sorted(guides) == [file.stem for file in readme.GUIDES if file.stem != "README"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import html, scripted
 from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
@@ -34,29 +32,18 @@ def new(name: str = NEW, **more: Any) -> dict[str, Any]:
 
 #: The module, its options, and what the message must name.
 REFUSED: list[Bad] = [
-    (MAILBOX, new("ann"), ("name", "'ann'")),
     (MAILBOX, new("änn@one.example"), ("name", "änn@one.example", "ASCII")),
-    (DOMAIN, {"name": "https://one.example/"}, ("name", "https://one.example/")),
-    (MAILBOX, new(passwords=[*PASSWORDS, ""]), ("passwords: entry 2",)),
-    (MAILBOX, {"name": BOB, "aliases": [TAKEN]}, (TAKEN, ANN)),
     (ALIAS, {"address": TAKEN, "mailbox": BOB}, (TAKEN, ANN, "move")),
     # A primary address is never moved.
     (ALIAS, {"address": ALL, "mailbox": ANN, "move": True}, (ALL, "primary")),
-    (MAILBOX, {"name": ALL, "state": "absent"}, (ALL, "forwarder")),
-    (FORWARDER, {"name": BOB, "members": FAR}, (BOB, "mailbox")),
     (FORWARDER, {"name": THIRD, "members": [FIRST]}, (f"{THIRD} -> {FIRST} -> {SECOND}",)),
     (DOMAIN, {"name": "two.example", "state": "absent"}, ("two.example", "2 objects", "force")),
     (MAILBOX, new(api_token="a-token-of-none"), (NEW, "401", "api_token")),
-    (MAILBOX, new(api_url="ftp://mail.example.com"), ("api_url", "ftp://mail.example.com")),
-    (MAILBOX, new(ca_path="/no/such/file.pem", api_url="https://127.0.0.1"), ("ca_path",)),
-    (TENANT, {}, ("definition_files",)),
     (TENANT, {"mailboxes": [{"name": ANN, "password": PASSWORDS[0]}]}, ("mailboxes[0].password",)),
-    (TENANT, {"mailboxes": [BOB, ANN, BOB], "forwarders": [ANN]}, ("[2]", "forwarders[0]", "2 ")),
 ]
 #: The same; an earlier task may create what is missing, so check mode only warns.
 MISSING: list[Bad] = [
     (MAILBOX, new("new@no.example"), ("no.example",)),
-    (MAILBOX, {"name": NEW}, (NEW, "passwords")),
     (ALIAS, {"address": "hi@no.example", "mailbox": ANN}, ("hi@no.example",)),
     (FORWARDER, {"name": NEW}, (NEW, "members")),
     (DNS, {"domain": "no.example"}, ("no.example",)),
@@ -107,10 +94,8 @@ def failure_of(site: Site, **options: Any) -> str:
 
 
 def test_unreachable_services(site: Site, service: RunningService, tmp_path: Path) -> None:
-    """A closed port, an unknown host, HTTPS to a plain port, and a killed service all fail."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        closed = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    for url in (closed, "http://mail.invalid", service.url.replace("http:", "https:")):
+    """An unknown host, HTTPS to a plain port, and a killed service all fail."""
+    for url in ("http://mail.invalid", service.url.replace("http:", "https:")):
         message = failure_of(site, api_url=url)
         assert f"{url} can't be reached for reading {NEW}" in message
         assert "api_url" in message
@@ -118,16 +103,6 @@ def test_unreachable_services(site: Site, service: RunningService, tmp_path: Pat
         doomed.kill()
         access = {"api_url": recorder.url, "api_token": doomed.token}
         assert recorder.url in failure_of(site, state="absent", **access)
-
-
-@pytest.mark.parametrize("status", [200, 404])
-def test_a_web_page_is_not_an_answer(site: Site, status: int) -> None:
-    """A web server's own 404 does not mean that the mailbox is absent."""
-    with scripted(lambda request: html(status, "Welcome")) as server:
-        for state in ("present", "absent"):
-            message = failure_of(site, api_url=server.url, state=state)
-            assert all(part in message for part in (NEW, str(status), "not JSON"))
-        assert server.writes == []
 
 
 def test_limits_of_the_service(site: Site, service: RunningService) -> None:

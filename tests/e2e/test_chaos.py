@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -17,14 +15,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome
-from ansible_collections.postroom.email.plugins.modules.email_alias import ensure_alias
-from ansible_collections.postroom.email.plugins.modules.email_forwarder import ensure_forwarder
 from ansible_collections.postroom.email.plugins.modules.email_tenant import ensure_tenant
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Api, Site
 
 Definition = dict[str, list[Any]]
-Ensure = Callable[..., Outcome]
 
 #: Each with tenants of its own.
 SCHEDULES = {
@@ -35,10 +30,6 @@ SCHEDULES = {
     "reads": "error_before=0.1,reset_before=0.1,truncate=0.15,status=500/502,methods=GET,seed=3",
     "crowd": "latency=0ms-2ms,rate429=0.5,seed=4",
 }
-CROSSFIRE = (
-    "latency=1ms-10ms,rate429=0.03,error_before=0.03,error_after=0.03,reset_before=0.02,"
-    "reset_after=0.02,truncate=0.02,status=502/503,seed=5"
-)
 TENANTS = 20
 MAX_RUNS = 25
 HOME, AWAY, NEW, STILL = "home.example", "away.example", "new.example", "still.example"
@@ -198,43 +189,6 @@ def assert_accounts(error: errors.PostroomError) -> None:
         assert error.details["summary"][outcome] == outcomes.count(outcome)
     assert set(outcomes) <= {"changed", "failed", "not_attempted"}
     assert len({row["name"] for row in error.details["results"]}) == len(outcomes)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("rig", [CROSSFIRE], indirect=True)
-def test_concurrent_clients_lose_no_update(rig: Rig) -> None:
-    """Each client's additions are there and its removals are gone, although all edit one list."""
-    box, team, clients = f"box@{HOME}", f"team@{HOME}", range(3)
-    rig.api.create(HOME)
-    rig.api.create(box, [box, f"stays@{HOME}", *(f"old-{n}@{HOME}" for n in clients)])
-    rig.api.create(team, members=["x@far.example"])
-    start = threading.Barrier(len(clients))
-
-    def work(number: int) -> None:
-        alias = {"mailbox": box, "move": False, "state": "present"}
-        old = {**alias, "address": f"old-{number}@{HOME}", "state": "absent"}
-        tasks: list[tuple[Ensure, dict[str, Any]]] = [
-            (ensure_alias, {**alias, "address": f"new-{number}-{n}@{HOME}"}) for n in range(3)
-        ]
-        tasks.append((ensure_alias, old))
-        forwarder = {"name": team, "purge_members": False, "aliases": None, "purge_aliases": False}
-        members = [f"member-{number}@{HOME}"]
-        tasks.append((ensure_forwarder, {**forwarder, "members": members, "state": "present"}))
-        Random(number).shuffle(tasks)  # noqa: S311 - any order will do
-        sender = Sender(rig.faulty.url, rig.faulty.token, trust_env=False)
-        start.wait()
-        for ensure, options in tasks:
-            ensure(Client(sender, timeout=120, retries=40), options, check_mode=False)
-        sender.close()
-
-    with ThreadPoolExecutor(len(clients)) as pool:
-        list(pool.map(work, clients))
-    after = rig.api.listing()
-    new = {f"new-{number}-{n}@{HOME}" for number in clients for n in range(3)}
-    assert after[box]["emails"] == {box, f"stays@{HOME}"} | new
-    joined = {f"member-{number}@{HOME}" for number in clients}
-    assert after[team]["members"] == {"x@far.example"} | joined
-    assert after.keys() == {HOME, box, team}
 
 
 @pytest.mark.parametrize(

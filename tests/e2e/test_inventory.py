@@ -13,8 +13,6 @@ import pytest
 import yaml
 
 from ansible_collections.postroom.email.plugins.inventory.email_domains import EXAMPLES
-from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
-from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import spoiled
 from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.desk import words
@@ -92,30 +90,6 @@ def test_domains_are_hosts(inventory: Inventory, site: Site) -> None:
     assert found["_meta"]["hostvars"]["two.example"]["email_aliases"] == 1
     assert found["unused"]["hosts"] == ["empty.test"]
     assert found["tld_example"]["hosts"] == ["one.example", "two.example"]
-
-
-@pytest.mark.full
-def test_tasks_of_a_domain_run_on_the_controller(inventory: Inventory) -> None:
-    """A play over a slice of the domains runs on Ansible's own Python."""
-    inventory.save()
-    (inventory.folder / "play.yml").write_text(
-        """
-- hosts: email_domains:&*.example:!two.example
-  gather_facts: false
-  tasks:
-    - postroom.email.email_info:
-        domains: ["{{ email_domain }}"]
-        kinds: [mailbox]
-      register: found
-    - ansible.builtin.assert:
-        that:
-          - ansible_python_interpreter == ansible_playbook_python
-          - found.mailboxes | length == email_mailboxes
-""",
-        "utf-8",
-    )
-    done = inventory.ask("play.yml", program="playbook")
-    assert (done.status, done.recap.ok) == (0, 2), done.output
 
 
 @pytest.mark.full
@@ -197,27 +171,6 @@ def test_wrong_options_are_named(
     assert named.replace(" ", "") in "".join(done.output.split())
     assert "Traceback" not in done.output
     assert site.token not in done.output
-
-
-@pytest.mark.full
-def test_stages_group_domains(inventory: Inventory, site: Site) -> None:
-    """Stages are cached, and a domain whose records can't be read has an unknown stage."""
-    with (
-        spoiled(site.url) as spoiler,
-        misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver,
-    ):
-        spoiler.spoil(problem(500), part="GET /api/dns/two.example", times=9)
-        stage = {"stage": True, "nameservers": [str(nameserver)], **CACHED}
-        keyed = [{"key": "email_stage", "prefix": "stage"}]
-        inventory.save(**stage, api_url=spoiler.url, keyed_groups=keyed)
-        done = inventory.ask("--list")
-        assert done.status == 0, done.output
-        assert "The stage of 'two.example' is unknown: " in words(done)
-        found = json.loads(done.output[done.output.index("{\n") :])
-        assert found["stage_unknown"]["hosts"] == ["two.example"]
-        asked = len(nameserver.asked)
-        assert inventory.hosts("stage_created") == ["one.example"]
-        assert len(nameserver.asked) == asked > 0
 
 
 def test_the_documented_examples_work(inventory: Inventory, site: Site) -> None:

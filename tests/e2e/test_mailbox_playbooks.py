@@ -113,18 +113,14 @@ def test_onboarding_again_keeps_the_password(
     ("playbook", "given", "named"),
     [
         ("onboard", {"mail_mailbox": [ANN]}, "mail_mailbox"),
-        ("onboard", {"vault_mail_password": 12345678}, "vault_mail_password"),
         ("onboard", {"mail_passwords_file": "none.yml"}, "none.yml"),
         ("onboard", {"vault_mail_password": ""}, "vault_mail_password"),
         ("onboard", {"mail_forwarders": [TEAM, f"none@{DOMAIN}", BOB]}, f"{BOB}, none@{DOMAIN}"),
-        ("onboard", {"mail_aliases": [BOB]}, f"{BOB} is taken"),
         ("onboard", {"mail_mailbox": TEAM}, "is a forwarder"),
         ("offboard", {"mail_colleague": None}, "mail_colleague"),
         ("offboard", {"mail_colleague": ANN}, "mail_mailbox and mail_colleague"),
-        ("offboard", {"mail_mailbox": TEAM}, "mail_mailbox"),
         ("offboard", {"mail_colleague": TEAM}, "mail_colleague"),
         ("offboard", {**GOING, "mail_mailbox": HI}, f"{HI} is an alias of {ANN}"),
-        ("offboard", {"mail_colleague": "none@one.example"}, "mail_colleague"),
         ("offboard", {"mail_mailbox": f"none@{DOMAIN}"}, "mail_mailbox"),
         ("offboard", {"mail_delete_mailbox": "yess"}, "mail_delete_mailbox"),
         ("offboard", {"mail_take_over_address": "yes"}, "mail_delete_mailbox"),
@@ -300,8 +296,5 @@ def test_rotation_in_part(spoiled_desk: Desk, spoiler: Spoiler, service: Running
     assert changed == [1, 1]
     # Ansible would hide such a password within the names, too.
     spoiler.spoil(refusal, part="PATCH /api/principal/bob")
-    simple = {ANN: "n", BOB: STRAY}
-    done = spoiled_desk.play("rotate_passwords", vault_mail_passwords=simple)
-    assert done.status == 2, done.output
+    done = spoiled_desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
     assert "it is not known for whom they are" in words(done)
-    assert opens(service, ANN, "n")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from ansible_collections.postroom.email.tests.e2e.parity_runs import (
     tasks_of,
     without,
 )
-from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.playbooks import environment
 from ansible_collections.postroom.email.tests.support.recorder import Recorder
 from ansible_collections.postroom.email.tests.support.service import (
@@ -203,45 +201,6 @@ def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> Non
         assert 1 < len(filled.listing()) <= 200
     finally:
         filled.close()
-
-
-@pytest.mark.full
-def test_a_crash(stage: Stage, tenant: Site, collection_with_crash: Path) -> None:
-    """It fails with a traceback like a module's, without the secrets of the task."""
-    path = {"ANSIBLE_COLLECTIONS_PATH": str(collection_with_crash)}
-    traced = {"ANSIBLE_DISPLAY_TRACEBACK": "error"}
-    here, modules = stage.both(PLAYBOOKS / "parity_crash.yml", **path, **traced)
-    assert here.told["Crash"][0].startswith("in process ")
-    (ours,), (theirs,) = here.results["Crash"], modules.results["Crash"]
-    assert ours.keys() == theirs.keys()
-    # A later ansible-core says first, before what the module says, that it failed.
-    assert theirs["msg"].replace(tenant.token, "********").endswith(ours["msg"])
-    assert "in crash" in ours["exception"]
-    assert tenant.token in str(theirs)
-    assert tenant.token not in here.run.output
-    assert here.results["Go on"] == modules.results["Go on"]
-
-
-@pytest.fixture
-def collection_with_crash(tmp_path: Path) -> Path:
-    """Return a path with a copy of the collection that has one module and one action more."""
-    copy = tmp_path.joinpath("ansible_collections", "postroom", "email")
-    for folder in ("plugins", "meta"):
-        shutil.copytree(repository.ROOT / folder, copy / folder)
-    for kind in ("modules", "action"):
-        alias = (copy / "plugins" / kind / "email_info.py").read_text("utf-8")
-        crash = alias.replace("email_info", "email_crash").replace("gather_info", "crash")
-        (copy / "plugins" / kind / "email_crash.py").write_text(crash, "utf-8")
-    module = copy / "plugins" / "modules" / "email_crash.py"
-    begin = '    domains = {parse_domain(text, "domains")'
-    raising = "    raise KeyError(params['api_token'] + ' is not there')\n" + begin
-    module.write_text(module.read_text("utf-8").replace(begin, raising), "utf-8")
-    runtime = copy / "meta" / "runtime.yml"
-    group = runtime.read_text("utf-8").replace(
-        "    - email_info\n", "    - email_info\n    - email_crash\n"
-    )
-    runtime.write_text(group, "utf-8")
-    return tmp_path
 
 
 @pytest.mark.full

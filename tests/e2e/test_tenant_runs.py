@@ -8,7 +8,9 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,7 +20,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.e2e.tenant_plays import Play, descendants, kill
+from ansible_collections.postroom.email.tests.support.playbooks import (
+    Recap,
+    environment,
+    read_recap,
+)
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from ansible_collections.postroom.email.tests.support.site import Site
 
@@ -27,6 +33,62 @@ MANY = 200
 OLD = [f"old{n}@{HOME}" for n in range(20)]
 PASSWORD = "correct-horse/battery#staple"
 SHOWN = re.compile(r"(\d+) of (\d+) changes, [\d.]+ a second, ")
+
+
+class Play:
+    """One task of `email_tenant` as a playbook, in a folder of its own."""
+
+    def __init__(self, folder: Path, service: RunningService, **options: Any) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self.output = folder / "output"
+        access = {"api_url": service.url, "api_token": service.token, "timeout": 60}
+        task = {"name": "Converge", "postroom.email.email_tenant": {**access, **options}}
+        play = {"hosts": "localhost", "gather_facts": False, "tasks": [task]}
+        playbook = folder / "play.yml"
+        playbook.write_text(json.dumps([play]), "utf-8")
+        self.command = [sys.executable, "-m", "ansible", "playbook", str(playbook)]
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        """Return an environment of its own."""
+        return environment(self._folder, **settings)
+
+    def start(self, **settings: str) -> subprocess.Popen[bytes]:
+        """Start it."""
+        with self.output.open("wb") as output:
+            return subprocess.Popen(
+                self.command,
+                cwd=self._folder,
+                env=self.environment(**settings),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def run(self, **settings: str) -> Recap:
+        """Run it to its end, which must be a success, and return its counts."""
+        status = self.start(**settings).wait()
+        output = self.output.read_text("utf-8", "replace")
+        assert status == 0, output
+        (recap,) = filter(None, map(read_recap, output.splitlines()))
+        return recap
+
+
+def kill(process: subprocess.Popen[bytes], *, workers: bool) -> None:
+    """Kill a run, alone or with the workers that it has forked."""
+    for pid in [process.pid, *(descendants(process.pid) if workers else ())]:
+        # A worker may have ended meanwhile.
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes below another; a worker of Ansible is in a session of its own."""
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, file.read_text("ascii").split()):
+            yield child
+            yield from descendants(child)
 
 
 def with_passwords(definition: Mapping[str, Any]) -> dict[str, Any]:

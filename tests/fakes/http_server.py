@@ -14,9 +14,9 @@ import socket
 import ssl
 import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException, parse_headers
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -192,7 +192,7 @@ class ScriptedServer:
                     break
                 if not self._answer(connection, request):
                     break
-        except (OSError, ValueError):
+        except (OSError, ValueError, HTTPException):
             pass  # The client or the handler has cut the connection, or there is no TLS.
         finally:
             with self._lock:
@@ -257,17 +257,9 @@ def _requests(connection: socket.socket) -> Iterator[Request]:
             line = stream.readline().decode("latin-1").split()
             if len(line) != 3:
                 return
-            headers = dict(_headers(iter(stream.readline, b"")))
+            headers = {name.lower(): value for name, value in parse_headers(stream).items()}
             body = stream.read(int(headers.get("content-length", "0")))
             yield Request(line[0], line[1], headers, body)
-
-
-def _headers(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        name, colon, value = line.decode("latin-1").strip().partition(":")
-        if not colon:
-            return
-        yield name.lower(), value.strip()
 
 
 def _reset(connection: socket.socket) -> None:

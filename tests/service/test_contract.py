@@ -4,9 +4,14 @@
 
 from __future__ import annotations
 
+import base64
+import sqlite3
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.serialization import load_der_public_key, load_pem_private_key
 
 from ansible_collections.postroom.email.tests.service.api import (
     Api,
@@ -15,6 +20,7 @@ from ansible_collections.postroom.email.tests.service.api import (
     path_of,
     unused_domain,
 )
+from ansible_collections.postroom.email.tests.support.service import RunningService
 
 
 def check_creation(api: Api, body: dict[str, Any], shape: dict[str, Any]) -> None:
@@ -153,3 +159,31 @@ def test_head_is_get_without_a_body(api: Api) -> None:
     response = api.call("HEAD", path_of(domain))
     assert (response.status_code, response.content) == (200, b"")
     assert int(response.headers["Content-Length"]) == len(api.get(domain).content)
+
+
+def test_every_domain_has_its_own_key_and_keeps_it(api: Api) -> None:
+    """Keys differ between domains, stay as they are, and are new with a new registration."""
+    one, two = api.domain(), api.domain()
+    records = api.dns(one).content
+    assert api.dns(two).content != records
+    api.mailbox(f"ann@{one}")
+    assert api.dns(one).content == records
+    api.delete(one)
+    api.domain(one)
+    assert api.dns(one).content != records
+
+
+def test_the_private_half_fits(file_service: RunningService) -> None:
+    """The published RSA key has 2048 bits and verifies what the stored private key signs."""
+    with Api(file_service.url, file_service.token) as api:
+        value = api.dns(api.domain()).json()["txt"][1]["value"]
+    with sqlite3.connect(file_service.database) as connection:
+        ((pem,),) = connection.execute("SELECT private_pem FROM dkim_key").fetchall()
+    connection.close()
+    private = load_pem_private_key(pem.encode(), None)
+    published = load_der_public_key(base64.b64decode(value.rpartition("p=")[2]))
+    assert isinstance(private, rsa.RSAPrivateKey)
+    assert isinstance(published, rsa.RSAPublicKey)
+    assert (published.key_size, published.public_numbers().e) == (2048, 65537)
+    signature = private.sign(b"message", padding.PKCS1v15(), hashes.SHA256())
+    published.verify(signature, b"message", padding.PKCS1v15(), hashes.SHA256())

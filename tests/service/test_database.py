@@ -10,14 +10,10 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from sqlalchemy import Connection, func, select
 
-from ansible_collections.postroom.email.tests.service.api import Api, mailbox_body
-from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_service import schemas, tables, tokens
+from postroom_service import tokens
 from postroom_service.__main__ import main
 from postroom_service.database import Database, DatabaseError, has_password, is_memory
-from postroom_service.principals import Directory
 
 MEMORY = ["memory", ":memory:", "sqlite://", "sqlite:///", "sqlite+pysqlite:///:memory:"]
 FILES = ["memory.sqlite3", "./memory", "sqlite:////x/:memory:", "postgresql://h/d"]
@@ -31,7 +27,6 @@ REFUSED = {
     "postgresql://h:port/x": "a file, a URL",
 }
 RACERS = 8
-COUNT = 10_000
 
 
 @pytest.mark.parametrize("where", MEMORY)
@@ -97,37 +92,6 @@ def test_a_tenant_is_made_once(
     database.close()
 
 
-@pytest.mark.full
-def test_a_tenant_that_another_has_just_made_is_found(postgresql_url: str) -> None:
-    """Who looked before another committed a tenant waits for them and gets the same number."""
-    database = Database(postgresql_url)
-    database.prepare()
-    looked = Barrier(2)
-
-    class Late:
-        """A connection whose first look is followed by the other's creation."""
-
-        def __init__(self, connection: Connection) -> None:
-            self.dialect = connection.dialect
-            self.execute = connection.execute
-            self._connection = connection
-
-        def scalar(self, query: object) -> object:
-            found = self._connection.scalar(query)  # type: ignore[call-overload]
-            looked.wait(60)
-            return found
-
-    def make(_n: int) -> int:
-        return database.write(lambda connection: tokens.ensure_tenant(Late(connection), "late"))  # type: ignore[arg-type]
-
-    with ThreadPoolExecutor(2) as pool:
-        numbers = list(pool.map(make, range(2)))
-    count = select(func.count()).where(tables.tenant.c.name == "late")
-    assert len(set(numbers)) == 1
-    assert database.read(lambda connection: connection.scalar(count)) == 1
-    database.close()
-
-
 def test_a_failing_database_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,27 +106,3 @@ def test_a_failing_database_is_one_sentence(
     message = capsys.readouterr().err
     assert "(no such table: token)" in message
     assert message.count("\n") == 1
-
-
-@pytest.mark.full
-def test_ten_thousand_principals_are_one_answer(file_service: RunningService) -> None:
-    """Every mailbox is in the list with both addresses, in order of creation."""
-
-    def fill(connection: Connection) -> None:
-        directory = Directory(connection, tokens.ensure_tenant(connection, "tests"))
-        for n in range(COUNT):
-            new = schemas.new_principal(mailbox_body(f"u{n}@{domain}", f"a{n}@{domain}"))
-            assert isinstance(new, schemas.NewMailbox)
-            directory.create_mailbox(new, ["$argon2id$"])
-
-    with Api(file_service.url, file_service.token) as api:
-        domain = api.domain()
-        database = Database(file_service.database)
-        database.write(fill)
-        database.close()
-        first, *boxes = api.listing()
-        assert first["name"] == domain
-        expected = [[f"u{n}@{domain}", f"a{n}@{domain}"] for n in range(COUNT)]
-        assert [box["emails"] for box in boxes] == expected
-        api.delete(domain)
-        assert api.listing() == []

@@ -38,15 +38,8 @@ def use_secrets(api: Api) -> str:
         api.dns(domain),
         api.call("GET", "/openapi.json"),
     ]
-    assert [response.status_code for response in responses][:7] == [
-        201,
-        409,
-        422,
-        422,
-        422,
-        200,
-        422,
-    ]
+    statuses = [response.status_code for response in responses[:7]]
+    assert statuses == [201, 409, 422, 422, 422, 200, 422]
     return "".join(response.text + str(response.headers) for response in responses)
 
 

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot as a process of its own, against a stand-in of Slack and a mail service.
 
-    with Workspace() as slack, running_service(place / "mail") as mail:
-        with running_bot(place / "bot", slack, mail, policy) as bot:
-            slack.person("alice").command("/email help")
-
-Uses the standard library only, apart from its arguments.
+with Workspace() as slack, running_service(place / "mail") as mail:
+with running_bot(place / "bot", slack, mail, policy) as bot:
+slack.person("alice").command("/email help")
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.error import HTTPError
-from urllib.request import urlopen
+
+import httpx
 
 from ansible_collections.postroom.email.tests.support.running import Running
 
@@ -86,17 +84,12 @@ class RunningBot(Running):
 
     def readiness(self) -> tuple[int, dict[str, Any]]:
         """Return status and body of /readyz."""
-        try:
-            with urlopen(f"{self.admin_url}/readyz", timeout=30) as answer:  # noqa: S310 - loopback
-                return answer.status, json.load(answer)
-        except HTTPError as error:
-            with error:
-                return error.code, json.load(error)
+        answer = httpx.get(f"{self.admin_url}/readyz", timeout=30, trust_env=False)
+        return answer.status_code, answer.json()
 
     def metrics(self) -> str:
         """Return the page of /metrics."""
-        with urlopen(f"{self.admin_url}/metrics", timeout=30) as answer:  # noqa: S310 - loopback
-            return str(answer.read().decode())
+        return httpx.get(f"{self.admin_url}/metrics", timeout=30, trust_env=False).text
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another command of the bot with the same settings."""

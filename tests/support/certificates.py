@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""An authority and certificates for the loopback, made by the openssl program."""
+"""An authority and certificates for the loopback, made by the openssl program (3.0 or later)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,14 @@ OPENSSL = shutil.which("openssl")
 
 
 class Authority:
-    """Signs certificates; its own lies in ``path``."""
+    """Signs certificates; its own is in ``path``."""
 
     def __init__(self, folder: Path, name: str = "authority") -> None:
         self._folder = folder
         self.path = folder / f"{name}.pem"
         self._key = folder / f"{name}.key"
-        _openssl(
-            "req",
-            "-x509",
-            *_new_key(self._key),
-            "-out",
-            str(self.path),
-            "-days",
-            "2",
-            "-subj",
-            f"/CN=Test {name}",
-            "-addext",
-            "basicConstraints=critical,CA:TRUE",
-            "-addext",
-            "keyUsage=critical,keyCertSign,cRLSign",
-        )
+        usage = ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign"]
+        _new_certificate(self.path, self._key, f"Test {name}", usage)
 
     def serves(self, alternative_name: str) -> ssl.SSLContext:
         """Return a server's context with a certificate for ``IP:...`` or ``DNS:...``."""
@@ -44,41 +31,21 @@ class Authority:
     def certificate(self, alternative_name: str) -> tuple[Path, Path]:
         """Return the files of a certificate for ``IP:...`` or ``DNS:...`` and of its key."""
         stem = self._folder / f"{self.path.stem}-{alternative_name.replace(':', '-')}"
-        key, request, certificate, extensions = (
-            stem.with_suffix(end) for end in (".key", ".csr", ".pem", ".ext")
-        )
-        extensions.write_text(
-            f"subjectAltName={alternative_name}\nauthorityKeyIdentifier=keyid\n"
-            "basicConstraints=CA:FALSE\n",
-            encoding="ascii",
-        )
-        _openssl("req", *_new_key(key), "-out", str(request), "-subj", "/CN=server")
-        _openssl(
-            "x509",
-            "-req",
-            "-in",
-            str(request),
-            "-CA",
-            str(self.path),
-            "-CAkey",
-            str(self._key),
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-extfile",
-            str(extensions),
-            "-out",
-            str(certificate),
-        )
+        certificate, key = stem.with_suffix(".pem"), stem.with_suffix(".key")
+        usage = [f"subjectAltName={alternative_name}", "basicConstraints=CA:FALSE"]
+        signer = ["-CA", str(self.path), "-CAkey", str(self._key)]
+        _new_certificate(certificate, key, "server", usage, *signer)
         return certificate, key
 
 
-def _new_key(path: Path) -> list[str]:
-    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    return [*curve, "-nodes", "-keyout", str(path)]
-
-
-def _openssl(*arguments: str) -> None:
+def _new_certificate(
+    path: Path, key: Path, name: str, extensions: list[str], *options: str
+) -> None:
     if OPENSSL is None:
         raise FileNotFoundError("openssl")
-    subprocess.run([OPENSSL, *arguments], check=True, capture_output=True)
+    command = [OPENSSL, "req", "-x509", "-days", "2", "-subj", f"/CN={name}", *options]
+    command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", str(key), "-out", str(path)]
+    for extension in extensions:
+        command += ["-addext", extension]
+    subprocess.run(command, check=True, capture_output=True)

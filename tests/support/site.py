@@ -8,10 +8,10 @@ What `Site` itself asks goes past the recorder and does not use the client that 
 from __future__ import annotations
 
 import importlib
-import json
-from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
+
+import httpx
 
 from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.recorder import Recorder
@@ -66,24 +66,19 @@ class Api:
     """The interface by hand."""
 
     def __init__(self, url: str, token: str) -> None:
-        parts = urlsplit(url)
-        self._connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        # The service closes what is idle, and that could cross the next request.
+        headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
+        self._client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._client.close()
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Send one request that must succeed and return its answer."""
-        content = None if body is None else json.dumps(body)
-        self._connection.request(method, path, content, self._headers)
-        response = self._connection.getresponse()
-        answer = json.loads(response.read())
-        # The service closes what is idle, and that could cross the next request.
-        self._connection.close()
-        assert response.status < 300, (method, path, answer)
-        return answer
+        response = self._client.request(method, path, json=body)
+        assert response.is_success, (method, path, response.text)
+        return response.json()
 
     def listing(self) -> dict[str, Shape]:
         """Return everything that the tenant holds, by name."""

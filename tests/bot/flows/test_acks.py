@@ -1,10 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack gets its acknowledgement whatever else the bot does.
-
-Jobs are slow because the mail service is held up, so they provably still run. Slack waits longer
-than its three seconds, and less than the bot waits for the mail service: a machine may be busy.
-"""
+"""Slack gets its acknowledgement while jobs wait for the mail service, which is held up."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from postroom_bot.work.sentences import TOO_MANY
 PLANS = [HTTP, pytest.param(Plan("socket", "sqlite"), marks=pytest.mark.full)]
 pytestmark = pytest.mark.parametrize("plan", PLANS, indirect=True, ids=str, scope="session")
 
+#: Less than the bot waits for the mail service.
 SECONDS = 10.0
 #: The worker's threads.
 JOBS = 4

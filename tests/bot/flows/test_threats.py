@@ -1,19 +1,14 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""One attack of each kind on a running bot; what decides about them is tested with the work.
-
-An exact replay in good time can't be told from Slack's own retry: it is answered as the first one
-was, and nothing more comes of it.
-"""
+"""One attack of each kind on a running bot; what decides about them is tested with the work."""
 
 from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -29,13 +24,13 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     number_in,
     number_of,
 )
+from ansible_collections.postroom.email.tests.bot.words.samples import strings
 from ansible_collections.postroom.email.tests.fakes.slack.forgery import TOO_OLD
 from ansible_collections.postroom.email.tests.fakes.slack.http_transport import (
     HttpTransport,
     Sent,
 )
-from ansible_collections.postroom.email.tests.fakes.slack.records import Message
-from ansible_collections.postroom.email.tests.support.bot import PREFIX
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
     BOB,
@@ -43,7 +38,7 @@ from ansible_collections.postroom.email.tests.support.company import (
     text_of,
 )
 from postroom_bot.model import State
-from postroom_bot.store import audit
+from postroom_bot.store import votes
 from postroom_bot.work import sentences
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
@@ -62,7 +57,8 @@ def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
     yield
     assert flow.premises.recorder.take_writes() == []
     if card is not None:
-        assert flow.request(number_of(card.text)).state is State.PENDING
+        states = {one.id: one.state for one in flow.requests()}
+        assert states[number_of(card.text)] is State.PENDING
 
 
 def _http(flow: Deployment) -> HttpTransport:
@@ -70,41 +66,13 @@ def _http(flow: Deployment) -> HttpTransport:
     return flow.here.slack.deliver_over_http(flow.bots[0].slack_url)
 
 
-# Self-approval.
-
-
 def test_a_requester_does_not_approve(flow: Deployment) -> None:
-    """Neither with the requesting account nor with a second one of the same mailbox."""
+    """The press is answered and audited, and the request stays pending."""
     here = flow.here
     card = flow.card(here.bob, f"alias add {fresh_address()}")
-    twin = flow.premises.hire("bobby", email=BOB)
     with _no_effect(flow, card):
         flow.check_answer(here.bob, sentences.OWN_REQUEST, lambda: here.bob.press(card, APPROVE))
-        twin.press(card, APPROVE)
-        here.wait_told(twin, sentences.OWN_REQUEST)
     flow.audited("vote.turned_away", here.bob, sentences.OWN_REQUEST)
-    flow.audited("vote.refused", twin, sentences.OWN_REQUEST)
-
-
-def test_an_approver_is_one_person(flow: Deployment) -> None:
-    """A press that arrives four times is one vote, and so is one from a second account."""
-    here, delivery = flow.here, flow.here.slack.delivery
-    card = flow.card(here.alice, f"forward add {fresh_address()} to x@elsewhere.example")
-    twin = flow.premises.hire("robert", email=BOB)
-    delivery.copies, delivery.together = 4, True
-    try:
-        with _no_effect(flow, card):
-            here.bob.press(card, APPROVE)
-            flow.wait_for_text(card, "(1 of ")
-    finally:
-        delivery.copies, delivery.together = 1, False
-    with _no_effect(flow, card):
-        twin.press(card, APPROVE)
-        here.wait_told(twin, sentences.SAME_PERSON)
-    assert sorted(flow.voters(number_of(card.text))) == sorted([here.bob.id, twin.id])
-
-
-# Forged and replayed requests.
 
 
 def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None:
@@ -149,7 +117,7 @@ def test_bytes_that_are_no_request_do_no_harm(flow: Deployment) -> None:
 
 
 def test_a_replay_is_not_done_again(flow: Deployment) -> None:
-    """The same bytes get the same answer: one request, one vote."""
+    """The same bytes may be Slack's own retry: they get the same answer and are done once."""
     here, http, forger = flow.here, _http(flow), flow.here.slack.forger()
     address = fresh_address()
     first = here.alice.command(f"/email forward add {address} to x@elsewhere.example")
@@ -159,96 +127,64 @@ def test_a_replay_is_not_done_again(flow: Deployment) -> None:
         flow.approve(card, here.bob)
         approval = next(sent for sent in reversed(http.sent) if b"request_approve" in sent.body)
         assert forger.replay(approval).status == HTTPStatus.OK
-    assert flow.voters(number_in(first)) == [here.bob.id]
+    cast = flow.read(lambda c: votes.of(c, number_in(first)))
+    assert [vote.voter for vote in cast] == [here.bob.id]
     assert len(flow.cards(address)) == 1
 
 
-# The bot as a confused deputy.
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
-        {"channel": "C0000ELSE"},
-        {"ts": "1700000000.000001"},
-        {"api_app_id": "A0000ELSE"},
-        {"message": {"app_id": "A0000ELSE", "ts": "1.000001", "text": "Approve me"}},
-        {"value": "R-' OR 1=1 --" + "<!channel>" * 100},
-    ],
-)
-def test_a_button_that_is_not_the_cards_does_nothing(
-    flow: Deployment, card: Message, forged: dict[str, Any]
-) -> None:
-    """A press elsewhere, of another app, or for no request is audited, cut short."""
+def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Message) -> None:
+    """A press elsewhere, of another app, or for another or no request is audited, cut short."""
     here, forger = flow.here, flow.here.slack.forger()
-    with _no_effect(flow, card):
-        flow.check_answer(
-            here.bob, sentences.WRONG_CARD, lambda: forger.press(here.bob, card, APPROVE, **forged)
-        )
+    other = flow.card(here.alice, f"alias add {fresh_address()}")
+    changes: tuple[dict[str, Any], ...] = (
+        {"channel": "C0000ELSE"},
+        {"message": {"app_id": "A0000ELSE", "ts": "1.000001", "text": "Approve me"}},
+        {"value": number_of(other.text)},
+        {"value": "R-' OR 1=1 --" + "<!channel>" * 100},
+    )
+    for forged in changes:
+        with _no_effect(flow, card), _no_effect(flow, other):
+            flow.check_answer(
+                here.bob,
+                sentences.WRONG_CARD,
+                partial(forger.press, here.bob, card, APPROVE, **forged),
+            )
     row = flow.audited("vote.turned_away", here.bob, sentences.WRONG_CARD)
     assert len(str(row.data)) < 500
 
 
-def test_a_card_does_not_speak_for_another_request(flow: Deployment, card: Message) -> None:
-    """Neither an edited button nor an edited denial reaches another request."""
-    here, forger = flow.here, flow.here.slack.forger()
-    other = flow.card(here.alice, f"alias add {fresh_address()}")
-    own, others = number_of(card.text), number_of(other.text)
-    with _no_effect(flow, other):
-        flow.check_answer(
-            here.bob,
-            sentences.WRONG_CARD,
-            lambda: forger.press(here.bob, card, APPROVE, value=others),
-        )
-        here.bob.press(card, DENY)
-        view = here.window(here.bob, "deny_reason")
-        with here.slack.world.changed:
-            view.content["private_metadata"] = view.content["private_metadata"].replace(own, others)
-        here.bob.submit(view, {"reason": "Because."})
-        assert sentences.WRONG_CARD in text_of(here.window(here.bob, "note"))
-    assert flow.request(own).state is State.PENDING
-
-
-def test_a_forged_window_makes_no_password_of_another(flow: Deployment) -> None:
-    """The mailbox in a modal's metadata proves nothing."""
+def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Message) -> None:
+    """A denial of another request and a password of another mailbox are refused."""
     here = flow.here
-    here.bob.command("/email password")
-    view = here.window(here.bob, "password_confirm")
-    with here.slack.world.changed:
-        view.content["private_metadata"] = view.content["private_metadata"].replace(BOB, ALICE)
-    with _no_effect(flow):
-        here.bob.submit(view)
+    other = flow.card(here.alice, f"alias add {fresh_address()}")
+
+    def edit(view: View, before: str, after: str) -> View:
+        with here.slack.world.changed:
+            metadata = view.content["private_metadata"]
+            view.content["private_metadata"] = metadata.replace(before, after)
+        return view
+
+    with _no_effect(flow, other), _no_effect(flow, card):
+        here.bob.press(card, DENY)
+        denial = here.window(here.bob, "deny_reason")
+        edit(denial, number_of(card.text), number_of(other.text))
+        here.bob.submit(denial, {"reason": "Because."})
+        note = here.window(here.bob, "note")
+        assert sentences.WRONG_CARD in text_of(note)
+        here.bob.close(note)
+        here.bob.command("/email password")
+        here.bob.submit(edit(here.window(here.bob, "password_confirm"), BOB, ALICE))
         here.slack.wait_for(
             lambda: sentences.NOT_YOUR_MAILBOX in text_of(here.window(here.bob, "note"))
         )
     flow.audited("person.turned_away", here.bob, sentences.NOT_YOUR_MAILBOX)
 
 
-# Outsiders.
-
-
-@pytest.mark.parametrize(
-    "about",
-    [{"is_restricted": True}, {"is_stranger": True}, {"is_bot": True}],
-    ids=lambda about: next(iter(about)),
-)
-def test_who_may_not_use_it_has_no_requests_and_no_votes(
-    flow: Deployment, card: Message, about: dict[str, Any]
-) -> None:
-    """Guests, strangers and bots are refused, even as members of the approvers' group."""
-    person = flow.premises.hire(f"person-{next(iter(about))}", **about)
-    with _no_effect(flow, card):
-        number = flow.asks(person, f"alias add {fresh_address()}")
-        flow.here.slack.wait_for(lambda: flow.request(number).state is State.REFUSED)
-        person.press(card, APPROVE)
-        flow.audited("vote.refused", person, "may not use this")
-    assert flow.request(number).card is None
-
-
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
     """Slack Connect shares buttons: a press and a command are refused at once, and audited."""
-    person = flow.premises.hire("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here, asked = flow.here, len(flow.requests())
+    person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
+    here.slack.world.channels[here.approvals].members.add(person.id)
     ours = {"id": person.id, "team_id": here.slack.world.team}
     with _no_effect(flow, card):
         flow.check_answer(person, sentences.ELSEWHERE, lambda: person.press(card, APPROVE))
@@ -264,8 +200,6 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         flow.audited("vote.refused", person, "other workspaces")
     assert len(flow.requests()) == asked
 
-
-# Injection.
 
 REASON = (
     "<!here> <!channel> <@U00000001> <#C00000001> @here *Approved* & <https://evil.example|click>"
@@ -288,7 +222,7 @@ def test_typed_text_stays_text(flow: Deployment) -> None:
     assert set(here.window(here.carol, "alias_add").errors) == {"address"}
     here.carol.submit(form, {"address": address, "reason": REASON})
     card = here.card_of(here.carol, address)
-    (text,) = [one for one in _markup(card.blocks) if "Reason:" in one]
+    (text,) = [one for one in strings(card.blocks) if "Reason:" in one]
     (line,) = [one for one in text.splitlines() if one.startswith("Reason:")]
     assert re.fullmatch(r"Reason: `[^`\u202e]*`\.", line)
     here.bob.press(card, DENY)
@@ -302,22 +236,10 @@ def test_typed_text_stays_text(flow: Deployment) -> None:
     known = set(slack.world.users)
     for said in _said(flow):
         assert not {"link_names", "parse"} & set(said)
-        for text in _markup(said):
+        for text in strings(said):
             assert set(re.findall(r"<@(\w+)>", text)) <= known
             ours = text.replace(f"<#{here.approvals}>", "")
             assert not _ACTIVE.search(_OURS.sub("", ours)), text
-
-
-def _markup(content: Any) -> Iterator[str]:
-    """Yield each text in which Slack interprets markup."""
-    if isinstance(content, dict):
-        if isinstance(content.get("text"), str) and content.get("type") != "plain_text":
-            yield content["text"]
-        for value in content.values():
-            yield from _markup(value)
-    elif isinstance(content, list):
-        for value in content:
-            yield from _markup(value)
 
 
 def _said(flow: Deployment) -> Iterator[Any]:
@@ -329,9 +251,6 @@ def _said(flow: Deployment) -> Iterator[Any]:
     for line in slack.world.transcript:
         if line.what == "call response_url":
             yield json.loads(line.text)
-
-
-# Typed passwords.
 
 
 def test_a_typed_password_is_not_used_kept_or_repeated(flow: Deployment) -> None:
@@ -350,36 +269,3 @@ def test_a_typed_password_is_not_used_kept_or_repeated(flow: Deployment) -> None
     kept = b"".join(file.read_bytes() for file in files).lower()
     assert b"hunter2" not in kept
     assert "hunter2" not in here.slack.log(without="deliver").casefold()
-
-
-# A tampered audit.
-
-
-def test_a_tampered_audit_is_found(flow: Deployment, tmp_path: Path) -> None:
-    """`audit verify` finds an edited row, and streamed lines that differ from the rows."""
-    bot, path = flow.bots[0], tmp_path / "bot.sqlite"
-    lines, edited = bot.directory / "audit.jsonl", tmp_path / "audit.jsonl"
-    flow.card(flow.here.alice, f"alias add {fresh_address()}")
-    last = flow.read(partial(audit.rows, limit=10_000))[-1]
-    flow.here.slack.wait_for(lambda: last.line() in lines.read_text())
-    assert lines.stat().st_mode & 0o777 == 0o600
-    verify = partial(bot.command, "audit", "verify", "--lines")
-    assert verify(str(lines)).returncode == 0
-    edited.write_text(lines.read_text().replace(flow.here.alice.id, flow.here.bob.id))
-    assert verify(str(edited)).returncode == 1
-    with closing(sqlite3.connect(flow.database)) as own, closing(sqlite3.connect(path)) as copy:
-        own.backup(copy)
-        with pytest.raises(sqlite3.DatabaseError, match="audit"):
-            copy.execute("UPDATE audit SET actor = 'U00000000'")
-        triggers = copy.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        for (name,) in triggers.fetchall():
-            copy.execute(f"DROP TRIGGER {name}")
-        copy.execute("UPDATE audit SET actor = 'U00000000' WHERE seq = 2")
-        copy.commit()
-    bot.environment[f"{PREFIX}DATABASE"] = str(path)
-    try:
-        told = bot.command("audit", "verify")
-    finally:
-        bot.environment[f"{PREFIX}DATABASE"] = flow.database
-    assert told.returncode == 1
-    assert "Row 2" in told.stdout

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -59,44 +60,27 @@ def test_a_window_is_updated_in_the_state_that_is_known(slack: Workspace, chat: 
 
 
 @pytest.mark.parametrize(
-    "break_it",
+    ("fault", "options", "delay"),
     [
-        lambda slack: slack.faults.fail("chat.postMessage", status=503),
-        lambda slack: slack.faults.reset("chat.postMessage"),
-        lambda slack: slack.faults.lose_answer("chat.postMessage"),
-        lambda slack: slack.faults.hang("chat.postMessage", seconds=0.1),
+        ("fail", {"status": 503}, None),
+        ("reset", {}, None),
+        ("lose_answer", {}, None),
+        ("hang", {"seconds": 0.1}, None),
+        ("rate_limit", {"retry_after": 7}, 7.0),
     ],
 )
 def test_trouble_on_the_way_may_pass(
-    slack: Workspace, chat: Chat, break_it: Callable[[Workspace], None]
+    slack: Workspace, chat: Chat, fault: str, options: dict[str, Any], delay: float | None
 ) -> None:
-    """It is told as such, after one try, and with nothing of the message."""
+    """It is an error of its own, after one try, with Slack's delay and nothing of the message."""
     channel = slack.channel("trouble")
-    break_it(slack)
+    getattr(slack.faults, fault)("chat.postMessage", **options)
     with pytest.raises(ChatDown) as caught:
         chat.post(channel, HELLO)
-    assert caught.value.retry_after is None
+    assert caught.value.retry_after == delay
     assert caught.value.__cause__ is None
     assert "Hello" not in repr(caught.value)
     chat.post(channel, HELLO)
-
-
-def test_too_many_calls_are_told_with_the_time_to_wait(slack: Workspace, chat: Chat) -> None:
-    """Nothing is waited for here."""
-    slack.faults.rate_limit("users.info", retry_after=7)
-    with pytest.raises(ChatDown) as caught:
-        chat.profile("U1")
-    assert caught.value.retry_after == 7.0
-
-
-def test_a_refusal_has_slacks_word_for_it(slack: Workspace, chat: Chat) -> None:
-    """It is no use to try that again."""
-    with pytest.raises(ChatRefused) as caught:
+    with pytest.raises(ChatRefused) as refused:
         chat.post("C0000NONE", HELLO)
-    assert caught.value.code == "channel_not_found"
-
-
-def test_nobody_there() -> None:
-    """An address where nothing listens is trouble that may pass."""
-    with pytest.raises(ChatDown):
-        Chat(web_client("xoxb-1", base_url="http://127.0.0.1:9/api")).whoami()
+    assert refused.value.code == "channel_not_found"

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,6 +89,54 @@ def test_mistakes_are_reported_together(
 
 
 @pytest.mark.usefixtures("_settings")
+def test_a_configuration_is_checked_online(
+    here: Company, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Channels are named as unchecked; a token that Slack refuses prevents the check."""
+    status, out, _ = run("check-config", "--online")
+    assert status == 0
+    assert f"channels.approvals {here.approvals}" in out
+    assert out.endswith("No mistakes found.\n")
+    monkeypatch.setenv(f"{PREFIX}SLACK_APP_TOKEN", "xapp-wrong")
+    status, _, err = run("check-config", "--online")
+    assert (status, "Slack refuses the Socket Mode connection" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("_settings")
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        ({"api_token": "wrong"}, "Check api_token."),
+        ({"api_url": "http://127.0.0.1:9", "timeout": "1"}, "Check api_url"),
+    ],
+)
+def test_a_service_that_can_not_be_used_is_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, str], remedy: str
+) -> None:
+    """It names the setting to check, and the log adds nothing."""
+    for name, value in wrong.items():
+        monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
+    status, out, err = run("check-config", "--online")
+    [line] = [line for line in out.splitlines() if not line.startswith("Not looked at")]
+    assert (status, remedy in line, err) == (1, True, "")
+
+
+@pytest.mark.usefixtures("_settings")
+def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None:
+    """All of them, each with its key in the policy; what Slack does not answer is no mistake."""
+    users = f"users: [{here.bob.id}"
+    groups = f"usergroups: [{here.slack.usergroup(here.bob)}, S404]"
+    policy = here.policy.replace(users, f"{groups}\n    users: [U99999999, {here.bob.id}")
+    Path(os.environ[f"{PREFIX}POLICY_FILE"]).write_text(policy)
+    status, out, _ = run("check-config", "--online")
+    assert status == 1
+    assert "groups.mail-admins.users names the user U99999999" in out
+    assert "groups.mail-admins.usergroups names S404" in out
+    here.slack.faults.rate_limit("users.info", retry_after=5)
+    assert "were not all looked up" in run("check-config", "--online")[1]
+
+
+@pytest.mark.usefixtures("_settings")
 # Cheroot leaves a socket open where it can't listen.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
@@ -129,7 +179,7 @@ def test_reading_creates_no_database(
 
 @pytest.mark.usefixtures("_settings")
 def test_the_audit_is_shown_in_part_or_as_a_whole(run: Run, tmp_path: Path) -> None:
-    """All rows, those after one, or those of a request; a migration can be repeated."""
+    """All rows, those after one, or those of a request; streamed lines are compared with them."""
     assert run("migrate")[0] == run("migrate")[0] == 0
     database, at = Database(str(tmp_path / "bot.sqlite3")), datetime.now(UTC)
     for number in ("R-2222", "R-3333"):
@@ -147,7 +197,12 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(run: Run, tmp_path: Path) -> N
     assert rows("--after", "1") == rows("--request", "R-3333") == [2]
     # An empty answer may as well be a typing error.
     assert run("audit", "show", "--request", "R-XXXX")[0] == 1
-    assert run("audit", "verify")[0] == 0
+    lines, wrong = tmp_path / "audit.jsonl", tmp_path / "wrong.jsonl"
+    lines.write_text(run("audit", "show")[1])
+    wrong.write_text(lines.read_text().replace("U1", "U2"))
+    assert run("audit", "verify")[0] == run("audit", "verify", "--lines", str(lines))[0] == 0
+    assert run("audit", "verify", "--lines", str(wrong))[0] == 1
+    assert run("audit", "verify", "--lines", "nowhere.jsonl")[0] == 2
 
 
 def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None:
@@ -206,10 +261,12 @@ def test_what_needs_no_decision_is_not_explained(run: Run, words: list[str]) -> 
     assert err.startswith("postroom-bot: ")
 
 
-def test_the_manifest(run: Run) -> None:
+def test_the_manifest(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the one for the given transport, as JSON."""
     status, out, _ = run("manifest")
     assert (status, json.loads(out)) == (0, manifest(socket_mode=True))
     url = "https://bot.example.com/slack/events"
     assert json.loads(run("manifest", "--url", url)[1]) == manifest(socket_mode=False, url=url)
     assert run("manifest", "--url", "http://bot.example.com")[0] == 2
+    monkeypatch.setattr("postroom_bot.__main__.manifest", Mock(side_effect=KeyboardInterrupt))
+    assert run("manifest") == (2, "", "postroom-bot: interrupted\n")

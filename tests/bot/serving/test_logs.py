@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from slack_bolt import BoltContext, BoltResponse
+from slack_bolt import BoltContext, BoltRequest, BoltResponse
+from slack_bolt.error import BoltUnhandledRequestError
 
 from postroom_bot import logs
 from postroom_bot.listeners.answers import BROKEN
@@ -58,13 +59,14 @@ def test_secrets_are_hidden(style: str, secret: str) -> None:
 
     def work() -> None:
         own = logging.getLogger("postroom_bot.test")
-        own.info("it was %s indeed", secret)
+        own.info("it was\n%s indeed", secret)
         own.info(f"it was {secret} indeed")
         own.info("it was", extra={"fields": {"what": secret}})
 
     lines = written(style, work)
     assert len(lines) == 3
     for line in lines:
+        assert style == "text" or json.loads(line)["level"] == "info"
         assert logs.HIDDEN in line
         assert "abc" not in line
         assert "quoted" not in line
@@ -113,16 +115,19 @@ def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
         for body, response in bodies:
             answer = errors.failed(ValueError("Hunter2"), body, context, response)
             answers.append(answer)
+        nothing = BoltUnhandledRequestError(request=BoltRequest(body=""), current_response=None)
+        answers.append(errors.failed(nothing, {"type": "new"}, context, None))
 
     lines = written("json", work)
-    command, submission, shortcut, other = answers
+    command, submission, shortcut, other, unknown = answers
     assert command is not None
     assert submission is not None
     assert BROKEN in str(command.body)
     assert BROKEN in str(submission.body)
     assert shortcut is not None
-    assert (shortcut.status, other) == (200, None)
-    assert len(lines) == 4
+    assert unknown is not None
+    assert (shortcut.status, other, unknown.status) == (200, None, 200)
+    assert len(lines) == 5
     assert "Hunter2" not in "".join(lines)
 
 
@@ -145,12 +150,3 @@ def test_only_warnings_of_others_are_let_through(
     lines = written(style, work)
     assert len(lines) == 4
     assert all("trouble" in line for line in lines)
-
-
-def test_json_is_one_object_a_line() -> None:
-    """With the fields that a message adds."""
-    fields = {"fields": {"request": "R-1"}}
-    log = logging.getLogger("postroom_bot")
-    (line,) = written("json", lambda: log.info("two\nlines", extra=fields))
-    read = json.loads(line)
-    assert (read["event"], read["level"], read["request"]) == ("two\nlines", "info", "R-1")

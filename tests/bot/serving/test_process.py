@@ -19,6 +19,7 @@ from ansible_collections.postroom.email.tests.support.bot import (
 )
 from ansible_collections.postroom.email.tests.support.company import Company
 from postroom_bot.__main__ import main
+from postroom_bot.serving import process
 
 AWX = {
     "executor": "awx",
@@ -130,3 +131,21 @@ def test_http_requests_under_way_are_answered_before_the_end(here: Company, tmp_
             here.slack.deliver_over_sockets()
         shown = bot.command("audit", "show")
     assert "late@example.com" in shown.stdout
+
+
+@pytest.mark.full
+def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> None:
+    """It starts anyway, and is ready; the mail service's answer shows."""
+    wrong = {"api_token": "wrong"}
+    policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
+    with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:
+        here.slack.wait_for(lambda: "names S404" in bot.log())
+        assert "Check api_token" in bot.log()
+        status, parts = bot.readiness()
+        assert (status, parts["mail"]) == (200, "refused")
+
+
+def test_a_second_signal_is_ignored() -> None:
+    """SIGTERM during the end does not kill the process."""
+    with process._blocked():
+        signal.raise_signal(signal.SIGTERM)

@@ -157,14 +157,8 @@ def _added(rows: Rows, seq: int) -> Rows:
 COLUMNS = ("at", "actor", "event", "request", "prev_hash", "hash")
 DATA = ("{}", '{ "number":2}', "no JSON", "[NaN]")
 TAMPERS: list[Callable[[Rows], Rows]] = [
-    *(
-        partial(_edited, column=column, value="x")
-        for column in ("at", "actor", "event", "request", "prev_hash", "hash")
-    ),
-    *(
-        partial(_edited, column="data", value=data)
-        for data in ("{}", '{ "number":2}', "no JSON", "[NaN]")
-    ),
+    *(partial(_edited, column=column, value="x") for column in COLUMNS),
+    *(partial(_edited, column="data", value=data) for data in DATA),
     lambda rows: [*rows[:2], _hashed(rows[2] | {"actor": "U666"}), *rows[3:]],
     lambda rows: rows[1:],
     lambda rows: _numbered(rows[1:]),

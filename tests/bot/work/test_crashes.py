@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import date
 from itertools import pairwise
 
@@ -18,17 +19,22 @@ from ansible_collections.postroom.email.tests.bot.work.office import (
 )
 from postroom_bot.executors.base import Done, Keeper, TryLater
 from postroom_bot.model import Action, Request, State, Wish
-from postroom_bot.store import ledger, locks, requests, tombstones
+from postroom_bot.store import audit, inbox, ledger, locks, requests, tombstones
 from postroom_bot.store.rows import Lost
 from postroom_bot.work import execute, sentences
+from postroom_bot.work.backoff import LONGEST, seconds
 from postroom_bot.work.hold import claim
+from postroom_bot.work.upkeep import KEEP_KEYS, PURGE_EVERY, Upkeep
 from postroom_bot.work.worker import Worker
 
 
-def test_what_was_done_and_not_written_down_is_done_again_and_written_once(office: Office) -> None:
+@pytest.mark.parametrize("trouble", [RuntimeError("cut"), Lost("its lease")])
+def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
+    office: Office, trouble: Exception
+) -> None:
     """Doing it again changes nothing, and there is one row in the ledger."""
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor), owner="first")).step()
+    Worker(office.with_(executor=Cut(office.deps.executor, trouble), owner="first")).step()
     assert office.now(request).state is State.EXECUTING
     assert NEW in office.addresses()
     office.clock.advance(minutes=1)
@@ -126,25 +132,20 @@ def test_a_cancelled_request_is_let_pass(office: Office) -> None:
     assert "Cancelled" in office.cards()[0].text
 
 
-def test_a_request_that_is_cancelled_amid_its_execution_is_too_late(office: Office) -> None:
-    """What has begun is not taken back."""
+@pytest.mark.parametrize(
+    ("trouble", "state"),
+    [(TryLater(retry_after=86400), State.APPROVED), (RuntimeError(), State.EXECUTING)],
+)
+def test_what_may_have_been_done_is_carried_to_its_end(
+    office: Office, trouble: Exception, state: State
+) -> None:
+    """It is neither cancelled nor expired when it may be done already."""
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor))).step()
-    answer = office.desk.cancel(office.key(), request.id, office.people["alice"].id)
-    assert "can't be cancelled" in answer
-    office.pass_time(minutes=1)
-    assert office.now(request).state is State.DONE
-
-
-def test_what_may_have_been_done_is_carried_to_its_end(office: Office) -> None:
-    """It is not called cancelled or expired, when it may be so already: the next try tells."""
-    request = office.voted()
-    unheard = Cut(office.deps.executor, TryLater(retry_after=86400))
-    Worker(office.with_(executor=unheard)).step()
-    assert office.now(request).state is State.APPROVED
+    Worker(office.with_(executor=Cut(office.deps.executor, trouble))).step()
+    assert office.now(request).state is state
     assert NEW in office.addresses()
     answer = office.desk.cancel(office.key(), request.id, office.people["alice"].id)
-    assert "is being carried out already" in answer
+    assert "carried out already" in answer or "can't be cancelled" in answer
     office.pass_time(days=1)
     assert office.now(request).state is State.DONE
     assert office.deps.database.read(ledger.entries)
@@ -215,3 +216,43 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
     office.deps.database.write(lambda c: requests.poke(c, request.id, at=office.clock()))
     office.work()
     assert len(office.desk.status(office.people["alice"].id)) == 2
+
+
+def test_where_lines_go_may_be_full(office: Office) -> None:
+    """The rest is done all the same, and the lines are written when there is room again."""
+    office.ask()
+
+    def full(_line: str) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        Upkeep(office.with_(audit_lines=full)).run()
+    found = office.deps.metrics.registry.get_sample_value
+    assert found("postroom_bot_open_requests", {"state": "pending"}) == 1
+    assert found("postroom_bot_open_requests", {"state": "new"}) == 0
+    lines: list[str] = []
+    Upkeep(office.with_(audit_lines=lines.append)).run()
+    assert office.deps.database.read(lambda c: audit.verify_lines(c, lines)).count == len(lines)
+
+
+def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
+    """Not before nothing can come of them any more."""
+    upkeep = Upkeep(office.deps)
+    database, at = office.deps.database, office.clock()
+    assert database.write(lambda c: inbox.first(c, "key", at=at))
+    until = at + KEEP_KEYS
+    database.write(lambda c: tombstones.bury(c, NEW, "erin@example.com", at=at, until=until))
+    upkeep.run()
+    assert not database.write(lambda c: inbox.first(c, "key", at=at))
+    office.clock.advance(KEEP_KEYS + PURGE_EVERY)
+    upkeep.run()
+    assert database.write(lambda c: inbox.first(c, "key", at=office.clock()))
+    assert database.write(lambda c: tombstones.purge(c, office.clock())) == 0
+
+
+@pytest.mark.parametrize(("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, LONGEST), (99, LONGEST)])
+def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
+    """Twice as long each time, spread a little, and never shorter than asked for."""
+    for _ in range(20):
+        assert 0.8 * most <= seconds(tries) <= most
+        assert seconds(tries, 5000.0) == 5000.0

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
+import copy
 from datetime import timedelta
 
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.work.office import ALICE, NEW, Office, Unready
-from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.chat import Chat, web_client
 from postroom_bot.model import Action, Posted, Request, State, Wish
 from postroom_bot.words.message import Message
 from postroom_bot.work.worker import Worker
@@ -32,16 +31,6 @@ def _settle(office: Office, request: Request, state: State) -> None:
         office.pass_time(minutes=1)
     assert office.now(request).state is state
     assert office.now(request).told.split()[-1].startswith(state)
-
-
-def test_nobody_is_believed_while_slack_is_down(office: Office) -> None:
-    """A new request waits, with growing pauses, until Slack says who it is."""
-    with office.slack.down():
-        request = office.ask()
-        assert request.state is State.NEW
-        office.pass_time(minutes=10)
-        assert office.now(request).state is State.NEW
-    _settle(office, request, State.PENDING)
 
 
 def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
@@ -169,26 +158,19 @@ def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Off
     assert office.approve(request, "bob").state is State.DONE
 
 
-class Dawdling(Chat):
-    """A Slack that takes days over a direct message."""
-
-    def __init__(self, office: Office, days: float) -> None:
-        slack = office.slack
-        super().__init__(web_client(slack.bot_token, base_url=slack.base_url))
-        self._clock: Clock = office.clock
-        self._left = timedelta(days=days)
-
-    def tell(self, user: str, message: Message) -> Posted:
-        """Take the time, once."""
-        self._clock.advance(self._left)
-        self._left = timedelta()
-        return super().tell(user, message)
-
-
 @pytest.fixture
-def slow(office: Office) -> Worker:
-    """Give a worker who speaks with that Slack."""
-    return Worker(office.with_(chat=Dawdling(office, days=2)))
+def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """Give a worker for whose first direct message Slack takes two days."""
+    chat = copy.copy(office.deps.chat)
+    tell = chat.tell
+
+    def dawdle(user: str, message: Message) -> Posted:
+        office.clock.advance(days=2)
+        monkeypatch.setattr(chat, "tell", tell)
+        return tell(user, message)
+
+    monkeypatch.setattr(chat, "tell", dawdle)
+    return Worker(office.with_(chat=chat))
 
 
 def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The part of AWX that `playbooks/awx.yml` uses: resources, their validation, and permissions.
+"""The part of AWX that `playbooks/awx.yml` uses: resources, some rules, and permissions.
 
     with running_controller() as controller:
-        controller.state.playbooks["https://git.example.net/mail.git"] = frozenset({"drift.yml"})
+        controller.playbooks["https://git.example.net/mail.git"] = frozenset({"drift.yml"})
         play(CONTROLLER_HOST=controller.url, CONTROLLER_OAUTH_TOKEN=controller.token)
         assert controller.names("job_templates") == ["Postroom drift"]
 
@@ -13,6 +13,8 @@
 from __future__ import annotations
 
 import base64
+import itertools
+import re
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
@@ -20,11 +22,52 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import rules, surveys
-from .jobs import Awx, Play, Template
-from .kinds import KINDS
-from .state import WITH_SECRETS, BadQuery, Row, State
-from .web import Answer, Request, page_of, serving
+from . import surveys
+from .jobs import Awx, Template
+from .web import PREFIX, Answer, Request, page_of, serving
+
+Row = dict[str, Any]
+
+#: The kinds of resources by their path in the API, each with AWX's name of one.
+KINDS = {
+    "organizations": "organization",
+    "credential_types": "credential_type",
+    "credentials": "credential",
+    "projects": "project",
+    "execution_environments": "execution_environment",
+    "inventories": "inventory",
+    "inventory_sources": "inventory_source",
+    "job_templates": "job_template",
+    "workflow_job_templates": "workflow_job_template",
+    "workflow_job_template_nodes": "workflow_job_template_node",
+    "workflow_approval_templates": "workflow_approval_template",
+    "schedules": "schedule",
+    "notification_templates": "notification_template",
+    "teams": "team",
+    "users": "user",
+}
+ROLES = {
+    "organizations": ("member",),
+    "job_templates": ("execute", "read"),
+    "workflow_job_templates": ("execute",),
+    "teams": ("member", "read"),
+}
+UNIFIED = (
+    "job_templates",
+    "workflow_job_templates",
+    "projects",
+    "inventory_sources",
+    "workflow_approval_templates",
+)
+#: The fields that hold secrets among others.
+WITH_SECRETS = {
+    "credentials": "inputs",
+    "notification_templates": "notification_configuration",
+}
+
+
+NOT_FOUND = (404, {"detail": "Not found."})
+DENIED = (403, {"detail": "You do not have permission to perform this action."})
 
 
 class Refused(Exception):
@@ -35,45 +78,77 @@ class Refused(Exception):
         self.answer = (status, body)
 
 
-def _not_found() -> Refused:
-    return Refused(404, {"detail": "Not found."})
+@dataclass
+class Role:
+    """A role on one resource, and the ids of its holders."""
 
-
-def _denied() -> Refused:
-    return Refused(403, {"detail": "You do not have permission to perform this action."})
+    id: int
+    resource: int
+    name: str
+    holders: dict[str, list[int]] = field(default_factory=lambda: {"users": [], "teams": []})
 
 
 @dataclass
 class Controller:
-    """The controller.
+    """The controller. No id is used twice, not even by different kinds.
 
     :param token: of the superuser `admin`
     :param tokens: the users' ids by their tokens
     :param written: method, path and body of each request that is not a GET
+    :param rows: the resources' fields, by kind and id, with secrets in plain text
+    :param links: the ids of associated resources, by id and name of the association
+    :param surveys: by the template's id
+    :param playbooks: what a repository or a folder contains, by its address or local path
     """
 
     jobs: Awx
-    state: State = field(default_factory=State)
     token: str = "controller-T0ken/of+tests"
     tokens: dict[str, int] = field(default_factory=dict)
     written: list[tuple[str, str, Any]] = field(default_factory=list)
     url: str = ""
-    _made_tokens: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, dict[int, Row]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
+    links: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    surveys: dict[int, dict[str, Any]] = field(default_factory=dict)
+    roles: dict[int, Role] = field(default_factory=dict)
+    playbooks: dict[str, frozenset[str]] = field(default_factory=dict)
+    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         admin = {"username": "admin", "is_superuser": True, "password": "adm1n/of+tests"}
-        self.tokens[self.token] = self.state.add("users", admin)["id"]
+        self.tokens[self.token] = self.add("users", admin)["id"]
+
+    # What tests use.
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all resources of a kind."""
-        return sorted(row[KINDS[kind].key[0]] for row in self.state.rows[kind].values())
+        return sorted(_name(row) for row in self.rows[kind].values())
 
     def named(self, kind: str, name: str) -> Row:
         """Return the only resource with a name."""
-        key = KINDS[kind].key[0]
-        (row,) = (row for row in self.state.rows[kind].values() if row[key] == name)
+        (row,) = (row for row in self.rows[kind].values() if _name(row) == name)
         return row
+
+    def add(self, kind: str, fields: Mapping[str, Any]) -> Row:
+        """Add a resource, with its roles."""
+        row = {"id": next(self._ids), **fields}
+        self.rows[kind][row["id"]] = row
+        for name in ROLES.get(kind, ()):
+            role = Role(next(self._ids), row["id"], name)
+            self.roles[role.id] = role
+        return row
+
+    def linked(self, number: int, name: str) -> list[int]:
+        """Return the ids that are associated with a resource; the list may be changed."""
+        return self.links.setdefault((number, name), [])
+
+    def role(self, number: int, name: str) -> Role:
+        """Return a role on a resource."""
+        return next(
+            role for role in self.roles.values() if (role.resource, role.name) == (number, name)
+        )
+
+    # Requests.
 
     def answer(self, request: Request) -> Answer:
         """Carry a request out, or refuse it."""
@@ -82,8 +157,6 @@ class Controller:
                 return self._answer(request)
             except Refused as refused:
                 return refused.answer
-            except BadQuery as error:
-                return 400, {"detail": str(error)}
 
     def _answer(self, request: Request) -> Answer:
         user = self._user(request.authorization)
@@ -93,214 +166,239 @@ class Controller:
             self.written.append((request.method, "/".join(request.path), request.body))
         if request.path[0] == "jobs" or request.path[2:] in (("launch",), ("jobs",)):
             return self._job(user, request)
-        if request.method != "GET" and not user["is_superuser"]:
-            raise _denied()
+        if request.method != "GET" and not user.get("is_superuser"):
+            raise Refused(*DENIED)
         match request.path:
-            case ("roles", number, ("users" | "teams") as actors) if number.isdecimal():
-                return self._role(request, int(number), actors)
-            case ("project_updates", number) if number.isdecimal():
-                # Every update succeeds immediately.
-                return 200, {"id": int(number), "status": "successful", "failed": False}
+            case ("roles", number, ("users" | "teams") as actors) if int(number) in self.roles:
+                return self._link(request, self.roles[int(number)].holders[actors], actors)
             case (kind,) if kind in KINDS or kind == "unified_job_templates":
-                return self._list_or_make(user, request, kind)
-            case (kind, one, *below) if kind in KINDS:
-                row = self._found(user, kind, one)
-                return self._below(request, kind, row) if below else self._one(request, kind, row)
-        raise _not_found()
+                if request.method == "POST":
+                    return 201, self._show(kind, self._make(kind, request.body))
+                found = [
+                    self._show(one, row)
+                    for one, row in self._all_of(kind)
+                    if self._sees(user, row) and self._fits(row, request.query)
+                ]
+                return page_of(found, request)
+            case (kind, number, *below) if int(number) in self.rows.get(kind, ()):
+                row = self.rows[kind][int(number)]
+                if self._sees(user, row):
+                    return self._below(request, kind, row) if below else self._one(request, row)
+        raise Refused(*NOT_FOUND)
 
     def _user(self, authorization: str) -> Row:
         scheme, _blank, given = authorization.partition(" ")
-        users = self.state.rows["users"]
+        users = self.rows["users"]
         if scheme == "Bearer" and given in self.tokens:
             return users[self.tokens[given]]
         if scheme == "Basic":
-            name, _colon, password = base64.b64decode(given).decode().partition(":")
+            login = base64.b64decode(given).decode()
             for user in users.values():
-                if user["username"] == name and user["password"] == password:
+                if login == f"{user['username']}:{user['password']}":
                     return user
         raise Refused(401, {"detail": "Authentication credentials were not provided."})
 
     def _token(self, user: Row, request: Request) -> Answer:
-        """Create a token of the user, or revoke one of theirs."""
-        match (request.method, *request.path[1:]):
-            case ("POST",):
-                token, number = secrets.token_urlsafe(20), self.state.new_id()
-                self.tokens[token], self._made_tokens[str(number)] = user["id"], token
-                return 201, {"id": number, "token": token}
-            case ("DELETE", number) if (
-                self.tokens.get(self._made_tokens.get(number, "")) == user["id"]
-            ):
-                del self.tokens[self._made_tokens.pop(number)]
-                return 204, None
-        raise _not_found()
+        """Create a token of the user, which is its own id, or revoke one of theirs."""
+        if request.method == "POST":
+            token = secrets.token_urlsafe(20)
+            self.tokens[token] = user["id"]
+            return 201, {"id": token, "token": token}
+        if request.method == "DELETE" and self.tokens.get(request.path[1]) == user["id"]:
+            del self.tokens[request.path[1]]
+            return 204, None
+        raise Refused(*NOT_FOUND)
 
     def _sees(self, user: Row, row: Row) -> bool:
         """Return True if a user may see a resource; everyone sees the superusers."""
-        if user["is_superuser"] or row is user or row.get("is_superuser"):
+        if user.get("is_superuser") or row is user or row.get("is_superuser"):
             return True
-        return self.state.holds(user["id"], row["id"])
+        return self._holds(user["id"], row["id"])
 
-    def _found(self, user: Row, kind: str, one: str) -> Row:
-        """Return a resource by its id or its named URL, such as `Postroom drift++Postroom`."""
-        if one.isdecimal():
-            row = self.state.rows[kind].get(int(one))
-        else:
-            name, _plus, organization = one.partition("++")
-            query = {KINDS[kind].key[0]: name, "organization__name": organization}
-            found = self.state.selected(self.state.all_of(kind), query)
-            row = found[0][1] if found else None
-        if row is None or not self._sees(user, row):
-            raise _not_found()
-        return row
+    def _holds(self, user: int, number: int, name: str | None = None) -> bool:
+        """Return True if a user has a role on a resource, themselves or through a team."""
+        teams = {
+            team
+            for team in self.rows["teams"]
+            if user in self.role(team, "member").holders["users"]
+        }
+        return any(
+            user in role.holders["users"] or teams & set(role.holders["teams"])
+            for role in self.roles.values()
+            if role.resource == number and name in (None, role.name)
+        )
 
-    def _list_or_make(self, user: Row, request: Request, kind: str) -> Answer:
-        if request.method == "POST":
-            return 201, self.state.show(kind, self._make(kind, request.body))
-        seen = [(one, row) for one, row in self.state.all_of(kind) if self._sees(user, row)]
-        found = self.state.selected(seen, request.query)
-        return page_of([self.state.show(one, row) for one, row in found], request)
+    def _all_of(self, kind: str) -> list[tuple[str, Row]]:
+        """Return the resources of a kind, each with its own kind, by id."""
+        kinds = UNIFIED if kind == "unified_job_templates" else (kind,)
+        found = [(one, row) for one in kinds for row in self.rows[one].values()]
+        return sorted(found, key=lambda pair: pair[1]["id"])
 
-    def _make(self, kind: str, sent: Mapping[str, Any]) -> Row:
-        row = {name: one.default for name, one in KINDS[kind].fields.items()}
-        row = self._checked(kind, row, sent, is_new=True)
-        if kind == "users" and not row["password"]:
-            raise Refused(400, {"password": ["Password required for new User."]})
-        made = self.state.add(kind, row)
-        self._derive(kind, made, {})
-        return made
+    def _fits(self, row: Row, query: Mapping[str, str]) -> bool:
+        """Return True if a resource matches a query; its filters may follow `organization`."""
+        for key in query.keys() - {"page", "page_size"}:
+            name, _joint, below = key.partition("__")
+            value = row.get(name)
+            if below:
+                value = self.rows["organizations"].get(value or 0, {}).get(below)
+            if str(value) != query[key]:
+                return False
+        return True
 
-    def _one(self, request: Request, kind: str, row: Row) -> Answer:
+    def _make(self, kind: str, sent: Row) -> Row:
+        row = dict(sent)
+        self._check(kind, row)
+        return self.add(kind, row)
+
+    def _one(self, request: Request, row: Row) -> Answer:
+        kind = request.path[0]
         if request.method == "PATCH":
-            old = dict(row)
-            row.update(self._checked(kind, row, request.body, is_new=False))
-            self._derive(kind, row, old)
-        return 200, self.state.show(kind, row)
+            changed = {**row, **request.body}
+            self._check(kind, changed)
+            row.update(changed)
+        return 200, self._show(kind, row)
 
-    def _checked(self, kind: str, old: Row, sent: Mapping[str, Any], *, is_new: bool) -> Row:
-        """Return a resource with the fields that were sent; refuse it if it is invalid."""
-        if errors := rules.check_fields(self.state, kind, sent, is_new=is_new):
-            raise Refused(400, errors)
-        row = dict(old)
-        for name, value in sent.items():
-            known = KINDS[kind].fields[name]
-            if not known.is_fixed:
-                row[name] = known.default if value in (None, "") else value
-        if place := WITH_SECRETS.get(kind):
-            # A secret that is sent as encrypted stays.
-            row[place] = {
-                key: old[place].get(key, value) if value == surveys.ENCRYPTED else value
-                for key, value in row[place].items()
-            }
-        if errors := rules.check(self.state, kind, row):
-            raise Refused(400, errors)
-        return row
+    def _check(self, kind: str, row: Row) -> None:
+        """Refuse a resource that AWX refuses, and set the fields that AWX derives from others."""
+        if kind == "credentials":
+            for name, value in row["inputs"].items():
+                if name not in _fields_of(self.rows["credential_types"][row["credential_type"]]):
+                    raise Refused(400, {"inputs": [f"'{name}' is not allowed"]})
+                if not isinstance(value, str):
+                    raise Refused(400, {"inputs": [f"{value} is not of type 'string'"]})
+        elif kind == "projects":
+            row.setdefault("scm_revision", "")
+        elif kind == "inventory_sources":
+            row["organization"] = self.rows["inventories"][row["inventory"]]["organization"]
+        elif kind == "job_templates":
+            project = self.rows["projects"][row["project"]]
+            row["organization"] = project["organization"]
+            if (
+                row["playbook"]
+                not in self.playbooks[project.get("scm_url") or project["local_path"]]
+            ):
+                raise Refused(400, {"playbook": ["Playbook not found for project."]})
+        elif kind == "schedules":
+            self._check_schedule(row)
 
-    def _derive(self, kind: str, row: Row, old: Row) -> None:
-        """Set what follows from a resource's other fields."""
-        place = ("scm_type", "scm_url", "scm_branch")
-        if (
-            kind == "projects"
-            and row["scm_type"]
-            and any(row[one] != old.get(one) for one in place)
-        ):
-            self.state.update(row)
-        owner = {"job_templates": "project", "inventory_sources": "inventory"}.get(kind)
-        if owner is not None:
-            other = self.state.get(KINDS[kind].fields[owner].to, row[owner])
-            row["organization"] = other["organization"] if other else None
-        if kind == "credential_types":
-            for one in row["inputs"].get("fields", ()):
-                one.setdefault("type", "string")
+    def _check_schedule(self, row: Row) -> None:
+        if not re.search(r"DTSTART(:[0-9T]+Z|;TZID=[^:]+:[0-9T]+)\b", row["rrule"]):
+            raise Refused(400, {"rrule": ["Valid DTSTART required in rrule."]})
+        if "INTERVAL" not in row["rrule"]:
+            rule = row["rrule"].split()[-1]
+            raise Refused(400, {"rrule": [f"INTERVAL required in rrule: {rule}"]})
+        survey = self._asked(self.rows["job_templates"][row["unified_job_template"]])
+        if missing := surveys.problems_of_answers(survey, row.get("extra_data", {})):
+            raise Refused(400, {"variables_needed_to_start": missing})
+
+    def _asked(self, template: Row) -> dict[str, Any]:
+        """Return the survey that a launch answers; it is empty if it is not enabled."""
+        return self.surveys.get(template["id"], {}) if template.get("survey_enabled") else {}
 
     def _below(self, request: Request, kind: str, row: Row) -> Answer:
         name = request.path[2]
         match (request.method, name):
-            case (method, "survey_spec") if "survey_enabled" in row:
+            case (method, "survey_spec"):
                 return self._survey(method, row, request.body)
-            case ("POST", "update") if kind == "projects" and row["scm_type"]:
-                self.state.update(row)
-                return 202, {"project_update": row["update"]}
-            case ("POST", "create_approval_template") if "unified_job_template" in row:
+            case ("POST", "create_approval_template"):
                 made = self._make("workflow_approval_templates", request.body)
                 row["unified_job_template"] = made["id"]
-                return 201, self.state.show("workflow_approval_templates", made)
+                return 201, self._show("workflow_approval_templates", made)
             case ("POST", "users") if kind == "organizations":
                 made = self._make("users", request.body)
-                self.state.role(row["id"], "member").holders["users"].append(made["id"])
-                return 201, self.state.show("users", made)
+                self.role(row["id"], "member").holders["users"].append(made["id"])
+                return 201, self._show("users", made)
             case ("GET", "organizations") if kind == "users":
-                rows = self.state.rows["organizations"].values()
                 found = [
-                    self.state.show("organizations", one)
-                    for one in rows
-                    if row["id"] in self.state.role(one["id"], "member").holders["users"]
+                    self._show("organizations", one)
+                    for one in self.rows["organizations"].values()
+                    if row["id"] in self.role(one["id"], "member").holders["users"]
                 ]
                 return page_of(found, request)
-            case ("GET" | "POST" as method, _) if name in KINDS[kind].links:
-                return self._link(request, row, name, KINDS[kind].links[name])
-        raise _not_found()
+        linked = "notification_templates"
+        if name.endswith("credentials"):
+            linked = "credentials"
+        elif name.endswith("_nodes"):
+            linked = "workflow_job_template_nodes"
+        return self._link(request, self.linked(row["id"], name), linked)
 
     def _survey(self, method: str, row: Row, sent: Any) -> Answer:
         if method == "GET":
-            return 200, self.state.surveys.get(row["id"], {})
+            return 200, self.surveys.get(row["id"], {})
         if method == "DELETE":
-            self.state.surveys.pop(row["id"], None)
+            self.surveys.pop(row["id"], None)
         elif problem := surveys.problem_of(sent):
             raise Refused(400, {"error": problem})
         else:
-            self.state.surveys[row["id"]] = sent
+            self.surveys[row["id"]] = sent
         return 200, None
 
-    def _link(self, request: Request, row: Row, name: str, kind: str) -> Answer:
-        """List a resource's associations, or add or remove one."""
-        linked, rows, sent = self.state.linked(row["id"], name), self.state.rows[kind], request.body
+    def _link(self, request: Request, linked: list[int], kind: str) -> Answer:
+        """List what is associated with a resource or holds a role, or add or remove one."""
         if request.method == "GET":
-            return page_of([self.state.show(kind, rows[one]) for one in linked], request)
-        number = sent.get("id")
-        if number not in rows:
-            raise Refused(400, {"msg": f"{name} with id {number} does not exist."})
-        if sent.get("disassociate"):
-            linked[:] = [one for one in linked if one != number]
-        elif problem := rules.check_link(self.state, row, name, number):
-            raise Refused(400, {"error": problem})
-        else:
+            return page_of([self._show(kind, self.rows[kind][one]) for one in linked], request)
+        number = request.body["id"]
+        # Adding one twice, or removing one that is not associated, is not an error.
+        linked[:] = [one for one in linked if one != number]
+        if not request.body.get("disassociate"):
             linked.append(number)
-        return 204, None
-
-    def _role(self, request: Request, number: int, actors: str) -> Answer:
-        """List the holders of a role, or add or remove one."""
-        role = self.state.roles.get(number)
-        if role is None:
-            raise _not_found()
-        holders, rows, sent = role.holders[actors], self.state.rows[actors], request.body
-        if request.method == "GET":
-            return page_of([self.state.show(actors, rows[one]) for one in holders], request)
-        if sent.get("id") not in rows:
-            raise Refused(400, {"msg": f"{actors} with id {sent.get('id')} does not exist."})
-        # Adding a holder twice, or removing one who does not hold the role, is not an error.
-        holders[:] = [one for one in holders if one != sent["id"]]
-        if not sent.get("disassociate"):
-            holders.append(sent["id"])
         return 204, None
 
     def _job(self, user: Row, request: Request) -> Answer:
         """Pass a request about jobs on, with the template as it is now."""
         if request.path[0] != "job_templates":
             return self.jobs.carry_out(request)
-        row = self._found(user, "job_templates", request.path[1])
-        may_launch = user["is_superuser"] or self.state.holds(user["id"], row["id"], "execute")
+        row = self.rows["job_templates"].get(int(request.path[1]))
+        if row is None or not self._sees(user, row):
+            raise Refused(*NOT_FOUND)
+        may_launch = user.get("is_superuser") or self._holds(user["id"], row["id"], "execute")
         if request.method == "POST" and not may_launch:
-            raise _denied()
-        name, survey = row["playbook"].removesuffix(".yml"), self.state.asked(row)
-        self.jobs.templates[row["id"]] = Template(name, survey, row["ask_variables_on_launch"])
-        path = ("job_templates", str(row["id"]), *request.path[2:])
-        return self.jobs.carry_out(request._replace(path=path))
+            raise Refused(*DENIED)
+        asks = row.get("ask_variables_on_launch", False)
+        template = Template(row["playbook"].removesuffix(".yml"), self._asked(row), asks)
+        self.jobs.templates[row["id"]] = template
+        return self.jobs.carry_out(request)
+
+    # Responses.
+
+    def _show(self, kind: str, row: Row) -> Row:
+        """Return a resource as a response shows it, with its secrets encrypted."""
+        url = f"{PREFIX}{kind}/{row['id']}/"
+        related, summary = {"survey_spec": f"{url}survey_spec/"}, {}
+        if number := row.get("unified_job_template"):
+            one = next(one for one in UNIFIED if number in self.rows[one])
+            related["unified_job_template"] = f"{PREFIX}{one}/{number}/"
+        if kind in ROLES:
+            summary["object_roles"] = {
+                f"{name}_role": {"id": self.role(row["id"], name).id} for name in ROLES[kind]
+            }
+        shown = {**row, **({"password": surveys.ENCRYPTED} if kind == "users" else {})}
+        if place := WITH_SECRETS.get(kind):
+            known = self.rows["credential_types"].get(row.get("credential_type", 0), {})
+            secret = {"token"} | {one for one, is_secret in _fields_of(known).items() if is_secret}
+            shown[place] = {
+                name: surveys.ENCRYPTED if name in secret else value
+                for name, value in row.get(place, {}).items()
+            }
+        more = {"type": KINDS[kind], "url": url, "related": related, "summary_fields": summary}
+        return {**shown, **more}
+
+
+def _name(row: Row) -> str:
+    """Return a resource's name."""
+    return str(row.get("username") or row["name"])
+
+
+def _fields_of(credential_type: Row) -> dict[str, bool]:
+    """Return the fields of a credential type, and whether each is a secret."""
+    fields = credential_type.get("inputs", {}).get("fields", ())
+    return {one["id"]: one.get("secret", False) for one in fields}
 
 
 @contextmanager
-def running_controller(play: Play | None = None) -> Iterator[Controller]:
-    """Run a controller; by default, every job succeeds without doing anything."""
-    jobs = Awx(play or (lambda _playbook, _variables: True))
+def running_controller() -> Iterator[Controller]:
+    """Run a controller; every job succeeds without doing anything."""
+    jobs = Awx(lambda _playbook, _variables: True)
     jobs.going.set()
     controller = Controller(jobs)
     with serving(controller.answer) as controller.url:

@@ -14,25 +14,16 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 def injected(
     injectors: Mapping[str, Any], values: Mapping[str, Any], folder: str
 ) -> dict[str, dict[str, str]]:
-    """Return what a job gets: `file` by label, `env` and `extra_vars`.
+    """Return what a job gets: `file` by label, such as `template.passwords`, `env`, `extra_vars`.
 
     :param values: the credential's inputs, with secrets in plain text
     :param folder: the folder of the files
     """
-    names = {label: f"{folder}/{label.replace('.', '_')}" for label in injectors.get("file", {})}
-    namespace = _namespace(values, names)
-    environment = ImmutableSandboxedEnvironment()
+    labels = [key.partition(".")[2] for key in injectors["file"]]
+    filename = SimpleNamespace(**{label: f"{folder}/template_{label}" for label in labels})
+    names = {**values, "tower": SimpleNamespace(filename=filename)}
+    render = ImmutableSandboxedEnvironment().from_string
     return {
-        kind: {
-            key: environment.from_string(template).render(namespace)
-            for key, template in injectors.get(kind, {}).items()
-        }
+        kind: {key: render(template).render(names) for key, template in injectors[kind].items()}
         for kind in ("file", "env", "extra_vars")
     }
-
-
-def _namespace(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the variables of templates; a file without a label is the only one."""
-    labelled = {key.partition(".")[2]: name for key, name in names.items()}
-    filename: Any = labelled.get("") or SimpleNamespace(**labelled)
-    return {**values, "tower": SimpleNamespace(filename=filename)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The part of AWX that the bot uses: job templates with surveys, launches and jobs.
 
-    with running_awx(playing(folder, service.url, service.token)) as awx:
+    with running_awx(play) as awx:
         awx.templates[7] = Template("add_alias", surveys.of_texts(mail_alias=True))
         launch(awx.url, awx.token)
 
@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.postroom.email.tests.support.playbooks import environment, run
-
 from . import surveys
-from .web import PREFIX, Answer, Fault, Request, page_of, serving
+from .web import Answer, Fault, Request, page_of, serving
 
 JOB_SECONDS = 120.0
 
@@ -44,10 +40,14 @@ class Template(NamedTuple):
     survey: Mapping[str, Any] = {}
     asks_variables: bool = False
 
-    @property
-    def needed(self) -> list[str]:
-        """The variables that every launch must give."""
-        return [one["variable"] for one in self.survey.get("spec", ()) if one["required"]]
+    def preflight(self) -> dict[str, Any]:
+        """Return what a launch needs and takes."""
+        questions = self.survey.get("spec", ())
+        return {
+            "ask_variables_on_launch": self.asks_variables,
+            "survey_enabled": bool(self.survey),
+            "variables_needed_to_start": [q["variable"] for q in questions if q["required"]],
+        }
 
     def takes(self, name: str) -> bool:
         """Return True if a launch may give a variable."""
@@ -67,15 +67,8 @@ class Job:
 
     def as_row(self) -> dict[str, Any]:
         """Return it as responses show it."""
-        return {
-            "id": self.id,
-            "type": "job",
-            "url": f"{PREFIX}jobs/{self.id}/",
-            "job_template": self.template,
-            "status": self.status,
-            "failed": self.status in ("failed", "error", "canceled"),
-            "extra_vars": json.dumps(self.variables),
-        }
+        variables = json.dumps(self.variables)
+        return {"id": self.id, "status": self.status, "extra_vars": variables}
 
 
 @dataclass
@@ -129,7 +122,7 @@ class Awx:
                 case (method, "job_templates", number, what) if _known(number, self.templates):
                     match (method, what):
                         case ("GET", "launch"):
-                            return 200, _preflight(self.templates[int(number)])
+                            return 200, self.templates[int(number)].preflight()
                         case ("POST", "launch"):
                             return self._launch(int(number), request.body or {})
                         case ("GET", "jobs"):
@@ -153,8 +146,7 @@ class Awx:
         self.jobs[job.id] = job
         job.thread = threading.Thread(target=self._work, args=(job,), daemon=True)
         job.thread.start()
-        fields = {"ignored_fields": {"extra_vars": ignored} if ignored else {}}
-        return 201, {"job": job.id, **fields, **job.as_row()}
+        return 201, {"ignored_fields": {"extra_vars": ignored}, **job.as_row()}
 
     def _work(self, job: Job) -> None:
         self.going.wait(JOB_SECONDS)
@@ -184,30 +176,6 @@ class Awx:
 
 def _known(number: str, known: Mapping[int, object]) -> bool:
     return number.isdecimal() and int(number) in known
-
-
-def _preflight(template: Template) -> dict[str, Any]:
-    return {
-        "can_start_without_user_input": not template.needed,
-        "ask_variables_on_launch": template.asks_variables,
-        "survey_enabled": bool(template.survey),
-        "variables_needed_to_start": template.needed,
-        "passwords_needed_to_start": [],
-    }
-
-
-def playing(folder: Path, service_url: str, service_token: str) -> Play:
-    """Return a function that runs the collection's playbooks on a tenant."""
-    access = {"POSTROOM_API_URL": service_url, "POSTROOM_API_TOKEN": service_token}
-    env = environment(folder, **access, PWD=str(folder))
-
-    def play(playbook: str, variables: Mapping[str, Any]) -> bool:
-        command = [sys.executable, "-m", "ansible", "playbook", f"postroom.email.{playbook}"]
-        done = run([*command, "-e", json.dumps(dict(variables))], env, folder)
-        (folder / "last_job.log").write_text(done.output, "utf-8")
-        return done.status == 0
-
-    return play
 
 
 @contextmanager

@@ -44,7 +44,6 @@ class Quirks:
     :param bare_names: a list holds names in place of objects
     :param page_rows: a list comes in pages of so many rows, 0 for none
     :param pages: how a list leads to the next page: by a total, by a Link, or not at all
-    :param hidden: a name that lists omit
     :param create_answers_id: POST answers ``{"data": 50}``
     :param update_answers: what PATCH answers
     :param delete_answers: what DELETE answers
@@ -63,7 +62,6 @@ class Quirks:
     bare_names: bool = False
     page_rows: int = 0
     pages: Literal["total", "link", "silent"] = "total"
-    hidden: str = ""
     create_answers_id: bool = False
     update_answers: Empty = "principal"
     delete_answers: Empty = "principal"
@@ -160,7 +158,6 @@ class QuirkyService:
         (kind,) = parse_qs(query).get("type", [""])
         rows = [p for _name, p in sorted(self.principals.items()) if kind in ("", p["type"])]
         total = len(rows)
-        rows = [row for row in rows if row["name"] != self.quirks.hidden]
         size = self.quirks.page_rows or len(rows) or 1
         page = int(parse_qs(query).get("page", ["1"])[0])
         shown: list[Any] = [self._shown(row) for row in rows[(page - 1) * size : page * size]]

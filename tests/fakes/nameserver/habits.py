@@ -10,7 +10,8 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from io import BufferedIOBase
+from typing import NamedTuple
 
 import dns.edns
 import dns.flags
@@ -53,13 +54,6 @@ class Piece(NamedTuple):
     after: float = 0.0
     elsewhere: bool = False
     framed: bool = True
-
-
-class Stream(Protocol):
-    """What bytes are read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return as many bytes, or fewer at the end."""
 
 
 Habit = Callable[[Asked], list[Piece]]
@@ -285,7 +279,7 @@ def frame(message: bytes) -> bytes:
     return struct.pack("!H", len(message)) + message
 
 
-def read(stream: Stream) -> bytes:
+def read(stream: BufferedIOBase) -> bytes:
     """Read a message with its length before it."""
     (length,) = struct.unpack("!H", stream.read(2))
     return stream.read(length)

@@ -15,12 +15,9 @@ import pytest
 from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
     Habit,
     answer,
-    failing,
     garbage,
     half,
-    nothing_there,
     silent,
-    truncated,
     wrong_id,
     wrong_question,
 )
@@ -43,33 +40,6 @@ def test_answers_follow_the_protocol(tcp: bool) -> None:
     response = ask(answer(MX, ttl=60), tcp=tcp)
     assert response.flags & dns.flags.AA
     assert [str(rrset) for rrset in response.answer] == [f"example.com. 60 IN MX {MX}"]
-
-
-def test_a_question_without_a_habit_is_refused() -> None:
-    """The server is not authoritative for other names."""
-    query = dns.message.make_query("example.net", "MX")
-    with misbehaving({("example.com", "*"): answer(MX)}) as server:
-        response = dns.query.udp(query, server.address, 10, server.port)
-        assert [(one.name, one.kind) for one in server.asked] == [("example.net", "MX")]
-    assert response.rcode() == dns.rcode.REFUSED
-
-
-def test_negative_answers_and_errors_are_distinct() -> None:
-    """NXDOMAIN carries the SOA record (RFC 2308), and an error its extended code (RFC 8914)."""
-    negative = ask(nothing_there("NXDOMAIN", soa="example.com"))
-    assert negative.rcode() == dns.rcode.NXDOMAIN
-    assert [rrset.name.to_text() for rrset in negative.authority] == ["example.com."]
-    failed = ask(failing("SERVFAIL", error=6, text="bogus"))
-    (option,) = failed.options
-    assert isinstance(option, dns.edns.EDEOption)
-    assert (failed.rcode(), option.code) == (dns.rcode.SERVFAIL, 6)
-
-
-def test_a_truncated_answer_is_complete_over_tcp() -> None:
-    """TC over UDP means that the client must ask again over TCP (RFC 7766)."""
-    cut = ask(truncated(answer(MX)))
-    assert (bool(cut.flags & dns.flags.TC), cut.answer) == (True, [])
-    assert len(ask(truncated(answer(MX)), tcp=True).answer) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from .payloads import Parcel
-from .records import Ack, Payload
+from .records import Ack
 from .world import World, plain
 
 TIMEOUT = "operation_timeout"
 FAILED = "dispatch_failed"
-RETRY_REASONS = {TIMEOUT: "http_timeout", FAILED: "http_error"}
+
+Answer = Ack
 
 
 class Retry(NamedTuple):
@@ -26,14 +27,6 @@ class Retry(NamedTuple):
 
 
 FIRST = Retry()
-
-
-class Answer(NamedTuple):
-    """The app's response; `error` is empty if it is a success."""
-
-    status: int
-    body: Payload
-    error: str
 
 
 class Transport(Protocol):
@@ -49,13 +42,11 @@ class Delivery:
 
     :param copies: how often it delivers everything, each copy with a signature of its own
     :param together: True to deliver the copies at the same time
-    :param retries: how often it retries a delivery that failed
     :param seconds: the app's time to answer
     """
 
     copies: int = 1
     together: bool = False
-    retries: int = 0
     seconds: float = 3.0
 
 
@@ -78,19 +69,7 @@ class Postman:
             return first
 
     def _deliver_copy(self, parcel: Parcel, at: float) -> Ack:
-        first = ack = self._try(parcel, FIRST, at)
-        for number in range(1, self.options.retries + 1):
-            if ack.ok:
-                break
-            ack = self._try(parcel, Retry(number, RETRY_REASONS[ack.error]), at)
-        return first
-
-    def _try(self, parcel: Parcel, retry: Retry, at: float) -> Ack:
-        begun = time.monotonic()
-        answer = self.transport.send(parcel, retry, self.options.seconds, at=at)
-        took = time.monotonic() - begun
-        error = TIMEOUT if took > self.options.seconds else answer.error
-        ack = Ack(parcel.kind, answer.status, answer.body, error, took)
+        ack = self.transport.send(parcel, FIRST, self.options.seconds, at=at)
         with self.world.changed:
             self.world.acks.append(ack)
             self.world.note(f"ack {parcel.kind}", f"{ack.status} {ack.error} {plain(ack.body)}")

@@ -34,7 +34,7 @@ def draw_message(message: Message, *, names: Names) -> str:
     heading = f"{names.get(message.author, message.author)}  {at:%H:%M}"
     if message.only_for:
         heading += "  (only visible to you)"
-    if len(message.editions) > 1:
+    if message.is_edited:
         heading += "  (edited)"
     blocks = message.blocks or [{"type": "section", "text": {"text": message.text}}]
     return f"{heading}\n{_box(_all_lines(blocks, names))}"
@@ -81,10 +81,6 @@ def _button(element: Payload, names: Names) -> str:
 
 
 def _text(text: Payload, names: Names) -> str:
-    return _plain(text["text"], names)
-
-
-def _plain(text: str, names: Names) -> str:
     """Return mrkdwn as plain text, with names, dates and links written out."""
 
     def written(match: re.Match[str]) -> str:
@@ -93,7 +89,7 @@ def _plain(text: str, names: Names) -> str:
             return f"@{names.get(target[1:], label or target[1:])}"
         return label or target.removeprefix("mailto:")
 
-    return html.unescape(_BOLD.sub(r"\1", _BRACKETS.sub(written, text)))
+    return html.unescape(_BOLD.sub(r"\1", _BRACKETS.sub(written, text["text"])))
 
 
 def _wrapped(text: Payload, names: Names) -> list[str]:

@@ -92,18 +92,12 @@ class Faults:
         with self._lock:
             return not self._waiting
 
-    def keeps_silent(self, method: str) -> bool:
-        """Return True if the next call of a method is going to hang."""
-        with self._lock:
-            fault = self._next(method)
-            return fault is not None and fault.seconds > 0 and not fault.skip
-
     def take(self, method: str) -> Fault | None:
         """Return the fault of this call, and count it."""
         with self._lock:
             if self.is_down:
                 return Fault(method, 1, 0)
-            fault = self._next(method)
+            fault = next((one for one in self._waiting if one.method in (method, "*")), None)
             if fault is None:
                 return None
             if fault.skip:
@@ -112,9 +106,6 @@ class Faults:
             fault.left -= 1
             self._waiting = [one for one in self._waiting if one.left > 0]
             return fault
-
-    def _next(self, method: str) -> Fault | None:
-        return next((one for one in self._waiting if one.method in (method, "*")), None)
 
     def _add(self, fault: Fault) -> None:
         with self._lock:

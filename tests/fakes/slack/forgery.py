@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from . import inputs, payloads
+from . import payloads, views
 from .delivery import Answer, Postman
 from .http_transport import HttpTransport, Sent
 from .payloads import INTERACTIVE, Parcel
@@ -70,10 +70,10 @@ class Forger:
         :param payload: replaces fields at the top of the payload, such as `api_app_id`
         """
         with self._world.changed:
-            block, element = inputs.find(message.blocks, action_id)
+            block, element = views.find(message.blocks, action_id)
             if value is not None:
                 element = {**element, "value": value}
-            action = inputs.pressed(block, element, None, self._world.fresh_ts())
+            action = views.pressed(block, element, None, self._world.fresh_ts())
             pressed = replace(message, ts=ts or message.ts)
             forged = payloads.press(self._world, person.user, pressed, action).payload | payload
             if channel is not None:

@@ -34,7 +34,6 @@ def command(world: World, user: User, channel: Channel, text: str) -> Parcel:
     """Return a slash command that was typed as `text`, such as `/email help`."""
     name, _space, rest = text.partition(" ")
     payload = {
-        "token": "verification-token",
         "team_id": user.team,
         "team_domain": world.domain,
         "channel_id": channel.id,
@@ -80,7 +79,7 @@ def press_in_view(world: World, user: User, view: View, action: Payload) -> Parc
     payload = {
         **_common(world, user, "block_actions", in_modal=in_modal),
         "container": {"type": "view", "view_id": view.id},
-        "view": views.as_slack(world, view),
+        "view": views.as_slack(view),
         "actions": [action],
     }
     return Parcel(INTERACTIVE, payload)
@@ -88,12 +87,8 @@ def press_in_view(world: World, user: User, view: View, action: Payload) -> Parc
 
 def submission(world: World, user: User, view: View) -> Parcel:
     """Return the `view_submission` of a modal."""
-    payload = {
-        **_common(world, user, "view_submission", in_modal=True),
-        "view": views.as_slack(world, view),
-        "response_urls": [],
-    }
-    return Parcel(INTERACTIVE, payload)
+    common = _common(world, user, "view_submission", in_modal=True)
+    return Parcel(INTERACTIVE, {**common, "view": views.as_slack(view)})
 
 
 def shortcut(world: World, user: User, callback_id: str) -> Parcel:
@@ -103,24 +98,12 @@ def shortcut(world: World, user: User, callback_id: str) -> Parcel:
 
 def event(world: World, inner: Mapping[str, Any]) -> Parcel:
     """Return an event in the envelope of the Events API."""
-    authorization = {
-        "enterprise_id": world.enterprise,
-        "team_id": world.team,
-        "user_id": world.bot.id,
-        "is_bot": True,
-        "is_enterprise_install": False,
-    }
     payload = {
-        "token": "verification-token",
         "team_id": world.team,
-        "context_team_id": world.team,
         "api_app_id": world.app,
         "event": {**inner, "event_ts": world.fresh_ts()},
         "type": "event_callback",
         "event_id": f"Ev{secrets.token_hex(5).upper()}",
-        "event_time": int(world.clock().timestamp()),
-        "authorizations": [authorization],
-        "is_ext_shared_channel": False,
     }
     return Parcel(EVENTS, payload)
 
@@ -149,7 +132,6 @@ def _common(world: World, user: User, kind: str, *, in_modal: bool = False) -> P
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team},
         "api_app_id": world.app,
-        "token": "verification-token",
         "trigger_id": world.trigger(user.id, in_modal=in_modal),
         "team": {"id": world.team, "domain": world.domain},
         "enterprise": {"id": user.enterprise, "name": "Enterprise"} if user.enterprise else None,

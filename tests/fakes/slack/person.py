@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import inputs, payloads, views, webapi
+from . import payloads, views, webapi
 from .delivery import Postman
-from .records import Ack, CannotDo, Message, Payload, ResponseUrl, User, View
+from .records import Ack, CannotDo, Message, ResponseUrl, User, View
 from .world import World
 
 
@@ -19,14 +19,12 @@ class Sight(NamedTuple):
     :param ephemerals: the messages that only this person sees
     :param direct: the app's direct messages
     :param modals: the open modal, if any
-    :param errors: errors that Slack itself showed: `operation_timeout`, `dispatch_failed`
     """
 
     ephemerals: list[Message]
     direct: list[Message]
     modals: list[View]
     home: View | None
-    errors: list[str]
 
 
 class Person:
@@ -71,7 +69,6 @@ class Person:
                 [one for one in messages if one.channel == direct and one.only_for is None],
                 [modal] if modal else [],
                 world.homes.get(self.id),
-                list(world.errors.get(self.id, ())),
             )
 
     def command(self, text: str, *, channel: str | None = None) -> Ack:
@@ -79,7 +76,7 @@ class Person:
         with self._world.changed:
             place = self._world.channels[channel or self.channel]
             parcel = payloads.command(self._world, self.user, place, text)
-        ack = self._deliver(parcel)
+        ack = self._postman.deliver(parcel)
         if ack.ok and ack.body:
             with self._world.changed:
                 answer = ResponseUrl(self.id, place.id, self._world.clock())
@@ -93,22 +90,22 @@ class Person:
             is_shown = message.only_for in (None, self.id) and self.id in members
             if not is_shown:
                 raise CannotDo(f"{self.user.name} does not see the message")
-            block, element = inputs.find(message.blocks, action_id)
-            action = inputs.pressed(block, element, None, self._world.fresh_ts())
+            block, element = views.find(message.blocks, action_id)
+            action = views.pressed(block, element, None, self._world.fresh_ts())
             parcel = payloads.press(self._world, self.user, message, action)
-        return self._deliver(parcel)
+        return self._postman.deliver(parcel)
 
     def press_in_view(self, view: View, action_id: str, value: Any = None) -> Ack:
         """Press a button in a modal or the Home tab, or choose a value there."""
         with self._world.changed:
             self._check_open(view)
-            block, element = inputs.find(view.blocks, action_id)
-            action = inputs.pressed(block, element, value, self._world.fresh_ts())
-            if inputs.is_input(element):
-                state = inputs.filled_in(element, value)
+            block, element = views.find(view.blocks, action_id)
+            action = views.pressed(block, element, value, self._world.fresh_ts())
+            if views.is_input(element):
+                state = views.filled_in(element, value)
                 view.values.setdefault(block["block_id"], {})[action_id] = state
             parcel = payloads.press_in_view(self._world, self.user, view, action)
-        return self._deliver(parcel)
+        return self._postman.deliver(parcel)
 
     def submit(self, view: View, values: Mapping[str, Any] | None = None) -> Ack:
         """Fill in a modal, by block id, and submit it."""
@@ -118,17 +115,12 @@ class Person:
             if not view.content.get("submit"):
                 raise CannotDo("the modal has no submit button")
             _fill(view, values or {})
-            view.errors, view.trouble = {}, False
+            view.errors = {}
             parcel = payloads.submission(world, self.user, view)
         ack = self._postman.deliver(parcel)
-        with world.changed:
-            wrong = ack.error or views.follow(world, view, ack.body)
-            if wrong:
-                view.trouble = True
-                world.errors.setdefault(self.id, []).append(wrong)
-                if ack.ok:
-                    world.problems.append(wrong)
-            world.changed.notify_all()
+        if ack.ok:
+            with world.changed:
+                views.follow(world, view, ack.body)
         return ack
 
     def close(self, view: View) -> None:
@@ -139,29 +131,14 @@ class Person:
 
     def shortcut(self, callback_id: str) -> Ack:
         """Choose a global shortcut."""
-        return self._deliver(payloads.shortcut(self._world, self.user, callback_id))
+        return self._postman.deliver(payloads.shortcut(self._world, self.user, callback_id))
 
     def open_home(self) -> Ack:
         """Open the app's Home tab."""
-        world = self._world
-        with world.changed:
-            opened: Payload = {
-                "type": "app_home_opened",
-                "user": self.id,
-                "channel": world.direct_channel(self.id).id,
-                "tab": "home",
-            }
-            if self.id in world.homes:
-                opened["view"] = views.as_slack(world, world.homes[self.id])
-            parcel = payloads.event(world, opened)
+        opened = {"type": "app_home_opened", "user": self.id, "tab": "home"}
+        with self._world.changed:
+            parcel = payloads.event(self._world, {**opened, "channel": self.direct_channel})
         return self._postman.deliver(parcel)
-
-    def _deliver(self, parcel: payloads.Parcel) -> Ack:
-        ack = self._postman.deliver(parcel)
-        if not ack.ok:
-            with self._world.changed:
-                self._world.errors.setdefault(self.id, []).append(ack.error)
-        return ack
 
     def _check_open(self, view: View) -> None:
         if view not in (self._world.homes.get(self.id), self._world.modals.get(self.id)):
@@ -175,8 +152,8 @@ def _fill(view: View, values: Mapping[str, Any]) -> None:
         if block_id not in blocks:
             raise CannotDo(f"no input has block_id {block_id!r}, only {sorted(blocks)}")
         element = blocks[block_id]["element"]
-        view.values[block_id][element["action_id"]] = inputs.filled_in(element, value)
+        view.values[block_id][element["action_id"]] = views.filled_in(element, value)
     for block_id, block in blocks.items():
         (state,) = view.values[block_id].values()
-        if not block.get("optional") and not inputs.value_of(state):
+        if not block.get("optional") and not views.value_of(state):
             raise CannotDo(f"{block_id} is required")

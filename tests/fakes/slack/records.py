@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 Payload = dict[str, Any]
 Block = dict[str, Any]
+#: The scopes of a token.
+Scopes = frozenset[str]
 
 
 class Refused(Exception):
-    """A Web API error: `ok: false` with this code, and further fields of the response."""
+    """A Web API error: `ok: false` with this code."""
 
-    def __init__(self, code: str, **more: Any) -> None:
+    def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
-        self.more = more
 
 
 class CannotDo(Exception):
@@ -55,7 +56,6 @@ class User:
             "name": self.name,
             "real_name": self.real_name,
             **{name: getattr(self, name) for name in flags},
-            "is_app_user": False,
             "is_email_confirmed": self.is_email_confirmed,
             "tz": "Etc/UTC",
             "profile": profile,
@@ -75,34 +75,18 @@ class Channel:
     user: str | None = None
 
 
-class Edition(NamedTuple):
-    """One version of a message."""
-
-    text: str
-    blocks: list[Block]
-    at: datetime
-
-
 @dataclass
 class Message:
-    """A message with all its versions; `only_for` is the only reader of an ephemeral one."""
+    """A message; `only_for` is the only reader of an ephemeral one."""
 
     channel: str
     ts: str
     author: str
     app: str
-    editions: list[Edition]
+    text: str
+    blocks: list[Block]
     only_for: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The current text."""
-        return self.editions[-1].text
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The current blocks."""
-        return self.editions[-1].blocks
+    is_edited: bool = False
 
     def as_slack(self) -> Payload:
         """Return the message object of responses and interaction payloads."""
@@ -114,7 +98,7 @@ class Message:
             "text": self.text,
             "blocks": self.blocks,
         }
-        if len(self.editions) > 1:
+        if self.is_edited:
             message["edited"] = {"user": self.author, "ts": self.ts}
         return message
 
@@ -126,9 +110,7 @@ class View:
     :param content: what the app sent
     :param hash: changes with the content
     :param values: the inputs' state, by block and action
-    :param shown: every content so far, the latest last
     :param errors: the app's errors about the last submission, by block
-    :param trouble: True if Slack shows that the submission failed
     """
 
     id: str
@@ -136,9 +118,7 @@ class View:
     content: Payload
     hash: str
     values: dict[str, dict[str, Payload]] = field(default_factory=dict)
-    shown: list[Payload] = field(default_factory=list)
     errors: Mapping[str, str] = field(default_factory=dict)
-    trouble: bool = False
 
     @property
     def blocks(self) -> list[Block]:
@@ -153,19 +133,9 @@ class View:
 
 
 @dataclass
-class Token:
-    """A token of the app; `kind` is `bot` or `app`."""
-
-    value: str = field(repr=False)
-    kind: str
-    scopes: frozenset[str]
-
-
-@dataclass
 class Trigger:
     """The permission to open one modal shortly after an interaction."""
 
-    id: str
     user: str
     at: datetime
     in_modal: bool = False
@@ -188,7 +158,6 @@ class Call(NamedTuple):
     method: str
     args: Payload
     answer: Payload
-    at: datetime
 
 
 class Ack(NamedTuple):
@@ -198,11 +167,9 @@ class Ack(NamedTuple):
     :param error: `operation_timeout` or `dispatch_failed`, which Slack shows to the person
     """
 
-    kind: str
     status: int
     body: Payload
     error: str
-    seconds: float
 
     @property
     def ok(self) -> bool:

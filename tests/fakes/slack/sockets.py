@@ -59,8 +59,6 @@ class Sockets:
             "payload": parcel.payload,
             "accepts_response_payload": parcel.kind != EVENTS,
         }
-        if retry.number or parcel.kind == EVENTS:
-            content.update(retry_attempt=retry.number, retry_reason=retry.reason)
         envelope = Envelope(content)
         with self._world.changed:
             self._envelopes[content["envelope_id"]] = envelope
@@ -75,7 +73,8 @@ class Sockets:
         with self._world.changed:
             leaving, self._connections = self._connections, []
         for connection in leaving:
-            _disconnect(connection, "refresh_requested")
+            with suppress(ConnectionClosed):
+                connection.send(plain({"type": "disconnect", "reason": "refresh_requested"}))
 
     def drop(self) -> None:
         """Cut all connections."""
@@ -101,8 +100,7 @@ class Sockets:
         with suppress(ConnectionClosed):
             with self._world.changed:
                 self._open.append(connection)
-                hello = {"type": "hello", "num_connections": self.count + 1}
-                connection.send(plain({**hello, "connection_info": {"app_id": self._world.app}}))
+                connection.send(plain({"type": "hello"}))
                 self._connections.append(connection)
                 self._world.note("socket", "connected")
             self._redeliver()
@@ -110,30 +108,21 @@ class Sockets:
                 self._take(str(message))
         with self._world.changed:
             self._open.remove(connection)
+            self._connections = [one for one in self._connections if one is not connection]
             self._world.note("socket", "disconnected")
-        self._forget(connection)
         self._redeliver()
 
     def _push(self, envelope: Envelope) -> bool:
         """Send over the next connection; return False if there is none."""
-        while True:
-            with self._world.changed:
-                if not self._connections:
-                    return False
-                connection = self._connections.pop(0)
-                self._connections.append(connection)
-            envelope.carrier = connection
-            try:
-                connection.send(plain(envelope.content))
-            except ConnectionClosed:
-                self._forget(connection)
-            else:
-                return True
-
-    def _forget(self, connection: ServerConnection) -> None:
         with self._world.changed:
-            if connection in self._connections:
-                self._connections.remove(connection)
+            if not self._connections:
+                return False
+            envelope.carrier = self._connections.pop(0)
+            self._connections.append(envelope.carrier)
+        # A connection that has just ended is found by its own thread, which redelivers.
+        with suppress(ConnectionClosed):
+            envelope.carrier.send(plain(envelope.content))
+        return True
 
     def _redeliver(self) -> None:
         """Send what was not acknowledged over a connection that has ended."""
@@ -143,11 +132,7 @@ class Sockets:
                 for envelope in self._envelopes.values()
                 if envelope.ack is None and envelope.carrier not in self._open
             ]
-            if not self._connections:
-                return
         for envelope in lost:
-            number = envelope.content.get("retry_attempt", 0) + 1
-            envelope.content.update(retry_attempt=number, retry_reason="timeout")
             self._world.note(f"redeliver {envelope.content['type']}", plain(envelope.content))
             self._push(envelope)
 
@@ -185,8 +170,3 @@ def serving(sockets: Sockets) -> Iterator[str]:
             sockets.drop()
             server.shutdown()
             thread.join()
-
-
-def _disconnect(connection: ServerConnection, reason: str) -> None:
-    with suppress(ConnectionClosed):
-        connection.send(plain({"type": "disconnect", "reason": reason, "debug_info": {}}))

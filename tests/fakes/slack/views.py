@@ -1,13 +1,17 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modals and Home tabs: the `views.*` methods, and the app's answers to submissions."""
+"""Modals, Home tabs and their inputs: the `views.*` methods, and the app's answers to submissions.
+
+The bot uses buttons, text inputs and date pickers; others are not implemented.
+"""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from typing import Any
 
-from .inputs import initial_values
-from .records import Payload, Refused, Token, View
+from .records import Block, CannotDo, Payload, Refused, Scopes, View
 from .world import World, plain, with_block_ids
 
 MAX_VIEW_SIZE = 250_000
@@ -15,50 +19,52 @@ OPENED_FROM_MODAL = (
     "views.open with the trigger of an interaction in a modal: Slack answers ok, but not every "
     "client shows the new modal. Update the open one."
 )
+#: For each type of input, the field of its state and the element's field for the initial value.
+_STATE = {
+    "plain_text_input": ("value", "initial_value"),
+    "datepicker": ("selected_date", "initial_date"),
+}
 
 
-def open_view(world: World, args: Payload, token: Token) -> Payload:
+def open_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     """Show a modal in place of the open one."""
     content = _content(world, args, "modal")
     trigger = world.exchange(str(args.get("trigger_id", "")))
     if trigger.in_modal:
-        world.complain(OPENED_FROM_MODAL)
+        world.problems.append(OPENED_FROM_MODAL)
     view = View(world.fresh_id("V"), trigger.user, {}, "")
     replace(world, view, content)
     world.modals[trigger.user] = view
     world.past_modals.append(view)
-    return {"view": as_slack(world, view)}
+    return {"view": as_slack(view)}
 
 
-def update_view(world: World, args: Payload, token: Token) -> Payload:
+def update_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     """Replace the content of an open view."""
     views = (*world.modals.values(), *world.homes.values())
     view = next((view for view in views if view.id == args.get("view_id")), None)
     if view is None:
         raise Refused("not_found")
-    _check_hash(view, args)
+    if args.get("hash") not in (None, "", view.hash):
+        raise Refused("hash_conflict")
     replace(world, view, _content(world, args, view.content["type"]))
-    return {"view": as_slack(world, view)}
+    return {"view": as_slack(view)}
 
 
-def publish_view(world: World, args: Payload, token: Token) -> Payload:
+def publish_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     """Show a user's Home tab."""
     content = _content(world, args, "home")
     user = str(args.get("user_id", ""))
     if user not in world.users:
         raise Refused("user_not_found")
-    home = world.homes.get(user) or View(world.fresh_id("V"), user, {}, "")
-    if home.content:
-        _check_hash(home, args)
-    world.homes[user] = home
+    home = world.homes.setdefault(user, View(world.fresh_id("V"), user, {}, ""))
     replace(world, home, content)
-    return {"view": as_slack(world, home)}
+    return {"view": as_slack(home)}
 
 
 def replace(world: World, view: View, content: Payload) -> None:
     """Show other content; what was filled in stays where the block and the action stay."""
     view.content = {**content, "blocks": with_block_ids(content["blocks"])}
-    view.shown.append(view.content)
     before, view.values = view.values, initial_values(view.blocks)
     for block_id, actions in view.values.items():
         kept = before.get(block_id, {})
@@ -75,65 +81,106 @@ def close(world: World, view: View) -> None:
     world.changed.notify_all()
 
 
-def as_slack(world: World, view: View) -> Payload:
+def as_slack(view: View) -> Payload:
     """Return the view object of responses and interaction payloads."""
     return {
         "private_metadata": "",
         "callback_id": "",
-        "external_id": "",
-        "clear_on_close": False,
-        "notify_on_close": False,
-        "close": None,
-        "submit": None,
-        "title": None,
         **view.content,
         "id": view.id,
-        "team_id": world.team,
         "state": {"values": view.values},
         "hash": view.hash,
-        "previous_view_id": None,
-        "root_view_id": view.id,
-        "app_id": world.app,
-        "app_installed_team_id": world.team,
-        "bot_id": world.bot_id,
     }
 
 
-def follow(world: World, view: View, body: Payload) -> str:
-    """Do what the app answered to a submission; return what is invalid in the answer."""
+def follow(world: World, view: View, body: Payload) -> None:
+    """Do what the app answered to a submission, and add what is invalid in it to the problems."""
     action = body.get("response_action")
     if action is None:
         close(world, view)
     elif action == "update":
-        if wrong := world.wrong_with(body["view"]):
-            return "; ".join(wrong)
-        replace(world, view, body["view"])
+        if not world.wrong_with(body["view"]):
+            replace(world, view, body["view"])
     elif action == "errors":
+        view.errors = dict(body.get("errors") or {})
         inputs = {block["block_id"] for block in view.blocks if block["type"] == "input"}
-        errors = body.get("errors") or {}
-        if not errors or not errors.keys() <= inputs:
-            return f"errors of blocks that are not inputs of the view: {sorted(errors)}"
-        view.errors = dict(errors)
+        if not view.errors or not view.errors.keys() <= inputs:
+            world.problems.append(f"errors at blocks that are not inputs: {sorted(view.errors)}")
     else:
-        return f"response_action {action!r} is unknown"
-    return ""
+        world.problems.append(f"response_action {action!r} is unknown")
 
 
 def _content(world: World, args: Payload, kind: str) -> Payload:
     content = args.get("view")
-    if not isinstance(content, dict) or content.get("type") != kind:
-        raise _invalid([f"view is not a {kind}"])
+    if not isinstance(content, dict) or content.get("type") != kind or world.wrong_with(content):
+        raise Refused("invalid_arguments")
     if len(plain(content)) > MAX_VIEW_SIZE:
         raise Refused("view_too_large")
-    if wrong := world.wrong_with(content):
-        raise _invalid(wrong)
     return content
 
 
-def _invalid(messages: list[str]) -> Refused:
-    return Refused("invalid_arguments", response_metadata={"messages": messages})
+def _elements(block: Block) -> Iterator[Payload]:
+    """Yield the interactive elements of a block."""
+    if block["type"] == "input":
+        yield block["element"]
+    elif block["type"] == "actions":
+        yield from block["elements"]
+    elif "action_id" in block.get("accessory", {}):
+        yield block["accessory"]
 
 
-def _check_hash(view: View, args: Payload) -> None:
-    if args.get("hash") not in (None, "", view.hash):
-        raise Refused("hash_conflict")
+def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
+    """Return an element and its block.
+
+    :raises CannotDo: no block has such an element
+    """
+    for block in blocks:
+        for element in _elements(block):
+            if element.get("action_id") == action_id:
+                return block, element
+    raise CannotDo(f"no element has action_id {action_id!r}")
+
+
+def initial_values(blocks: list[Block]) -> dict[str, dict[str, Payload]]:
+    """Return the state of a view that was just opened."""
+    state: dict[str, dict[str, Payload]] = {}
+    for block in blocks:
+        for element in _elements(block):
+            if is_input(element) and "action_id" in element:
+                name, initial = _STATE[element["type"]]
+                value = {"type": element["type"], name: element.get(initial)}
+                state.setdefault(block["block_id"], {})[element["action_id"]] = value
+    return state
+
+
+def is_input(element: Payload) -> bool:
+    """Return True if an element has a state."""
+    return element["type"] in _STATE
+
+
+def filled_in(element: Payload, value: str | None) -> Payload:
+    """Return the state of an element with a value.
+
+    :raises CannotDo: Slack's form does not accept the value
+    """
+    limits = range(element.get("min_length", 0), element.get("max_length", 3000) + 1)
+    if value and len(value) not in limits:
+        raise CannotDo(f"{element['action_id']}: the form does not accept a text of this length")
+    return {"type": element["type"], _STATE[element["type"]][0]: value or None}
+
+
+def value_of(state: Payload) -> Any:
+    """Return what a state holds, or None."""
+    return state[_STATE[state["type"]][0]]
+
+
+def pressed(block: Block, element: Payload, value: Any, at: str) -> Payload:
+    """Return an entry of the `actions` of a `block_actions` payload."""
+    shown: Payload = {name: element[name] for name in ("text", "value") if name in element}
+    return {
+        "type": element["type"],
+        "action_id": element["action_id"],
+        "block_id": block["block_id"],
+        "action_ts": at,
+        **(filled_in(element, value) if is_input(element) else shown),
+    }

@@ -1,88 +1,124 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Web API's methods and response URLs: permissions, arguments and responses."""
+"""The Web API's methods and response URLs on a loopback port: permissions and arguments."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from http import HTTPStatus
 from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from ansible_collections.postroom.email.tests.fakes import http_server
+from ansible_collections.postroom.email.tests.fakes.http_server import RESET, Reply, Request
 
 from . import views
-from .records import Call, Channel, Message, Payload, Refused, ResponseUrl, Token
-from .world import World, plain
+from .faults import Faults
+from .records import Call, Channel, Payload, Refused, ResponseUrl, Scopes
+from .world import World, plain, with_block_ids
 
+API = "/api/"
+RESPONSES = "/response/"
 EMAIL_SCOPE = "users:read.email"
 MAX_TEXT = 40_000
 RESPONSE_URL_LIFE = timedelta(minutes=30)
 RESPONSE_URL_USES = 5
 
 
+@contextmanager
+def serving(world: World, faults: Faults) -> Iterator[str]:
+    """Serve for the length of a block; yield the address."""
+    with http_server.serving(lambda request: _answer(world, faults, request)) as server:
+        try:
+            yield server.url
+        finally:
+            faults.closing.set()
+
+
+def _answer(world: World, faults: Faults, request: Request) -> Reply:
+    """Answer a call, or have it fail."""
+    path = urlsplit(request.target).path
+    method = path.removeprefix(API) if path.startswith(API) else "response_url"
+    fault = faults.take(method)
+    if fault is None or fault.after_effect:
+        reply = _carry_out(world, path, request)
+    if fault is None:
+        return reply
+    world.note(f"fault {method}", f"{fault.status or 'connection cut'}")
+    faults.closing.wait(fault.seconds)
+    return _reply(fault.status, fault.body, fault.headers) if fault.status else RESET
+
+
+def _carry_out(world: World, path: str, request: Request) -> Reply:
+    """Answer a call, whose arguments are a form or JSON."""
+    if request.headers.get("content-type", "").startswith("application/json"):
+        args = dict(request.json or {})
+    else:
+        args = dict(parse_qsl(request.body.decode()))
+    if path.startswith(RESPONSES):
+        return _reply(*respond(world, path.removeprefix(RESPONSES), args))
+    token = request.headers.get("authorization", "").removeprefix("Bearer ")
+    for name in ("blocks", "view"):
+        if isinstance(args.get(name), str):
+            args[name] = json.loads(args[name])
+    return _reply(HTTPStatus.OK, json.dumps(call(world, path.removeprefix(API), token, args)))
+
+
+def _reply(status: int, body: str, headers: dict[str, str] | None = None) -> Reply:
+    kind = "application/json" if body.startswith("{") else "text/plain"
+    shown = {"Content-Type": f"{kind}; charset=utf-8", "Connection": "close", **(headers or {})}
+    return Reply(status, body.encode(), shown, close=True)
+
+
 class Method(NamedTuple):
-    """A method, with the scope and the kind of token that it needs."""
+    """A method, with the scope and the prefix of the token that it needs."""
 
     scope: str
-    work: Callable[[World, Payload, Token], Payload]
-    kind: str = "bot"
+    work: Callable[[World, Payload, Scopes], Payload]
+    prefix: str = "xoxb-"
 
 
-def call(world: World, name: str, token_value: str, args: Payload) -> Payload:
+def call(world: World, name: str, token: str, args: Payload) -> Payload:
     """Carry out one call, record it and return the response."""
     with world.changed:
         world.note(f"call {name}", plain(args))
         try:
-            answer = {"ok": True, **_carry_out(world, name, token_value, args)}
+            answer = {"ok": True, **_work(world, name, token, args)}
         except Refused as refusal:
-            answer = {"ok": False, "error": refusal.code, **refusal.more}
+            answer = {"ok": False, "error": refusal.code}
         text = plain(answer)
         world.note(f"answer {name}", text)
         # A copy: the view or message in it may change later.
         frozen: Payload = json.loads(text)
-        world.calls.append(Call(name, args, frozen, world.clock()))
+        world.calls.append(Call(name, args, frozen))
         world.changed.notify_all()
         return frozen
 
 
-def _carry_out(world: World, name: str, token_value: str, args: Payload) -> Payload:
-    if not token_value:
-        raise Refused("not_authed")
-    token = world.tokens.get(token_value)
-    if token is None:
+def _work(world: World, name: str, token: str, args: Payload) -> Payload:
+    scopes, method = world.tokens.get(token), METHODS.get(name)
+    if scopes is None:
         raise Refused("invalid_auth")
-    method = METHODS.get(name)
     if method is None:
-        raise Refused("unknown_method", req_method=name)
-    if token.kind != method.kind:
+        raise Refused("unknown_method")
+    if not token.startswith(method.prefix):
         raise Refused("not_allowed_token_type")
-    if method.scope and method.scope not in token.scopes:
-        provided = ",".join(sorted(token.scopes))
-        raise Refused("missing_scope", needed=method.scope, provided=provided)
-    return method.work(world, args, token)
+    if method.scope and method.scope not in scopes:
+        raise Refused("missing_scope")
+    return method.work(world, args, scopes)
 
 
-def unpacked(args: Payload) -> Payload:
-    """Return the arguments with JSON in a form's fields parsed."""
-    read = dict(args)
-    for name in ("blocks", "view"):
-        if isinstance(read.get(name), str):
-            try:
-                read[name] = json.loads(read[name])
-            except ValueError:
-                # The method itself refuses it.
-                continue
-    return read
-
-
-def _open_connection(world: World, args: Payload, token: Token) -> Payload:
+def _open_connection(world: World, args: Payload, scopes: Scopes) -> Payload:
     ticket = world.fresh_id("ticket-")
     world.tickets.add(ticket)
     return {"url": f"{world.socket_address}/link/?ticket={ticket}&app_id={world.app}"}
 
 
-def _auth_test(world: World, args: Payload, token: Token) -> Payload:
-    answer = {
+def _auth_test(world: World, args: Payload, scopes: Scopes) -> Payload:
+    return {
         "url": f"https://{world.domain}.slack.com/",
         "team": world.domain,
         "team_id": world.team,
@@ -91,26 +127,23 @@ def _auth_test(world: World, args: Payload, token: Token) -> Payload:
         "bot_id": world.bot_id,
         "is_enterprise_install": False,
     }
-    if world.enterprise:
-        answer["enterprise_id"] = world.enterprise
-    return answer
 
 
-def _bot_info(world: World, args: Payload, token: Token) -> Payload:
+def _bot_info(world: World, args: Payload, scopes: Scopes) -> Payload:
     if args.get("bot") != world.bot_id:
         raise Refused("bot_not_found")
     bot = {"id": world.bot_id, "app_id": world.app, "user_id": world.bot.id, "deleted": False}
     return {"bot": {**bot, "name": world.bot.name}}
 
 
-def _user_info(world: World, args: Payload, token: Token) -> Payload:
+def _user_info(world: World, args: Payload, scopes: Scopes) -> Payload:
     user = world.users.get(str(args.get("user", "")))
     if user is None:
         raise Refused("user_not_found")
-    return {"user": user.as_slack(with_email=EMAIL_SCOPE in token.scopes)}
+    return {"user": user.as_slack(with_email=EMAIL_SCOPE in scopes)}
 
 
-def _lookup_by_email(world: World, args: Payload, token: Token) -> Payload:
+def _lookup_by_email(world: World, args: Payload, scopes: Scopes) -> Payload:
     wanted = str(args.get("email", "")).lower()
     for user in world.users.values():
         if wanted and not user.deleted and (user.email or "").lower() == wanted:
@@ -118,44 +151,47 @@ def _lookup_by_email(world: World, args: Payload, token: Token) -> Payload:
     raise Refused("users_not_found")
 
 
-def _usergroup_members(world: World, args: Payload, token: Token) -> Payload:
+def _usergroup_members(world: World, args: Payload, scopes: Scopes) -> Payload:
     members = world.usergroups.get(str(args.get("usergroup", "")))
     if members is None:
         raise Refused("no_such_subteam")
     return {"users": list(members)}
 
 
-def _open_conversation(world: World, args: Payload, token: Token) -> Payload:
+def _open_conversation(world: World, args: Payload, scopes: Scopes) -> Payload:
     user = world.users.get(str(args.get("users", "")))
     if user is None:
         raise Refused("user_not_found")
     if user.deleted:
         raise Refused("user_disabled")
-    if user.is_bot:
-        raise Refused("cannot_dm_bot")
     return {"channel": {"id": world.direct_channel(user.id).id}}
 
 
-def _post_message(world: World, args: Payload, token: Token) -> Payload:
+def _post_message(world: World, args: Payload, scopes: Scopes) -> Payload:
     channel = _writable(world, str(args.get("channel", "")))
-    message = world.post(channel.id, world.edition(*_content(world, args)))
+    message = world.post(channel.id, *_content(world, args))
     return {"channel": channel.id, "ts": message.ts, "message": message.as_slack()}
 
 
-def _update_message(world: World, args: Payload, token: Token) -> Payload:
+def _update_message(world: World, args: Payload, scopes: Scopes) -> Payload:
     channel = world.channels.get(str(args.get("channel", "")))
     if channel is None:
         raise Refused("channel_not_found")
-    message = _message(world, channel.id, str(args.get("ts", "")))
+    wanted = (None, channel.id, str(args.get("ts", "")))
+    found = [one for one in world.messages if (one.only_for, one.channel, one.ts) == wanted]
+    if not found:
+        raise Refused("message_not_found")
+    message = found[0]
     # The current blocks stay if the call does not mention blocks.
-    message.editions.append(world.edition(*_content(world, {"blocks": message.blocks, **args})))
+    message.text, blocks = _content(world, {"blocks": message.blocks, **args})
+    message.blocks, message.is_edited = with_block_ids(blocks), True
     world.changed.notify_all()
     said = message.as_slack()
     return {"channel": channel.id, "ts": message.ts, "text": message.text, "message": said}
 
 
 METHODS = {
-    "apps.connections.open": Method("connections:write", _open_connection, "app"),
+    "apps.connections.open": Method("connections:write", _open_connection, "xapp-"),
     "auth.test": Method("", _auth_test),
     "bots.info": Method("users:read", _bot_info),
     "chat.postMessage": Method("chat:write", _post_message),
@@ -182,13 +218,6 @@ def _writable(world: World, wanted: str) -> Channel:
     return channel
 
 
-def _message(world: World, channel: str, ts: str) -> Message:
-    for message in world.messages:
-        if (message.only_for, message.channel, message.ts) == (None, channel, ts):
-            return message
-    raise Refused("message_not_found")
-
-
 def _content(world: World, args: Payload) -> tuple[str, list[Payload]]:
     text = str(args.get("text") or "")
     blocks = args.get("blocks") or []
@@ -196,10 +225,8 @@ def _content(world: World, args: Payload) -> tuple[str, list[Payload]]:
         raise Refused("no_text")
     if len(text) > MAX_TEXT:
         raise Refused("msg_too_long")
-    if not isinstance(blocks, list):
-        raise Refused("invalid_blocks_format")
-    if wrong := world.wrong_with({"text": text, "blocks": blocks}):
-        raise Refused("invalid_blocks", response_metadata={"messages": wrong})
+    if world.wrong_with({"text": text, "blocks": blocks}):
+        raise Refused("invalid_blocks")
     return text, blocks
 
 
@@ -213,8 +240,6 @@ def respond(world: World, key: str, said: Payload) -> tuple[int, str]:
         if url.uses >= RESPONSE_URL_USES:
             return HTTPStatus.NOT_FOUND, plain({"ok": False, "error": "used_url"})
         url.uses += 1
-        if not said.get("text") and not said.get("blocks"):
-            return HTTPStatus.BAD_REQUEST, "no_text"
         if show(world, url, said):
             return HTTPStatus.BAD_REQUEST, "invalid_blocks"
         return HTTPStatus.OK, "ok"
@@ -226,5 +251,5 @@ def show(world: World, url: ResponseUrl, said: Payload) -> list[str]:
     if wrong := world.wrong_with({"text": text, "blocks": blocks}):
         return wrong
     only_for = None if said.get("response_type") == "in_channel" else url.user
-    world.post(url.channel, world.edition(text, blocks), only_for=only_for)
+    world.post(url.channel, text, blocks, only_for=only_for)
     return []

@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
-from . import payloads, sockets, webserver
+from . import payloads, sockets, webapi
 from .delivery import Delivery, Postman, Transport
 from .faults import Faults
 from .forgery import Forger
@@ -48,12 +48,10 @@ class Workspace:
         self._general = self.channel("general")
 
     def __enter__(self) -> Self:
-        with ExitStack() as starting:
-            web = webserver.serving(self.world, self.faults)
-            self.world.web_address = starting.enter_context(web)
-            self.base_url = f"{self.world.web_address}{webserver.API}"
-            self.world.socket_address = starting.enter_context(sockets.serving(self.sockets))
-            self._ending = starting.pop_all()
+        open_ = self._ending.enter_context
+        self.world.web_address = open_(webapi.serving(self.world, self.faults))
+        self.base_url = f"{self.world.web_address}{webapi.API}"
+        self.world.socket_address = open_(sockets.serving(self.sockets))
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -61,14 +59,14 @@ class Workspace:
 
     def grant(self, *scopes: str) -> None:
         """Set the scopes of the bot's token."""
-        self.world.tokens[self.bot_token].scopes = frozenset(scopes)
+        self.world.tokens[self.bot_token] = frozenset(scopes)
 
     # People and channels.
 
     def person(self, name: str, *, email: str | None = None, **about: Any) -> Person:
         """Add a person; `about` holds fields of User, such as `is_restricted=True`."""
         with self.world.changed:
-            about = {"team": self.world.team, "enterprise": self.world.enterprise, **about}
+            about = {"team": self.world.team, **about}
             user_id = about.pop("id", None) or self.world.fresh_id("U")
             real_name = about.pop("real_name", name.title())
             user = User(user_id, name, real_name, email=email, **about)

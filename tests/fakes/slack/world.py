@@ -20,12 +20,10 @@ from .records import (
     Call,
     CannotDo,
     Channel,
-    Edition,
     Line,
     Message,
     Refused,
     ResponseUrl,
-    Token,
     Trigger,
     User,
     View,
@@ -56,17 +54,14 @@ class World:
         self.clock = clock
         self.team = "T0000HOME"
         self.domain = "example"
-        self.enterprise: str | None = None
         self.app = "A0000POST"
         self.bot_id = "B0000POST"
         self.bot = User("U0000BOT", "postroom", "Postroom", self.team, is_bot=True)
         self.signing_secret = secrets.token_hex(16)
         self.bot_token = f"xoxb-{secrets.token_hex(20)}"
         self.app_token = f"xapp-{secrets.token_hex(20)}"
-        self.tokens = {
-            self.bot_token: Token(self.bot_token, "bot", BOT_SCOPES),
-            self.app_token: Token(self.app_token, "app", frozenset({"connections:write"})),
-        }
+        app_scopes = frozenset({"connections:write"})
+        self.tokens = {self.bot_token: BOT_SCOPES, self.app_token: app_scopes}
         self.users: dict[str, User] = {self.bot.id: self.bot}
         self.channels: dict[str, Channel] = {}
         self.usergroups: dict[str, list[str]] = {}
@@ -77,8 +72,6 @@ class World:
         self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
-        #: Errors that Slack itself showed, by user.
-        self.errors: dict[str, list[str]] = {}
         self.calls: list[Call] = []
         self.acks: list[Ack] = []
         #: Everything that was invalid in messages, views and answers.
@@ -109,7 +102,7 @@ class World:
         """Return a new trigger id."""
         with self.changed:
             trigger = f"{next(self._numbers)}.{self.team}.{secrets.token_hex(8)}"
-            self.triggers[trigger] = Trigger(trigger, user, self.clock(), in_modal)
+            self.triggers[trigger] = Trigger(user, self.clock(), in_modal)
             return trigger
 
     def exchange(self, trigger_id: str) -> Trigger:
@@ -151,20 +144,12 @@ class World:
         self.problems.extend(found)
         return found
 
-    def complain(self, problem: str) -> None:
-        """Add a problem."""
-        with self.changed:
-            self.problems.append(problem)
-            self.changed.notify_all()
-
-    def edition(self, text: str, blocks: list[Block]) -> Edition:
-        """Return a version of a message."""
-        return Edition(text, with_block_ids(blocks), self.clock())
-
-    def post(self, channel: str, edition: Edition, *, only_for: str | None = None) -> Message:
+    def post(
+        self, channel: str, text: str, blocks: list[Block], *, only_for: str | None = None
+    ) -> Message:
         """Add a message of the app."""
-        ts = self.fresh_ts()
-        message = Message(channel, ts, self.bot.id, self.app, [edition], only_for=only_for)
+        about = (channel, self.fresh_ts(), self.bot.id, self.app)
+        message = Message(*about, text, with_block_ids(blocks), only_for)
         self.messages.append(message)
         self.changed.notify_all()
         return message

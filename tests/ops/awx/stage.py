@@ -66,10 +66,11 @@ class Stage:
 
     def vault(self) -> int:
         """Add a credential named Vault, as somebody has made it; return its number."""
-        state = self.controller.state
-        kind = state.add("credential_types", {"name": "Vault", "kind": "vault", "inputs": {}})
+        kind = self.controller.add(
+            "credential_types", {"name": "Vault", "kind": "vault", "inputs": {}}
+        )
         theirs = {"name": "Vault", "credential_type": kind["id"], "inputs": {}}
-        number: int = state.add("credentials", theirs)["id"]
+        number: int = self.controller.add("credentials", theirs)["id"]
         return number
 
     def play(self, variables: Mapping[str, Any], *options: str, **others: str) -> Run:
@@ -87,5 +88,5 @@ class Stage:
 def staged(folder: Path) -> Iterator[Stage]:
     """Give a stage whose controller knows the project's repository."""
     with running_controller() as controller:
-        controller.state.playbooks[PROJECT] = WRAPPERS
+        controller.playbooks[PROJECT] = WRAPPERS
         yield Stage(controller, folder)

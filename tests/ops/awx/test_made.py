@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -125,9 +126,9 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
         arguments = repository.read_yaml(f"playbooks/arguments/{playbook}.yml")
         wanted = {**references, **arguments.get("job_template", {})}
         assert {key: row[key] for key in wanted} == wanted
-        assert made.state.linked(row["id"], "credentials") == [credential["id"]]
-        assert made.state.linked(row["id"], "notification_templates_error") == [slack["id"]]
-        survey = made.state.surveys.get(row["id"], {"name": "", "description": "", "spec": []})
+        assert made.linked(row["id"], "credentials") == [credential["id"]]
+        assert made.linked(row["id"], "notification_templates_error") == [slack["id"]]
+        survey = made.surveys.get(row["id"], {"name": "", "description": "", "spec": []})
         jsonschema.validate(survey, schema)
         assert row["survey_enabled"] == bool(survey["spec"])
         set_by_template = json.loads(row["extra_vars"])
@@ -140,7 +141,7 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
 @pytest.mark.parametrize("kind", ["job_templates", "workflow_job_templates"])
 def test_no_variable_is_prompted_for_at_launch(made: Controller, kind: str) -> None:
     """Otherwise a launch could send the token elsewhere, or apply a plan that was not reviewed."""
-    rows = made.state.rows[kind].values()
+    rows = made.rows[kind].values()
     prompts = ("ask_variables_on_launch", "ask_inventory_on_launch")
     assert [row["name"] for row in rows if any(row.get(name) for name in prompts)] == []
     for row in rows:
@@ -166,10 +167,9 @@ def test_a_job_gets_the_account(made: Controller) -> None:
 
 def test_the_workflow_applies_after_review_and_approval(made: Controller) -> None:
     """Each node follows the success of the one before; apply requires the reviewed plan."""
-    state = made.state
-    nodes = {row["identifier"]: row for row in state.rows["workflow_job_template_nodes"].values()}
+    nodes = {row["identifier"]: row for row in made.rows["workflow_job_template_nodes"].values()}
     edges = {
-        name: [state.linked(row["id"], f"{when}_nodes") for when in ("success", "failure")]
+        name: [made.linked(row["id"], f"{when}_nodes") for when in ("success", "failure")]
         for name, row in nodes.items()
     }
     assert edges == {
@@ -185,10 +185,10 @@ def test_the_workflow_applies_after_review_and_approval(made: Controller) -> Non
     of_review, of_apply = (json.loads(row["extra_vars"]) for row in (review, apply))
     assert of_apply == {**of_review, "mail_plan_needed": True}
     approval = nodes["approval"]["unified_job_template"]
-    assert state.get("workflow_approval_templates", approval) is not None
+    assert approval in made.rows["workflow_approval_templates"]
     workflow = made.named("workflow_job_templates", "Postroom reviewed converge")
     slack = made.named("notification_templates", "Postroom Slack")
-    assert state.linked(workflow["id"], "notification_templates_approvals") == [slack["id"]]
+    assert made.linked(workflow["id"], "notification_templates_approvals") == [slack["id"]]
     assert slack["notification_configuration"]["channels"] == ["#mail"]
 
 
@@ -252,3 +252,40 @@ def test_the_bot_may_do_nothing_else(made: Controller, http: httpx.Client) -> No
     path = f"job_templates/{template(made, 'add_alias')['id']}/"
     assert http.patch(path, json={"playbook": "converge.yml"}).status_code == 403
     assert http.post("job_templates/", json={"name": "X"}).status_code == 403
+
+
+FOLDER = "playbooks/examples/awx_project"
+#: Operators run this one by hand: it configures the controller.
+RUN_BY_HAND = {"awx"}
+DEFAULT = re.compile(r"\b(awx_\w+) \| default\((?P<value>'[^']*'|\w+|\[\]|\{\}), true\)")
+#: Defaults that stand for no value, or for another variable.
+NO_DEFAULTS: tuple[Any, ...] = ("", [], {}, "omit", "awx_playbooks_of_tenants", "awx_owner")
+
+
+def test_the_project_has_a_wrapper_for_each_playbook() -> None:
+    """Each imports the playbook of its name; the definition is valid; Galaxy gets no request."""
+    files = [file for file in repository.files() if file.parent.as_posix() == FOLDER]
+    wrappers = {file.stem for file in files if file.suffix == ".yml"} - {"tenant"}
+    assert wrappers == {*repository.playbooks()} - RUN_BY_HAND
+    for name in sorted(wrappers):
+        (play,) = repository.read_yaml(f"{FOLDER}/{name}.yml")
+        assert play["ansible.builtin.import_playbook"] == f"postroom.email.{name}"
+    schema = json.loads(repository.read("schemas/definition.schema.json"))
+    jsonschema.validate(repository.read_yaml(f"{FOLDER}/tenant.yml"), schema)
+    # AWX fails to update a project whose requirements name a collection that Galaxy lacks.
+    assert not [file for file in repository.files() if file.match(f"{FOLDER}/*/requirements.yml")]
+
+
+def test_documented_defaults_are_in_force() -> None:
+    """The defaults in the playbook's files are those of its argument file."""
+    files = ["playbooks/awx.yml", "playbooks/vars/awx.yml"]
+    files += [str(file) for file in repository.files() if file.match("playbooks/tasks/awx/*.yml")]
+    text = "\n".join(repository.read(file) for file in files)
+    found = {match[1]: yaml.safe_load(match["value"]) for match in DEFAULT.finditer(text)}
+    options = repository.read_yaml("playbooks/arguments/awx.yml")["options"]
+    documented = {name: one["default"] for name, one in options.items() if "default" in one}
+    assert {name: value for name, value in found.items() if value not in NO_DEFAULTS} == {
+        # A string also stands for a list of one entry.
+        name: value[0] if isinstance(value, list) else value
+        for name, value in documented.items()
+    }

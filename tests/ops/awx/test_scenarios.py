@@ -1,22 +1,29 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of `playbooks/awx.yml` with few variables, after changes, as a job, and by the guide."""
+"""Runs of `playbooks/awx.yml`: few and wrong variables, changes, a job of AWX, and the guide."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.docs.guides import Reader
 from ansible_collections.postroom.email.tests.ops.awx.stage import (
     ALL,
     PASSWORD,
+    PROJECT,
     SECRETS,
     WRAPPERS,
     Stage,
+    staged,
 )
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, job_of, run_job
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.secrets import shown
 from ansible_collections.postroom.email.tests.support.service import running_service
 
 SOME = {
@@ -61,21 +68,30 @@ ADMIN = {
 }
 
 
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """Return a stage with an empty controller."""
+    with staged(tmp_path) as stage:
+        yield stage
+
+
 def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
     """It restores a survey and the bot's permissions, and applies new variables, and no more."""
-    state, controller = stage.controller.state, stage.controller
+    controller = stage.controller
     vault = stage.vault()
     first = stage.play(SOME)
     assert first.status == 0, first.output[-3000:]
     template = controller.named("job_templates", "Postroom add_alias")
-    state.surveys[template["id"]]["spec"].pop()
+    controller.surveys[template["id"]]["spec"].pop()
     template["ask_variables_on_launch"] = True
     team = controller.named("teams", "Postroom bot")
     others = [controller.named(kind, name)["id"] for name, kind in OTHERS.items()]
     tenant = controller.named("credentials", "Postroom tenant")
     for of_converge in others[:3]:
-        assert sorted(state.linked(of_converge, "credentials")) == sorted([tenant["id"], vault])
-    roles = [one for id_ in others for one in state.roles_of(id_) if one.name == "execute"]
+        assert sorted(controller.linked(of_converge, "credentials")) == sorted(
+            [tenant["id"], vault]
+        )
+    roles = [controller.role(number, "execute") for number in others]
     for role in roles:
         role.holders["teams"].append(team["id"])
     before = len(controller.written)
@@ -90,7 +106,7 @@ def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
     ]
     assert [role.holders["teams"] for role in roles] == [[]] * len(OTHERS)
     assert not template["ask_variables_on_launch"]
-    questions = state.surveys[template["id"]]["spec"]
+    questions = controller.surveys[template["id"]]["spec"]
     assert [one["variable"] for one in questions][-1] == "postroom_request"
     inputs = controller.named("credentials", "Postroom tenant")["inputs"]
     assert inputs["api_url"] == "https://new.example"
@@ -103,10 +119,10 @@ def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
 
 def test_few_variables_create_few_objects(stage: Stage) -> None:
     """The playbook creates what the variables name, and reports why AWX refuses a schedule."""
-    state = stage.controller.state
-    state.playbooks["mail"] = WRAPPERS
+    controller = stage.controller
+    controller.playbooks["mail"] = WRAPPERS
     key = stage.vault()
-    servers = state.add("inventories", {"name": "Servers", "organization": None})
+    servers = controller.add("inventories", {"name": "Servers", "organization": None})
     run = stage.play(MINIMAL, **ADMIN)
     assert run.status == 0, run.output[-3000:]
     assert ADMIN["CONTROLLER_PASSWORD"] not in run.output
@@ -122,17 +138,17 @@ def test_few_variables_create_few_objects(stage: Stage) -> None:
         "workflow_job_templates": [],
         "inventory_sources": [],
     }.items():
-        assert stage.controller.names(kind) == names
-    drift = stage.controller.named("job_templates", "Mail: drift")
-    assert drift["execution_environment"] is None
+        assert controller.names(kind) == names
+    drift = controller.named("job_templates", "Mail: drift")
+    assert "execution_environment" not in drift
     files = '"mail_definition_files": ["tenant.yml", "more.yml"]'
     assert drift["extra_vars"] == f'{{{files}, "mail_ignore": ["*@old.example"]}}'
-    bot = stage.controller.named("job_templates", "Mail: deploy_bot")
+    bot = controller.named("job_templates", "Mail: deploy_bot")
     assert (bot["inventory"], bot["extra_vars"]) == (servers["id"], '{"bot_hosts": "chat"}')
     assert bot["ask_job_type_on_launch"]
-    tenant = stage.controller.named("credentials", "Second tenant")
+    tenant = controller.named("credentials", "Second tenant")
     assert "passwords" not in tenant["inputs"]
-    assert sorted(state.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
+    assert sorted(controller.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
     daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
     refused = stage.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
     assert refused.status != 0
@@ -174,3 +190,78 @@ def test_the_guide_works(tmp_path: Path, stage: Stage) -> None:
     assert changes == [("PATCH", f"schedules/{schedule['id']}")]
     user = stage.controller.named("users", "postroom-bot")
     assert user["password"] == "a-long-password-for-the-bot"
+
+
+VALID: Mapping[str, Any] = {
+    "mail_api_url": "https://mail.example.net",
+    "vault_mail_token": SECRETS["vault_mail_token"],
+    "awx_project_url": PROJECT,
+}
+ANOTHER_USER = {"CONTROLLER_OAUTH_TOKEN": "", "CONTROLLER_USERNAME": "admin"}
+#: Variables, more environment, and what the message names.
+CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
+    "no login": ({}, ANOTHER_USER, "Set CONTROLLER_HOST"),
+    "two projects": ({"awx_project_path": "mail"}, {}, "Give awx_project_url"),
+    "no account": ({"vault_mail_token": ""}, {}, "Give mail_api_url and vault_mail_token"),
+    "half of Slack": (
+        {"vault_awx_slack_token": SECRETS["vault_awx_slack_token"]},
+        {},
+        "Give both vault_awx_slack_token and awx_slack_channels",
+    ),
+    "no password": ({"awx_bot_user": "postroom-bot"}, {}, "Give vault_awx_bot_password"),
+    "unknown playbooks": (
+        {"awx_playbooks": "drift, site, awx, nightly"},
+        {},
+        "awx_playbooks names awx, nightly, site.",
+    ),
+    "a list of variables": (
+        {"awx_template_variables": {"drift": ["x"]}},
+        {},
+        "awx_template_variables is to be a map",
+    ),
+    "a list of credentials": (
+        {"awx_template_credentials": ["DNS"]},
+        {},
+        "awx_template_credentials is to be a map",
+    ),
+    "no number": ({"awx_approval_timeout": "1h"}, {}, "awx_approval_timeout is 1h."),
+    "no boolean": ({"awx_update_secrets": "ture"}, {}, "awx_update_secrets is ture."),
+    "no such inventory": (
+        {"awx_playbooks": "drift, deploy_bot", "awx_bot_inventory": "Servers"},
+        {},
+        'no inventory \\"Servers\\"',
+    ),
+    "no such credential": (
+        {"awx_galaxy_credentials": "Ansible Galaxy, ours"},
+        {},
+        'no credential \\"Ansible Galaxy\\"',
+    ),
+    "a wrong token": ({"awx_playbooks": []}, {"CONTROLLER_OAUTH_TOKEN": "another"}, "(HTTP 401)"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
+    """The message names the variable, shows no secret, and the controller receives no write."""
+    variables, environment, words = CASES[case]
+    run = stage.play({**VALID, **variables}, **environment)
+    assert run.status != 0
+    assert words in run.output
+    assert shown(SECRETS.values(), run.output.encode()) == []
+    assert stage.controller.written == []
+
+
+def test_the_user_of_another_tenant_is_refused(stage: Stage) -> None:
+    """Organizations share user names, so a second tenant's bot can't take over the first one's."""
+    theirs = {"username": "postroom-bot", "password": "of-the-first", "is_superuser": False}
+    user = stage.controller.add("users", theirs)
+    mine = {
+        "awx_organization": "Second",
+        "awx_bot_user": "postroom-bot",
+        "vault_awx_bot_password": SECRETS["vault_awx_bot_password"],
+    }
+    run = stage.play({**VALID, **mine})
+    assert run.status != 0
+    assert "There is a user postroom-bot already" in run.output
+    assert stage.controller.written == []
+    assert user["password"] == "of-the-first"

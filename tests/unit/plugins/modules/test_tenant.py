@@ -55,8 +55,6 @@ MISTAKES: list[tuple[dict[str, Any], str, bool]] = [
     *((with_ann(concurrency=n), f"concurrency: {n}", False) for n in (0, 65)),
     (with_ann(max_deletions=-1), "max_deletions: -1", False),
     (with_ann(passwords={"ann": SECRET}), "passwords: A key is not an email address", False),
-    (with_ann(passwords={ANN: [SECRET, ""]}), f"passwords: A password of {ANN} is empty", False),
-    (with_ann(passwords={ANN: SECRET, ANN.upper(): SECRET}), f"passwords: {ANN.upper()}", False),
     ({"mailboxes": [BOB, ANN, BOB], "forwarders": [ANN]}, "There are 2 problems; ", False),
     ({"mailboxes": ["new@one.example"]}, "mailboxes[0]: The mailbox new@one.example", True),
     ({"mailboxes": [ANN, BOB], "purge": ["mailbox"]}, "1 mailbox would be deleted", True),
@@ -93,14 +91,9 @@ def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
 
 
 def test_the_result_is_the_plan(serve: Serve) -> None:
-    """Check mode predicts it without a write; a second run changes nothing."""
+    """Only the plan that check mode predicted is carried out, and unchanged objects are listed."""
     options: dict[str, Any] = {
-        "mailboxes": [
-            {"name": ANN, "aliases": ["new@one.example"]},
-            "eve@one.example",
-            BOB,
-            {"name": "cat@two.example", "state": "absent"},
-        ],
+        "mailboxes": [{"name": ANN, "aliases": ["new@one.example"]}, "eve@one.example", BOB],
         "passwords": {"eve@one.example": SECRET},
         "report_unchanged": True,
     }
@@ -108,24 +101,9 @@ def test_the_result_is_the_plan(serve: Serve) -> None:
     predicted = run(server, check=True, **options)
     assert server.writes == []
     done = run(server, **options, expected_plan=predicted["plan_digest"])
-    told = ("changed", "changes", "plan_digest", "summary", "results", "undeclared", "diff")
-    assert {key: predicted[key] for key in told} == {key: done[key] for key in told}
-    assert done["summary"] == {
-        "created": 1,
-        "updated": 1,
-        "deleted": 1,
-        "unchanged": 1,
-        "failed": 0,
-        "not_attempted": 0,
-    }
-    assert {row["name"]: row["outcome"] for row in done["results"]} == {
-        ANN: "changed",
-        "eve@one.example": "changed",
-        BOB: "unchanged",
-        "cat@two.example": "changed",
-    }
+    assert done == {**predicted, "invocation": done["invocation"]}
+    assert list(done["summary"].values()) == [1, 1, 0, 1, 0, 0]
+    outcomes = {row["name"]: row["outcome"] for row in done["results"]}
+    assert outcomes == {ANN: "changed", "eve@one.example": "changed", BOB: "unchanged"}
     assert done["diff"][1]["after"]["passwords"] == "set"
-    for check in (True, False):
-        again = run(server, check=check, **{**options, "report_unchanged": False})
-        assert (again["changed"], again["results"]) == (False, [])
     assert SECRET not in str(done)

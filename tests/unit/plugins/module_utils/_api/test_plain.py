@@ -25,7 +25,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.plain 
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
     Mx,
-    read_rdata,
     txt,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.shapes import (
@@ -44,60 +43,38 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
 
 OTHER = Mx(20, "mx.other.example")
 NOTE = txt("a note")
+MX_ROW = {"name": "example.com.", "type": "MX", "ttl": 60}
+TXT_ROW = {"name": "example.com.", "type": "TXT", "ttl": 60}
+SERVED = ["10 mail.example.net.", "20 MX.other.example."]
+#: As the modules of amazon.aws, Hetzner, PowerDNS and Cloudflare return them.
 FROM_ROUTE53 = [
-    # As amazon.aws.route53 returns it with the state get.
+    # Of amazon.aws.route53 with the state get, and of amazon.aws.route53_info.
     {
         "record": "example.com.",
         "type": "MX",
         "ttl": "60",
         "Name": "example.com.",
-        "value": "10 mail.example.net.,20 mx.other.example.",
-        "values": ["10 mail.example.net.", "20 mx.other.example."],
+        "value": ",".join(SERVED),
+        "values": SERVED,
     },
-    # As amazon.aws.route53_info does.
-    {
-        "name": "example.com.",
-        "type": "TXT",
-        "ttl": 60,
-        "resource_records": [{"value": '"a note"'}],
-    },
+    {**TXT_ROW, "resource_records": [{"value": '"a note"'}]},
     [],
 ]
 FROM_HETZNER = [
-    {
-        "record": "example.com",
-        "prefix": "",
-        "type": "MX",
-        "ttl": 60,
-        "value": ["10 mail.example.net.", "20 MX.other.example."],
-    },
-    {"record": "example.com", "prefix": "", "type": "TXT", "ttl": 60, "value": ["a note"]},
+    {"record": DOMAIN, "prefix": "", "type": "MX", "ttl": 60, "value": SERVED},
+    {"record": DOMAIN, "prefix": "", "type": "TXT", "ttl": 60, "value": ["a note"]},
     {},
 ]
 FROM_POWERDNS = [
-    {
-        "name": "example.com.",
-        "type": "MX",
-        "ttl": 60,
-        "comments": [],
-        "records": [
-            {"content": "10 mail.example.net.", "disabled": False},
-            {"content": "20 mx.other.example.", "disabled": False},
-        ],
-    },
-    {
-        "name": "example.com.",
-        "type": "TXT",
-        "ttl": 60,
-        "records": [{"content": '"a note"', "disabled": False}],
-    },
+    {**MX_ROW, "comments": [], "records": [{"content": c, "disabled": False} for c in SERVED]},
+    {**TXT_ROW, "records": [{"content": '"a note"', "disabled": False}]},
     {"name": "example.com.", "type": "SOA", "records": [{"content": "a. b. 1 2 3 4 5"}]},
     {"name": "old.example.com.", "type": "TXT", "records": [{"content": "x", "disabled": True}]},
 ]
 FROM_CLOUDFLARE = [
-    {"name": "example.com", "type": "MX", "ttl": 60, "content": "mail.example.net", "priority": 10},
-    {"name": "example.com", "type": "MX", "ttl": 60, "content": "mx.other.example", "priority": 20},
-    {"name": "example.com", "type": "TXT", "ttl": 60, "content": '"a note"'},
+    {**MX_ROW, "content": "mail.example.net", "priority": 10},
+    {**MX_ROW, "content": "mx.other.example", "priority": 20},
+    {**TXT_ROW, "content": '"a note"'},
     {"name": "example.com", "type": "A", "ttl": 1, "content": "192.0.2.1"},
 ]
 
@@ -159,16 +136,15 @@ def test_comments_are_kept_with_their_values() -> None:
         (None, "input: this is no list"),
         ([{}, 7], "input, item 2: this is no mapping"),
         ([{"type": "MX", "name": "."}], "input, item 1: name is missing"),
+        ({"type": "MX"}, "input: name is missing"),
         ([{"name": "a.b"}], "a.b: type is missing"),
         ([{"name": "a.b", "type": "TXT"}], "a.b TXT: the values are missing"),
-        ([{"name": "a.b", "type": "TXT", "values": 7}], "a.b TXT: values: "),
         ([{"name": "a.b", "type": "TXT", "values": [7]}], "a.b TXT: a value is no text"),
         (
             [{"name": "a.b", "type": "TXT", "records": [{"content": "x", "disabled": True}]}],
             "a.b TXT: one of the records is disabled",
         ),
         ([{"name": "a.b", "type": "TXT", "ttl": True, "values": []}], "a.b TXT: ttl is True"),
-        ([{"name": "a.b", "type": "MX", "value": "mail"}], "a.b MX: 'mail' is not the value"),
         (
             [{"name": "a.b", "type": "MX", "value": "mail.example.net", "priority": 65536}],
             "a.b MX: '65536 mail.example.net' is not the value",
@@ -181,36 +157,29 @@ def test_invalid_data_is_refused(data: Any, words: str) -> None:
         read_found(data)
 
 
-def test_texts_and_mail_servers_are_read() -> None:
-    """Texts bare or in quotes; host names in any case."""
+def test_texts_are_read() -> None:
+    """Bare or in quotes."""
     assert read_text('"v=spf1 " "-all"', "record") == read_text("v=spf1 -all", "record")
-    with pytest.raises(InvalidInput, match="record: this is no text"):
-        read_text(7, "record")
-    assert read_rdata("MX", " 10\tMAIL.example.net ") == OURS
-    assert read_rdata("MX", "0 .") == Mx(0, "")
 
 
 MERGED = "v=spf1 mx include:spf.example.net ~all"
+ROW = {"name": DOMAIN, "ttl": 60, "action": "update"}
 SERVERS: dict[str, Any] = {
-    "name": DOMAIN,
+    **ROW,
     "type": "MX",
-    "ttl": 60,
-    "action": "update",
     "value": ["20 MX.other.example", "10 mail.example.net."],
     "before": {"ttl": 60, "value": ["20 MX.other.example"]},
 }
 NOTES: dict[str, Any] = {
-    "name": DOMAIN,
+    **ROW,
     "type": "TXT",
-    "ttl": 60,
-    "action": "update",
     "value": [r'"\195\188"', f'"{MERGED}"'],
     "before": {"ttl": 60, "value": [r'"\195\188"', '"v=spf1 mx ~all"']},
 }
 GONE: dict[str, Any] = {
+    **ROW,
     "name": "s._domainkey.example.com",
     "type": "TXT",
-    "ttl": 60,
     "action": "delete",
     "value": [],
     "before": {"ttl": 60, "value": ['"v=DKIM1; p="']},
@@ -218,106 +187,55 @@ GONE: dict[str, Any] = {
 SAME = NOTES | {"action": "none"}
 SETS = [SERVERS, NOTES, GONE, SAME]
 
-
 ABSOLUTE = ["20 MX.other.example.", "10 mail.example.net."]
-QUOTED = {"txt_transformation": "quoted", "txt_character_encoding": "decimal", "zone": DOMAIN}
+PRESENT = {"zone": DOMAIN, "state": "present", "ttl": 60}
+ABSENT = {"zone": DOMAIN, "state": "absent", "type": "TXT"}
+ROUTE53 = PRESENT | {"record": DOMAIN, "overwrite": True}
+QUOTED = {"txt_transformation": "quoted", "txt_character_encoding": "decimal"}
+REPLACE = {"name": "example.com.", "ttl": 60, "changetype": "REPLACE"}
 #: The options for the updated mail servers and texts, and for the deleted key, by provider.
 OPTIONS: dict[str, list[Options]] = {
     "nsupdate": [
-        {
-            "zone": DOMAIN,
-            "record": "example.com.",
-            "type": "MX",
-            "state": "present",
-            "ttl": 60,
-            "value": ABSOLUTE,
-        },
-        {
-            "zone": DOMAIN,
-            "record": "example.com.",
-            "type": "TXT",
-            "state": "present",
-            "ttl": 60,
-            "value": NOTES["value"],
-        },
-        {"zone": DOMAIN, "record": "s._domainkey.example.com.", "type": "TXT", "state": "absent"},
+        PRESENT | {"record": "example.com.", "type": "MX", "value": ABSOLUTE},
+        PRESENT | {"record": "example.com.", "type": "TXT", "value": NOTES["value"]},
+        ABSENT | {"record": "s._domainkey.example.com."},
     ],
     # In its own escapes.
     "route53": [
-        {
-            "zone": DOMAIN,
-            "record": DOMAIN,
-            "type": "MX",
-            "state": "present",
-            "ttl": 60,
-            "overwrite": True,
-            "value": ABSOLUTE,
-        },
-        {
-            "zone": DOMAIN,
-            "record": DOMAIN,
-            "type": "TXT",
-            "state": "present",
-            "ttl": 60,
-            "overwrite": True,
-            "value": [r'"\303\274"', f'"{MERGED}"'],
-        },
-        {"zone": DOMAIN, "record": GONE["name"], "type": "TXT", "state": "absent"},
+        ROUTE53 | {"type": "MX", "value": ABSOLUTE},
+        ROUTE53 | {"type": "TXT", "value": [r'"\303\274"', f'"{MERGED}"']},
+        ABSENT | {"record": GONE["name"]},
     ],
     # A record without its comment would lose it.
     "hetzner": [
-        {
-            "zone": DOMAIN,
+        PRESENT
+        | {
             "name": "@",
             "type": "MX",
-            "state": "present",
-            "ttl": 60,
             "records": [
                 {"value": "20 MX.other.example", "comment": "until May"},
                 {"value": "10 mail.example.net.", "comment": None},
             ],
         },
-        {
-            "zone": DOMAIN,
+        PRESENT
+        | {
             "name": "@",
             "type": "TXT",
-            "state": "present",
-            "ttl": 60,
             "records": [{"value": value, "comment": None} for value in NOTES["value"]],
         },
-        {"zone": DOMAIN, "name": "s._domainkey", "type": "TXT", "state": "absent"},
+        ABSENT | {"name": "s._domainkey"},
     ],
     # Host names without a dot are relative to the zone.
     "community_dns": [
-        QUOTED
-        | {
-            "record": DOMAIN,
-            "type": "MX",
-            "state": "present",
-            "ttl": 60,
-            "value": SERVERS["value"],
-        },
-        QUOTED
-        | {"record": DOMAIN, "type": "TXT", "state": "present", "ttl": 60, "value": NOTES["value"]},
-        QUOTED | {"record": GONE["name"], "type": "TXT", "state": "absent"},
+        PRESENT | QUOTED | {"record": DOMAIN, "type": "MX", "value": SERVERS["value"]},
+        PRESENT | QUOTED | {"record": DOMAIN, "type": "TXT", "value": NOTES["value"]},
+        ABSENT | QUOTED | {"record": GONE["name"]},
     ],
     "powerdns": [
-        {
-            "name": "example.com.",
-            "type": "MX",
-            "ttl": 60,
-            "changetype": "REPLACE",
-            "records": [{"content": value, "disabled": False} for value in ABSOLUTE],
-        },
-        {
-            "name": "example.com.",
-            "type": "TXT",
-            "ttl": 60,
-            "changetype": "REPLACE",
-            "records": [{"content": value, "disabled": False} for value in NOTES["value"]],
-        },
-        {"name": "s._domainkey.example.com.", "type": "TXT", "changetype": "DELETE"},
-    ],
+        REPLACE | {"type": kind, "records": [{"content": v, "disabled": False} for v in values]}
+        for kind, values in (("MX", ABSOLUTE), ("TXT", NOTES["value"]))
+    ]
+    + [{"name": "s._domainkey.example.com.", "type": "TXT", "changetype": "DELETE"}],
 }
 
 
@@ -328,13 +246,6 @@ def test_record_sets_have_the_options_of_the_provider(provider: str) -> None:
     if provider != "hetzner":
         rows[0] = SERVERS
     assert records_for(rows, provider, "EXAMPLE.com.") == OPTIONS[provider]
-
-
-def test_a_zone_may_have_letters_that_dns_does_not_have() -> None:
-    """It is the same in A-labels."""
-    row = NOTES | {"name": "www.xn--bcher-kva.example"}
-    (call,) = records_for([row], "nsupdate", "B\u00fccher.example")
-    assert call["zone"] == "xn--bcher-kva.example"
 
 
 def cloudflare(values: list[str], before: list[str] | None, **more: Any) -> list[Options]:
@@ -366,14 +277,11 @@ def away(value: str) -> Options:
         (["20 c.d.", "10 a.b."], ["20 c.d."], [there("a.b", 10)]),
         (["10 a.b."], ["20 c.d."], [there("a.b", 10), away("c.d")]),
         (["10 a.b."], ["5 a.b.", "20 a.b."], [away("a.b"), there("a.b", 10)]),
-        (["20 c.d.", "30 c.d."], ["20 c.d.", "30 c.d.", "10 a.b."], [away("a.b")]),
-        (["0 .", "10 a.b."], ["0 ."], [there("a.b", 10)]),
         (
             ['"note"', f'"{MERGED}"'],
             ['"note"', '"v=spf1 mx ~all"'],
             [there(f'"{MERGED}"'), away('"v=spf1 mx ~all"'), away("v=spf1 mx ~all")],
         ),
-        (['"note"'], ['"note"', '"a" "b"'], [away('"a" "b"'), away("ab")]),
         ([], ['""', '" "'], [away('""'), away('" "')]),
     ],
 )
@@ -414,14 +322,10 @@ def test_sets_written_by_hand_are_converted(provider: str) -> None:
     ("data", "provider", "zone", "words"),
     [
         (SETS, "other", None, "provider: 'other' is not known. Give one of cloudflare, "),
-        (SETS, None, None, "provider: None is not known"),
-        (SETS, "cloudflare", None, "zone: it is missing"),
         (SETS, "hetzner", None, "zone: it is missing"),
         (SETS, "route53", "ample.com", "example.com MX: the name does not lie in the zone ample"),
         (SETS, "route53", 7, "zone: 7 is no zone"),
         (SETS, "route53", ".", "zone: '.' is not a domain name"),
-        (None, "route53", None, "input: this is no list"),
-        ([7], "route53", None, "input, item 1: this is no mapping"),
         (
             [SAME, {"name": DOMAIN, "type": "A", "value": [], "action": "create"}],
             "route53",
@@ -434,7 +338,6 @@ def test_sets_written_by_hand_are_converted(provider: str) -> None:
             None,
             "input, item 2: it has no action",
         ),
-        ([SAME, {"action": "create"}], "route53", None, "input, item 2: name is missing"),
         ([SERVERS | {"before": 7}], "route53", None, "example.com MX: before is no mapping"),
         ([SERVERS | {"comments": ["x"]}], "route53", None, "example.com MX: comments does not"),
     ],
@@ -499,7 +402,6 @@ def test_neutral_records_say_everything() -> None:
         "value": "mail.example.net",
         "priority": 10,
     }
-    assert spf["quoted"] == f'"{SPF}"'
     assert "priority" not in spf
     assert key["fqdn"] == "service._domainkey.xn--bcher-kva.example"
 
@@ -507,12 +409,8 @@ def test_neutral_records_say_everything() -> None:
 def test_zone_text_has_absolute_names() -> None:
     """A record a line, with dots at the end, so that no origin is appended."""
     lines = [line.split(maxsplit=4) for line in notation.zone_text(records(), 300).splitlines()]
-    assert [line[:4] for line in lines] == [
-        ["xn--bcher-kva.example.", "300", "IN", "MX"],
-        ["xn--bcher-kva.example.", "300", "IN", "TXT"],
-        ["service._domainkey.xn--bcher-kva.example.", "300", "IN", "TXT"],
-    ]
-    assert lines[0][4] == "10 mail.example.net."
+    assert lines[0] == ["xn--bcher-kva.example.", "300", "IN", "MX", "10 mail.example.net."]
+    assert lines[2][0] == "service._domainkey.xn--bcher-kva.example."
     assert unquoted(lines[2][4]) == dkim(2048)
     assert notation.zone_text(DnsRecordSet(HOME, ()), 300) == ""
 

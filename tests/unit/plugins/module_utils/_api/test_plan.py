@@ -107,6 +107,7 @@ def gone(name: Name, kind: type[Mailbox | Forwarder]) -> Planner:
 ALICES = Mailbox(ALICE, names(SALES, OLD))
 TEAMS = Forwarder(TEAM, names(), names(ALICE, FAR))
 
+
 #: The tenant, the plan, and its actions; tests of the modules have more.
 CHANGES: dict[str, tuple[list[Principal], Planner, list[str]]] = {
     "alias": ([Mailbox(ALICE)], alias(), ["update alice@example.com"]),
@@ -169,6 +170,11 @@ PROBLEMS: dict[str, tuple[list[Principal], Planner, list[str]]] = {
         [Forwarder(SALES, names(), names(TEAM))],
         team(members=names(SALES)),
         ["team@example.com -> sales@example.com -> team@example.com"],
+    ),
+    "alias not moved": (
+        [Mailbox(ALICE), Mailbox(BOB, names(SALES))],
+        alias(),
+        ["sales@example.com is taken", "bob@example.com", "move"],
     ),
     "alias of nobody": ([], alias(), ["mailbox alice@example.com does not exist", "Create it"]),
     "alias of a forwarder": ([TEAMS], alias(SALES, TEAM), ["is a forwarder, not a mailbox"]),
@@ -236,14 +242,12 @@ def test_a_problem_names_the_object_and_the_remedy(case: str) -> None:
 ONE_READ: dict[str, tuple[Planner, Principal | None]] = {
     "new domain": (lambda t: plan_domain(t, HOME), None),
     "mailbox, purge": (box(aliases=names(SALES), purge_aliases=True), ALICES),
-    "mailbox, passwords": (box(passwords=PASSWORDS, replace_passwords=True), ALICES),
     "forwarder, fewer members": (
         team(ALICE, members=names(FAR)),
         Forwarder(ALICE, names(), names(BOB, FAR)),
     ),
     "alias": (alias(), ALICES),
     "no alias": (lambda t: plan_alias_removal(t, OLD, ALICE), ALICES),
-    "no mailbox": (gone(ALICE, Mailbox), ALICES),
     "wrong kind": (box(), Forwarder(ALICE, names(), names(FAR))),
 }
 
@@ -290,21 +294,16 @@ def test_a_moved_alias_is_all_or_nothing() -> None:
     assert moved.changes[0].edit == Edit(remove_aliases=names(SALES))
 
 
-def without(name: Name) -> Callable[[Tenant], Plan]:
-    """Plan that a mailbox is gone."""
-    return lambda tenant: plan_removal(tenant, name, Mailbox)
-
-
 def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None:
     """Right before the DELETE; one that is gone by then is not deleted."""
     service = QuirkyService(None, mailbox(ALICE.key))
     server = serve(service)
-    converge(connect(server), ALICE, without(ALICE), dry_run=False)
+    converge(connect(server), ALICE, gone(ALICE, Mailbox), dry_run=False)
     path = "/api/principal/alice%40example.com"
     assert server.lines == [f"GET {path}", f"GET {path}", f"DELETE {path}"]
     service.principals[ALICE.key] = mailbox(ALICE.key)
     service.meddle("GET", service.principals.clear)
-    converge(connect(server), ALICE, without(ALICE), dry_run=False)
+    converge(connect(server), ALICE, gone(ALICE, Mailbox), dry_run=False)
     assert len(server.writes) == 1
 
 
@@ -314,13 +313,8 @@ def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect
     other = forwarder(ALICE.key, "x@y.example")
     service.meddle("GET", lambda: service.principals.update({ALICE.key: other}))
     with pytest.raises(errors.Refused, match="forwarder"):
-        converge(connect(serve(service)), ALICE, without(ALICE), dry_run=False)
+        converge(connect(serve(service)), ALICE, gone(ALICE, Mailbox), dry_run=False)
     assert ALICE.key in service.principals
-
-
-def forced(tenant: Tenant) -> Plan:
-    """Plan that the domain and all on it is gone."""
-    return plan_domain_removal(tenant, HOME, force=True)
 
 
 def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: Connect) -> None:
@@ -328,7 +322,7 @@ def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: C
     others = ["example.com.au", "sub.example.com", "anexample.com"]
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key), *map(domain, others))
     service.principals["a@sub.example.com"] = mailbox("a@sub.example.com")
-    converge(connect(serve(service)), HOME, forced, dry_run=False)
+    converge(connect(serve(service)), HOME, no_domain(force=True), dry_run=False)
     assert list(service.principals) == [*others, "a@sub.example.com"]
 
 
@@ -338,7 +332,7 @@ def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: 
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key))
     service.meddle("DELETE", lambda: service.principals.update({late: mailbox(late)}))
     with pytest.raises(errors.Refused, match=late) as caught:
-        converge(connect(serve(service)), HOME, forced, dry_run=False)
+        converge(connect(serve(service)), HOME, no_domain(force=True), dry_run=False)
     assert set(service.principals) == {HOME.key, late}
     assert [change["name"] for change in caught.value.done] == [str(ALICE)]
 
@@ -349,20 +343,15 @@ def test_a_list_cut_short_empties_no_domain(serve: Serve, connect: Connect) -> N
     boxes = [mailbox(f"m{number}@example.com") for number in range(6)]
     quirks = Quirks(page_rows=4, pages="silent")
     server = serve(QuirkyService(quirks, domain(HOME.key), *others, *boxes))
-    for plan in (forced, lambda tenant: plan_domain_removal(tenant, HOME, force=False)):
+    for plan in (no_domain(force=True), no_domain()):
         with pytest.raises(errors.BadAnswer, match=r"incomplete|lacks example\.com"):
             converge(connect(server), HOME, plan, dry_run=False)
     assert server.writes == []
     quirks = Quirks(page_rows=3, pages="silent")
     server = serve(QuirkyService(quirks, *others, domain(HOME.key)))
     with pytest.raises(errors.BadAnswer, match=r"lacks example\.com"):
-        converge(connect(server), HOME, forced, dry_run=False)
+        converge(connect(server), HOME, no_domain(force=True), dry_run=False)
     assert server.writes == []
-
-
-def moved(tenant: Tenant) -> Plan:
-    """Plan that Bob's alias becomes Alice's."""
-    return plan_alias(tenant, SALES, ALICE, move=True)
 
 
 def service_with_alias() -> QuirkyService:
@@ -377,7 +366,7 @@ def test_a_half_failed_move_is_taken_back(times: int, serve: Serve, connect: Con
     service = service_with_alias()
     service.disturb("PATCH", problem(400), skip=1, times=times)
     with pytest.raises(errors.Rejected) as caught:
-        converge(connect(serve(service)), ALICE, moved, dry_run=False)
+        converge(connect(serve(service)), ALICE, alias(move=True), dry_run=False)
     aliases = service.principals[BOB.key]["emails"][1:]
     done = [(row["action"], row["name"]) for row in caught.value.done]
     if times == 1:
@@ -392,7 +381,9 @@ def test_a_move_is_taken_back_after_the_deadline(serve: Serve, connect: Connect)
     clock = Clock()
     service.meddle("PATCH", lambda: clock.sleep(4.9))
     with pytest.raises(errors.DeadlineExceeded, match="taken back") as caught:
-        converge(connect(serve(service), clock, timeout=5.0), ALICE, moved, dry_run=False)
+        converge(
+            connect(serve(service), clock, timeout=5.0), ALICE, alias(move=True), dry_run=False
+        )
     assert list(caught.value.done) == []
     assert service.principals[BOB.key]["emails"] == [BOB.key, SALES.key]
 

@@ -46,29 +46,9 @@ SHORT = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("v=DKIM1; p=ab", {"v": "DKIM1", "p": "ab"}),
-        (" v = DKIM1 ;\tp=a b ;", {"v": "DKIM1", "p": "a b"}),
-        ("p=a=b", {"p": "a=b"}),
-        ("P=1; p=2", {"P": "1", "p": "2"}),
-        ("p=1; p=2", None),
-        ("1a=x", None),
-        ("a-b=x", None),
-        ("p", None),
-        ("", None),
-    ],
-)
-def test_lists_of_tags(text: str, expected: dict[str, str] | None) -> None:
-    """Spaces around do not matter, names have a case, a tag stands once."""
-    assert dkim.parse_tags(text) == expected
-
-
-@pytest.mark.parametrize(
     "text",
     [
         WANTED,
-        f" v = DKIM1 ; p = {RSA} ; k = rsa ",
         f"p={RSA}",
         f"v=DKIM1; k=rsa; p={RSA[:100]}\t\r\n {RSA[100:]}",
         f'v=DKIM1; n=a "quoted" note; t=s; g=*; x=y; p={RSA}',
@@ -105,12 +85,10 @@ def test_no_key(found: list[str]) -> None:
         (f'v=DKIM1; p={RSA[:237]}" "{RSA[237:]}', "itself holds quotes, so", "without them"),
         (f"v=DKIM1\\; k=rsa\\; p={RSA}", "itself holds backslashes, so", "without them"),
         (f"p={RSA}; k=rsa; v=DKIM1", "does not begin with v=DKIM1", "Replace the record"),
-        (f"v=dkim1; p={RSA}", "does not begin with v=DKIM1", "Replace the record"),
         (f"v=DKIM1; p={RSA[:9]}; p={RSA}", "has the tag p more than once", "Replace the record"),
         (f"v=DKIM1 k=rsa; p={RSA};;", "is not a list of tags", "Replace the record"),
         (f"v=DKIM1; h=sha1; p={RSA}", "allows only the hashes h=sha1", "Add sha256 to the tag h"),
         (f"v=DKIM1; s=a:b; p={RSA}", "only for the services s=a:b", "Add email to the tag s"),
-        (f"v=DKIM1; s={'x' * 99}; p={RSA}", "xxx...", "Add email to the tag s"),
     ],
 )
 def test_a_key_that_does_not_do(text: str, detail: str, remedy: str) -> None:

@@ -37,35 +37,20 @@ def test_what_announces_itself_as_spf() -> None:
 @pytest.mark.parametrize(
     "term",
     [
-        "all",
-        "~ALL",
         "?all",
-        "+all",
         "INCLUDE:Example.COM.",
         "-include:%{d}",
-        "include:a%{d}",
         "a",
         "a/24//64",
-        "a//64",
         "a:example.com/0",
-        "mx/32//128",
-        "mx:%%%_/.Claranet.de/27",
-        "ptr",
         "ptr:example.com",
-        "ip4:192.0.2.1",
-        "ip4:0.0.0.0/0",
-        "ip6:2001:DB8::/32",
-        "ip6:::/0",
         "ip6:::ffff:192.0.2.1",
         "exists:%{ir}.%{v}.%{l1r+-}.lp._spf.%{d2}",
         "exists:%{S100R/}",
-        "exists:%{i}.%{s1}.100/86400.rate.%{d}",
-        "REDIRECT=%{d}.spf.example.com",
         "exp=exp.%{d}",
         "moo=",
         "moo.cow-far_out=man:dog/cat",
         "x=%{d}%%%_%-",
-        "include:example.xn--p1ai",
         "a:_dmarc.exa$mple.com",
         f"a:{LABEL_63}.com",
         f"mx:{NAME_253}.",
@@ -86,41 +71,29 @@ WRONG = {
     "is no mechanism of SPF. Write ip6:2001:db8::1.": ["2001:db8::1"],
     "has more than a qualifier. Write ~all.": ["~all:example.com"],
     "has more than a qualifier": ["all/24", "all:"],
-    "names no domain": ["include", "include/24", "exists", "ptr/24"],
+    "names no domain": ["include", "ptr/24"],
     "names no full domain": [
         "include:",
-        "a:/24",
         "a:localhost",
         "a:192.0.2.1",
         "a:example.com:8080",
-        "a:example.com,",
         "a:example.-com",
-        "a:example.com-",
         "a:example.com..",
-        "include:example.com/24",
         "include:%{d}.",
-        "include:%{d}com",
         "redirect=",
-        "redirect=localhost",
-        "exp=",
     ],
     "has a network length that is not 0 to 32": [
         "a/33",
-        "a/024",
         "mx/" + "9" * 5000,
-        "ip4:192.0.2.1/33",
         "ip4:192.0.2.1/024",
     ],
-    "has a network length that is not 0 to 128": ["a//129", "a//00", "ip6:2001:db8::/129"],
-    "cannot be read": ["a/", "a///64", "mx//64/24"],
+    "has a network length that is not 0 to 128": ["a//129", "ip6:2001:db8::/129"],
+    "cannot be read": ["a/", "a///64"],
     "is not an IPv4 address or network. Write it like ip4:": [
         "ip4",
-        "ip4:192.0.2",
         "ip4:192.0.2.256",
-        "ip4:192.0.2.01",
         "ip4:192.0.2.1/255.255.255.0",
         "ip4:192.0.2.1//32",
-        "ip4:2001:db8::1",
     ],
     "is not an IPv6 address or network. Write it like ip6:": [
         "ip6:192.0.2.1",
@@ -128,14 +101,10 @@ WRONG = {
         "ip6:fe80::1%eth0",
     ],
     "has a macro that SPF does not know": [
-        "exists:%",
         "exists:%{}.example.com",
         "exists:%{d.example.com",
-        "exists:%{x}.example.com",
         "exists:%{d0}.example.com",
-        "exists:%{dr2}.example.com",
         "exists:%{c}.example.com",
-        "moo=%x",
         "moo=%{t}",
     ],
     "has a character that SPF does not allow": ["a:b\u00fccher.example", "all\t", "all\n"],
@@ -143,7 +112,6 @@ WRONG = {
         f"a:a{LABEL_63}.com",
         f"a:a.{NAME_253}",
         "a:example..com",
-        "a:.com",
     ],
 }
 
@@ -170,18 +138,6 @@ def test_what_may_stand_once_stands_once(name: str) -> None:
     assert len(spf.parse("v=spf1 moo=1 moo=2").terms) == 2
 
 
-def test_a_term_in_its_parts() -> None:
-    """Qualifier, name, value and target; whether it is a modifier."""
-    mx, include, redirect, network = spf.parse(
-        "v=spf1 -MX:Example.com/24//64 include:a.example Redirect=b.example ip6:2001:db8::/32"
-    ).terms
-    assert mx[:3] == ("-", "mx", ":Example.com/24//64")
-    assert (mx.effective, mx.target, mx.is_modifier) == ("-", "Example.com", False)
-    assert (include.effective, include.target, include.is_modifier) == ("+", "a.example", False)
-    assert (redirect.name, redirect.target, redirect.is_modifier) == ("redirect", "b.example", True)
-    assert network.target == "2001:db8::"
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -191,10 +147,8 @@ def test_a_term_in_its_parts() -> None:
         ("mx/32//64", "mx//64", True),
         ("mx/24", "mx//24", False),
         ("ip4:192.0.2.77/24", "ip4:192.0.2.0/24", True),
-        ("ip4:192.0.2.1", "ip4:192.0.2.1/31", False),
         ("ip6:2001:DB8:0::/32", "ip6:2001:db8::/32", True),
         ("exists:%{S}.example.com", "exists:%{s}.example.com", False),
-        ("moo=A", "moo=a", False),
         ("include=example.com", "include:example.com", False),
     ],
 )
@@ -202,15 +156,6 @@ def test_terms_that_mean_the_same(one: str, other: str, same: bool) -> None:
     """Names in any case and with or without the last dot, networks as such, default lengths."""
     first, second = (spf.parse(f"v=spf1 {text}").terms[0] for text in (one, other))
     assert (first.key == second.key) is same
-
-
-def test_what_is_before_all() -> None:
-    """The first `all` ends the evaluation; modifiers are found wherever they stand."""
-    record = spf.parse("v=spf1 a exp=e.example ?ALL mx -all redirect=r.example")
-    assert [str(term) for term in record.before_all] == ["a", "exp=e.example"]
-    assert str(record.modifier("redirect")) == "redirect=r.example"
-    assert record.modifier("moo") is None
-    assert spf.parse("v=spf1 a mx").first_all == 2
 
 
 @pytest.mark.parametrize(
@@ -229,9 +174,7 @@ OTHER_TEXT = "google-site-verification=abc"
 
 MERGED = {
     "v=spf1": "v=spf1 include:ours.example",
-    "v=spf1  a   -mx ~all ": "v=spf1 a -mx include:ours.example ~all",
     "V=SPF1 A:Example.COM. -ALL": "v=spf1 A:Example.COM. include:ours.example -ALL",
-    "v=spf1 a redirect=r.example": "v=spf1 a include:ours.example redirect=r.example",
     "v=spf1 redirect=r.example -a": "v=spf1 redirect=r.example -a include:ours.example",
     "v=spf1 exp=e.example ?all": "v=spf1 exp=e.example include:ours.example ?all",
     "v=spf1 a -all mx ~all": "v=spf1 a include:ours.example -all mx ~all",
@@ -310,10 +253,8 @@ SEVERAL = {
     (f"{OURS} ", "v=spf1 a ?all"): "v=spf1 a include:ours.example ?all",
     (OURS, f"{OURS} "): OURS,
     ("v=spf1 a", "v=spf1 A/32 -all"): "v=spf1 A/32 include:ours.example -all",
-    ("v=spf1 a", "v=spf1 mx moo=1"): "v=spf1 a mx include:ours.example moo=1",
-    ("v=spf1 a -all mx", "v=spf1 ptr"): "v=spf1 a ptr include:ours.example -all",
-    ("v=spf1 a redirect=R.example", "v=spf1 mx redirect=r.example. exp=e.example"): (
-        "v=spf1 a mx include:ours.example redirect=r.example. exp=e.example"
+    ("v=spf1 redirect=R.example", "v=spf1 mx redirect=r.example. exp=e.example"): (
+        "v=spf1 mx include:ours.example redirect=r.example. exp=e.example"
     ),
     (OURS, "v=spf1 a -all", "v=spf1 mx ~all"): "v=spf1 a mx include:ours.example ~all",
 }
@@ -356,7 +297,6 @@ def test_an_invalid_record_is_not_changed(change: Callable[..., object]) -> None
 
 WITHDRAWN = {
     "v=spf1  +INCLUDE:ours.example. ~ALL": None,
-    "v=spf1 include:ours.example": None,
     "v=spf1 include:ours.example -all": "v=spf1 -all",
     "v=spf1 include:ours.example A -all Include:ours.example": "v=spf1 A -all",
     "v=spf1 include:ours.example -include:ours.example": "v=spf1 -include:ours.example",
@@ -420,9 +360,7 @@ def cost(text: str, **names: Types) -> Cost:
         ("v=spf1 ptr ptr:host.example exp=nowhere.example moo=a ?all", Cost(2, 0)),
         ("v=spf1 exists:host.example exists:%{ir}.example a:%{d} mx:%{d2} -all", Cost(4, 0)),
         ("v=spf1 a -all a a redirect=nowhere.example", Cost(1, 0)),
-        ("v=spf1 redirect=nowhere.example all", Cost(0, 0)),
         # A sender of IPv4 needs no AAAA records, and the other way round; `exists` needs A.
-        ("v=spf1 a:four.example a:four.example a:four.example -all", Cost(3, 0, voids_ipv6=3)),
         ("v=spf1 a:four.example a:six.example -all", Cost(2, 1, voids_ipv6=1)),
         ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1, voids_ipv6=2)),
         # What fails is not void, and is listed once.
@@ -479,10 +417,6 @@ def test_every_host_of_an_mx_is_looked_up() -> None:
         (
             spf_record("v=spf1 include:EXAMPLE.com. -all"),
             "one.example has include:EXAMPLE.com., which",
-        ),
-        (
-            spf_record("v=spf1 redirect=one.example"),
-            "redirect=one.example, which leads back to itself",
         ),
         (spf_record("v=spf1 include:no.example redirect=nor.example"), "but no.example has no SPF"),
     ],

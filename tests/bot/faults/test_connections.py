@@ -1,0 +1,169 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Connections to Slack and PostgreSQL end, fall silent, or can't be made."""
+
+from __future__ import annotations
+
+import select
+import socket
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
+from ansible_collections.postroom.email.tests.support.company import (
+    Company,
+    company,
+    fresh_address,
+)
+from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
+
+pytestmark = pytest.mark.full
+
+
+class Relay(socketserver.ThreadingTCPServer):
+    """Relays TCP connections, and can drop everything without a word, as a network does."""
+
+    daemon_threads = True
+    #: Connections from before the latest silence relay nothing more.
+    silences = 0
+
+    def __init__(self, upstream: tuple[str, int]) -> None:
+        self.upstream = upstream
+        super().__init__(("127.0.0.1", 0), _Relayed)
+
+
+class _Relayed(socketserver.BaseRequestHandler):
+    """One connection."""
+
+    server: Relay
+
+    def handle(self) -> None:
+        """Relay until one end hangs up."""
+        near, silences = self.request, self.server.silences
+        with socket.create_connection(self.server.upstream) as far, suppress(OSError):
+            other = {near: far, far: near}
+            while True:
+                for end in select.select([near, far], [], [])[0]:
+                    if not (content := end.recv(65536)):
+                        return
+                    if silences == self.server.silences:
+                        other[end].sendall(content)
+
+
+@contextmanager
+def relaying(upstream: tuple[str, int]) -> Iterator[Relay]:
+    """Relay for the length of a block."""
+    with Relay(upstream) as relay:
+        thread = threading.Thread(target=relay.serve_forever)
+        thread.start()
+        yield relay
+        relay.shutdown()
+        thread.join()
+
+
+class Line(NamedTuple):
+    """A bot with Socket Mode, behind a relay."""
+
+    here: Company
+    bot: RunningBot
+    relay: Relay
+
+    def check_one_card(self, about: str) -> None:
+        """Check that a request was made once."""
+        self.here.card_of(self.here.alice, about)
+        cards = self.here.slack.messages(self.here.approvals)
+        assert len([one for one in cards if about in one.text]) == 1
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
+    """Run the bot."""
+    place = tmp_path_factory.mktemp("line")
+    with company(place / "company") as here:
+        world = here.slack.world
+        address = urlsplit(world.socket_address)
+        with relaying((str(address.hostname), address.port or 0)) as relay:
+            world.socket_address = f"ws://127.0.0.1:{relay.server_address[1]}"
+            with running_bot(place / "bot", here.slack, here.mail, here.policy) as bot:
+                yield Line(here, bot, relay)
+                assert bot.command("audit", "verify").returncode == 0
+
+
+def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
+    """What Slack could not deliver comes over the next one, once."""
+    line.relay.silences += 1
+    assert line.here.alice.command("/email alias add silent@example.com").ok
+    line.check_one_card("silent@")
+    assert line.bot.readiness()[0] == 200
+
+
+def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line) -> None:
+    """Slack may refuse it or ask for a new one; the bot is not ready meanwhile."""
+    line.here.slack.sockets.refresh()
+    line.here.slack.wait_for_connection()
+    slack = line.here.slack
+    before = slack.log().count("apps.connections.open")
+    slack.faults.rate_limit("apps.connections.open", retry_after=1)
+    slack.faults.fail("apps.connections.open")
+    slack.faults.reset("apps.connections.open")
+    slack.sockets.drop()
+    slack.wait_for(lambda: line.bot.readiness()[0] == 503)
+    slack.wait_for(lambda: slack.faults.are_used_up)
+    slack.wait_for_connection()
+    slack.wait_for(lambda: line.bot.readiness()[0] == 200)
+    assert slack.log().count("apps.connections.open") - before <= 10
+    assert line.here.alice.command("/email help").ok
+
+
+#: In the few seconds of the outage, five threads look for work once a second.
+MOST_LINES = 100
+
+
+@contextmanager
+def down(server: str, database: str) -> Iterator[None]:
+    """End all connections to a database, and refuse new ones for the length of a block."""
+    name = database.partition("///")[2].partition("?")[0]
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        connection.execute(end, (name,))
+        yield
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+
+
+def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> None:
+    """Meanwhile it is not ready, says so to people and logs little; afterwards all goes on."""
+    # What was being worked on when the database went down is taken up after its lease.
+    options = {"auto_migrate": True, "lease": 4, "timeout": 3}
+    with company(tmp_path / "company") as here, fresh_database(postgresql_url) as database:
+        slack, alice = here.slack, here.alice
+        with running_bot(
+            tmp_path / "bot", slack, here.mail, here.policy, database=database, settings=options
+        ) as bot:
+            before, during, after = (fresh_address() for _ in range(3))
+            assert alice.command(f"/email alias add {before}").ok
+            card = here.card_of(alice, before)
+            with down(postgresql_url, database):
+                slack.wait_for(lambda: bot.readiness()[0] == 503)
+                assert "database" in bot.readiness()[1]
+                said = alice.command(f"/email alias add {during}")
+                assert said.ok
+                assert "Try again" in str(said.body)
+                lines = len(bot.log().splitlines())
+            slack.wait_for(lambda: bot.readiness()[0] == 200)
+            here.bob.press(card, "request_approve")
+            slack.wait_for(lambda: before in here.aliases())
+            assert alice.command(f"/email alias add {after}").ok
+            here.card_of(alice, after)
+            assert not [one for one in slack.messages(here.approvals) if during in one.text]
+            assert lines < MOST_LINES
+            assert bot.command("audit", "verify").returncode == 0
+            assert bot.stop() == 0

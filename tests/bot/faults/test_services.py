@@ -1,0 +1,250 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slack and the mail service fail at each request of the work, and for a while altogether."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.work.office import (
+    Office,
+    open_office,
+    staffed,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    HANG,
+    RESET,
+    Reply,
+    problem,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
+from ansible_collections.postroom.email.tests.fakes.slack.faults import Faults
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.chat import Chat, web_client
+from postroom_bot.executors.mail import Mail
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.people import People
+from postroom_bot.store import ledger
+from postroom_bot.store.database import Database
+from postroom_bot.words import lists
+
+FULL = pytest.mark.full
+ERIN = "erin@example.com"
+NO_ANSWER = "does not answer properly"
+NOT_LET_IN = "does not let me in"
+#: What failed is due again sooner than this.
+LONG = timedelta(hours=1)
+MOST_STEPS = 40
+#: To the mail service, in a life in which one fails.
+MOST_REQUESTS = 30
+#: What was asked of Slack before a failure is asked again after it: at most so many calls.
+MORE_CALLS = 15
+
+
+@dataclass
+class Lives:
+    """The bot's work, before a Slack and a mail service that may fail."""
+
+    office: Office
+    spoiler: Spoiler
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def start_anew(self) -> None:
+        """Empty the bot's caches, as a start does."""
+        deps, slack = self.office.deps, self.office.slack
+        chat = Chat(web_client(slack.bot_token, base_url=slack.base_url))
+        people = People(chat, deps.database, deps.clock, deps.policy)
+        self.office.deps = self.office.with_(chat=chat, people=people)
+
+    def alias(self) -> Request:
+        """Have an alias for another's mailbox approved and added; its owner is notified."""
+        request = self.pending_alias()
+        self.vote("bob", request)
+        return self.settled(request)
+
+    def pending_alias(self) -> Request:
+        """Return a request for an alias of another's mailbox, whose card is posted."""
+        self.office.clock.advance(days=1)
+        wish = Wish(Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN)
+        return self.settled(self.office.submit(wish=wish))
+
+    def vote(self, who: str, request: Request) -> None:
+        """Have a person approve on the latest card."""
+        self.office.vote(who, self.office.now(request))
+        self.office.clock.advance(seconds=1)
+
+    def settled(self, request: Request) -> Request:
+        """Let time pass until nothing is due for an hour."""
+        for _ in range(MOST_STEPS):
+            self.office.work()
+            now = self.office.now(request)
+            if now.due_at is None or now.due_at > self.office.clock() + LONG:
+                return now
+            self.office.clock.now = max(now.due_at, self.office.clock())
+        raise AssertionError(f"{request.id} does not settle")
+
+    def check_alias(self, request: Request, notices: tuple[int, ...] = (1,)) -> None:
+        """Check that an alias was added once, and its requester and owner notified so often."""
+        office = self.office
+        assert request.state is State.DONE, request
+        assert office.events(request).count("request.done") == 1
+        assert request.wish.target in office.addresses(ERIN)
+        (card,) = [one for one in office.cards() if request.card and one.ts == request.card.ts]
+        assert "Done" in card.text
+        assert sum("Done" in one and request.id in one for one in office.told("alice")) in notices
+        assert sum(request.id in one for one in office.told("erin")) in notices
+        entries = office.deps.database.read(ledger.entries)
+        assert len({one.request_id for one in entries}) == len(entries)
+
+
+@pytest.fixture(scope="session")
+def backend() -> str:
+    """Use SQLite: the failures elsewhere don't depend on the database."""
+    return "sqlite"
+
+
+@pytest.fixture
+def patience() -> float:
+    """Give the seconds for one call of the mail service, with all that is tried again in them."""
+    return 0.8
+
+
+@pytest.fixture
+def lives(
+    service: RunningService, database: Database, clock: Clock, tmp_path: Path, patience: float
+) -> Iterator[Lives]:
+    """Give the bot's work, with services that fail when a test wants it."""
+    with (
+        staffed(service) as api,
+        Workspace(clock=clock) as slack,
+        spoiled(service.url) as spoiler,
+    ):
+        mail = Mail(spoiler.url, SecretStr(service.token), settle=0.0, timeout=patience)
+        office = open_office(slack, api, mail, database, clock, tmp_path)
+        limits = {"open_requests": 10, "requests_per_day": 10_000, "aliases_per_mailbox": 10_000}
+        office.set_policy(limits=limits)
+        yield Lives(office, spoiler)
+        mail.close()
+        assert slack.problems == []
+
+
+#: How a call of Slack fails. Each call fails in one way, and the next one in another.
+SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
+    lambda faults, skip: faults.rate_limit("*", retry_after=7, skip=skip),
+    lambda faults, skip: faults.fail("*", skip=skip),
+    lambda faults, skip: faults.reset("*", skip=skip),
+    lambda faults, skip: faults.lose_answer("*", skip=skip),
+)
+
+
+@pytest.mark.parametrize("patience", [60.0])
+def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> None:
+    """After a lost answer people may be notified twice; nothing else is done or reported twice."""
+    slack = lives.office.slack
+    lives.start_anew()
+    lives.check_alias(lives.alias())
+    usual = len(slack.world.calls)
+    for skip in itertools.count():
+        before, way = len(slack.world.calls), SLACK_WAYS[skip % len(SLACK_WAYS)]
+        lives.start_anew()
+        way(slack.faults, skip)
+        lives.check_alias(lives.alias(), (1, 2) if way is SLACK_WAYS[-1] else (1,))
+        assert len(slack.world.calls) <= before + usual + MORE_CALLS, f"after {skip} calls"
+        if not slack.faults.are_used_up:
+            assert skip >= usual
+            break
+    slack.faults.clear()
+
+
+@pytest.mark.parametrize(
+    ("reply", "after"),
+    [
+        pytest.param(problem(500), True, id="500 after"),
+        pytest.param(RESET, False, id="reset", marks=FULL),
+        pytest.param(problem(401), False, id="401", marks=FULL),
+        pytest.param(HANG, True, id="silence after", marks=FULL),
+    ],
+)
+def test_an_alias_is_added_once_whichever_request_fails(
+    lives: Lives, reply: Reply, *, after: bool
+) -> None:
+    """The mail service fails once, before or after it has done its part."""
+    for skip in itertools.count():
+        lives.spoiler.spoil(reply, skip=skip, after=after)
+        lives.check_alias(lives.alias())
+        assert len(lives.spoiler.take()) <= MOST_REQUESTS
+        if not lives.spoiler.is_spent:
+            break
+    lives.spoiler.heal()
+
+
+def test_an_outage_is_waited_for(lives: Lives) -> None:
+    """What was approved is tried now and then, with the reason in status and notices."""
+    office, spoiler = lives.office, lives.spoiler
+    request = lives.pending_alias()
+    spoiler.spoil(problem(503), part="PATCH", times=10_000)
+    lives.vote("bob", request)
+    office.work()
+    for text in (_direct(lives, request)[-1], _status(lives, request)):
+        assert "Approved." in text
+        assert NO_ANSWER in text
+    for tries in (2, 3, 4):
+        office.pass_time(minutes=5)
+        assert office.now(request).state is State.APPROVED
+        assert office.now(request).attempts == tries
+    spoiler.heal()
+    lives.check_alias(lives.settled(request))
+    assert NO_ANSWER not in _status(lives, request)
+
+
+def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
+    """A short one shows in the status alone; a longer one in one message; its end ends both."""
+    office = lives.office
+    request = _refused(lives, 503)
+    assert _direct(lives, request) == []
+    assert NO_ANSWER in _status(lives, request)
+    for _ in range(4):
+        office.pass_time(minutes=20)
+    assert office.now(request).state is State.NEW
+    (told,) = _direct(lives, request)
+    for text in (told, _status(lives, request)):
+        assert NO_ANSWER in text
+    assert office.events(request) == ["request.new"]
+    lives.spoiler.heal()
+    assert lives.settled(request).state is State.PENDING
+    assert NO_ANSWER not in _status(lives, request)
+    assert office.now(request).trouble == ""
+
+
+def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
+    """It does not pass, so the message names who can end it."""
+    request = _refused(lives, 401)
+    (told,) = _direct(lives, request)
+    assert NOT_LET_IN in told
+    assert "administrator" in told
+    assert NOT_LET_IN in _status(lives, request)
+
+
+def _refused(lives: Lives, status: int) -> Request:
+    """Hand in a request while the mail service answers with an error."""
+    lives.spoiler.spoil(problem(status), times=10_000)
+    return lives.office.ask(wish=Wish(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
+
+
+def _status(lives: Lives, request: Request) -> str:
+    """Return what the command `status` shows."""
+    office = lives.office
+    return lists.request_list(office.desk.status(request.requester, request.id)).text
+
+
+def _direct(lives: Lives, request: Request) -> list[str]:
+    return [text for text in lives.office.told("alice") if request.id in text]

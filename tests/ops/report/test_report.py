@@ -1,0 +1,347 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The report of a tenant whose domains are at every stage, in a browser.
+
+active.example     published, and a resolver gives all of it
+published.example  published, and no resolver gives it
+created.example    with the mail and the SPF record of an earlier provider, and without a key
+torn.example       with two SPF records, and with another key
+unknown.example    of which the name server knows nothing
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment, nodes
+from playwright.sync_api import Browser, Page
+
+from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
+    quoted,
+    txt_strings,
+)
+from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.bind import running
+from ansible_collections.postroom.email.tests.support.browser import browser
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.fixtures import direct, service
+from ansible_collections.postroom.email.tests.support.playbooks import Run
+from ansible_collections.postroom.email.tests.support.recorded import recorder
+from ansible_collections.postroom.email.tests.support.recorder import Recorder
+from ansible_collections.postroom.email.tests.support.secrets import leaks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Api
+
+__all__ = ["browser", "direct", "recorder", "service"]
+
+DOMAINS = [f"{name}.example" for name in ("active", "published", "created", "torn", "unknown")]
+MAILBOXES = {
+    "ann@active.example": ["hello@active.example", "sales@created.example"],
+    "bob@active.example": [],
+    # As the service takes them, and special to HTML, to templates or to YAML.
+    "o'neil&co@created.example": ["&amp@torn.example", "{{7*7}}@created.example"],
+}
+MEMBERS = ["ann@active.example", "desk@partner.example"]
+DEFINITION = {
+    "domains": [*DOMAINS, "new.example"],
+    "mailboxes": ["ann@active.example", "zoe@active.example"],
+    "forwarders": [{"name": "team@active.example", "members": ["ann@active.example"]}],
+}
+#: No page may make an element of it.
+MARKUP = "<i id=planted>"
+PASSWORDS = {"zoe@active.example": "canary-Xq7/Zt2!pW9v-of-nobody"}
+DATE = "2026-11-21 20:12 UTC"
+MERGED = "v=spf1 mx include:spf.postroom.test -all"
+
+
+@dataclass
+class Stage:
+    """The tenant: its records as the service wants them, and the run that wrote its report.
+
+    :param queried: the variables that name the name server and the resolver
+    :param wanted: the SPF and the DKIM record of each domain
+    """
+
+    recorder: Recorder
+    desk: Desk
+    queried: dict[str, list[str]]
+    wanted: dict[str, tuple[str, str]]
+
+    def report(self, file: str, *options: str, **variables: object) -> Run:
+        """Write a report with a fixed date."""
+        given = {"mail_report_date": DATE, **self.queried, **variables}
+        return self.desk.play("report", *options, mail_report_file=file, **given)
+
+
+@pytest.fixture(scope="module")
+def stage(
+    service: RunningService, recorder: Recorder, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
+    """Set up the tenant with its name server and its resolver."""
+    folder = tmp_path_factory.mktemp("stage")
+    wanted: dict[str, tuple[str, str]] = {}
+    with closing(Api(service.url, service.token)) as api:
+        for domain in DOMAINS:
+            api.create(domain)
+            wanted[domain] = tuple(
+                row["value"] for row in api.call("GET", f"/api/dns/{domain}")["txt"]
+            )
+        for name, aliases in MAILBOXES.items():
+            api.create(name, emails=[name, *aliases])
+        api.create("team@active.example", members=MEMBERS)
+    zones = {
+        domain: f'@ MX 10 mail.postroom.test.\n@ TXT "{wanted[domain][0]}"\n'
+        f"service._domainkey TXT {quoted(txt_strings(wanted[domain][1]))}"
+        for domain in ("active.example", "published.example")
+    }
+    resolved = {"active.example": zones["active.example"]}
+    zones["created.example"] = '@ MX 20 mx.earlier.example.\n@ TXT "v=spf1 mx -all"'
+    zones["torn.example"] = (
+        f'@ TXT "v=spf1 -all"\n@ TXT "v=spf1 {MARKUP} -all"\n@ MX 10 mail.postroom.test.\n'
+        f"service._domainkey TXT \"v=DKIM1; n='{MARKUP}' {{{{ 7*7 }}}}; p=MIIBCgKCAQEA\""
+    )
+    with running(folder, zones) as bind, running(folder, resolved) as resolver:
+        queried = {"dns_nameservers": [str(bind)], "dns_resolvers": [str(resolver)]}
+        desk = Desk(folder, recorder.url, service.token)
+        desk.save("tenant.yml", DEFINITION)
+        yield Stage(recorder, desk, queried, wanted)
+
+
+@pytest.fixture(scope="module")
+def run(stage: Stage, service: RunningService) -> Run:
+    """Write the report, given the tenant's definition and every secret."""
+    secrets = {"vault_mail_token": service.token, "vault_mail_passwords": PASSWORDS}
+    files = {"mail_definition_files": "tenant.yml"}
+    run = stage.report("report.html", "-vvv", **files, **secrets)
+    assert (run.status, run.recap.changed) == (0, 1), run.output
+    return run
+
+
+@pytest.fixture(scope="module")
+def written(stage: Stage, run: Run) -> Path:
+    """Return the report's file."""
+    return stage.desk.folder / "report.html"
+
+
+@pytest.fixture
+def page(browser: Browser, written: Path) -> Iterator[Page]:
+    """Open the report in a desktop browser."""
+    with browser.new_page() as page:
+        page.goto(written.as_uri())
+        yield page
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    """Return the texts of all elements, folded ones too, with single spaces."""
+    return [" ".join(text.split()) for text in page.locator(selector).all_text_contents()]
+
+
+def records(page: Page, domain: str) -> list[str]:
+    """Return the text of each record of a domain."""
+    return texts(page, f"details:has(> summary h3:text-is('{domain}')) .record")
+
+
+def test_a_second_run_changes_nothing(stage: Stage, written: Path) -> None:
+    """A second report only reads the tenant and changes no byte; only its owner may read it."""
+    before = written.read_bytes()
+    with stage.recorder.forbidding_writes():
+        run = stage.report("report.html", mail_definition_files=["tenant.yml"])
+    assert (run.status, run.recap.changed) == (0, 0), run.output
+    assert written.read_bytes() == before
+    assert written.stat().st_mode & 0o777 == 0o600
+
+
+def test_check_mode_writes_nothing(stage: Stage) -> None:
+    """Check mode predicts the change; without a file to write to, the playbook fails."""
+    run = stage.report("unwritten.html", "--check", mail_verify_dns=False)
+    assert (run.status, run.recap.changed) == (0, 1), run.output
+    assert not (stage.desk.folder / "unwritten.html").exists()
+    refused = stage.desk.play("report", mail_report_file="")
+    assert refused.status == 2
+    assert "Give mail_report_file" in words(refused)
+
+
+def test_no_secret_leaks(written: Path, run: Run, service: RunningService) -> None:
+    """Page and output show neither the token nor a password, given as variables."""
+    output = written.with_name("output.txt")
+    output.write_text(run.output, "utf-8")
+    assert leaks([service.token, *PASSWORDS.values()], [written, output]) == []
+
+
+def test_figures_and_stages(page: Page, stage: Stage) -> None:
+    """The page has totals, service and date, and each domain's stage and counts."""
+    # Domains, records to fix, mailboxes, aliases, forwarders, drift.
+    assert texts(page, ".figures dd") == ["5", "5", "3", "4", "1", "5"]
+    assert texts(page, "header p") == [f"{stage.recorder.url}, as of {DATE}"]
+    assert texts(page, "section[aria-labelledby=domains] tbody tr") == [
+        "active.example active 0 2 1",
+        "created.example created 3 1 0",
+        "published.example published 0 0 0",
+        "torn.example created 2 0 0",
+        "unknown.example unknown not known 0 0",
+    ]
+
+
+def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: Stage) -> None:
+    """SPF is merged with the record of the earlier provider, and the key is one value."""
+    spf, dkim = stage.wanted["created.example"]
+    mx_text, spf_text, dkim_text = records(page, "created.example")
+    assert mx_text.startswith("MX at created.example in conflict")
+    assert "20 mx.earlier.example" in mx_text
+    assert spf_text.startswith("SPF at created.example missing")
+    assert f'created.example. 3600 IN TXT "{MERGED}"' in spf_text
+    assert spf not in spf_text
+    assert f"Value {dkim} " in dkim_text
+    assert f'"{dkim[:255]}" "{dkim[255:]}"' in dkim_text
+
+
+def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: Stage) -> None:
+    """Only the owner can choose between two SPF records; published text stays text."""
+    spf_text, dkim_text, mx_text = records(page, "torn.example")
+    assert "2 SPF records" in spf_text
+    assert "Value" not in spf_text
+    assert f"Value {stage.wanted['torn.example'][1]} " in dkim_text
+    assert mx_text.startswith("MX at torn.example as it should be")
+    assert f'"v=spf1 {MARKUP} -all"' in spf_text
+    assert f"n='{MARKUP}' {{{{ 7*7 }}}};" in dkim_text
+    assert page.locator("#planted").count() == 0
+    # A name server that does not know the domain proves nothing about its records.
+    unknown = records(page, "unknown.example")
+    assert ["not known" in text and "missing" not in text for text in unknown] == [True] * 3
+
+
+def test_addresses_and_drift(page: Page) -> None:
+    """Mailboxes have their aliases, forwarders their members, and drift has its direction."""
+    assert texts(page, "table.mailboxes tbody th") == list(MAILBOXES)
+    aliases = [alias for some in MAILBOXES.values() for alias in some]
+    assert texts(page, "table.mailboxes td li") == aliases
+    assert texts(page, "table.forwarders td li") == MEMBERS
+    places = texts(page, ".drift li")
+    assert "domain new.example" in places
+    assert any("desk@partner.example" in place for place in places)
+    counts = texts(page, "section[aria-labelledby=drift] summary")
+    assert [re.findall(r"\d+", count) for count in counts] == [["2"], ["1"], ["2"]]
+
+
+def test_nothing_is_fetched(browser: Browser, written: Path) -> None:
+    """The file is self-contained, its policy forbids scripts and requests, and it fits a phone."""
+    text = written.read_text("utf-8")
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert re.findall(r"(?:src|href)=\"(?!#|data:,\")[^\"]*", text) == []
+    requests: list[str] = []
+    with browser.new_page(viewport={"width": 360, "height": 740}, is_mobile=True) as page:
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(written.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true })")
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert requests == [written.as_uri()]
+
+
+def test_an_empty_tenant_has_a_report(
+    service: RunningService, browser: Browser, tmp_path: Path
+) -> None:
+    """All its totals are 0, and without a definition nothing is compared."""
+    desk = Desk(tmp_path, service.url, service.new_token("empty"))
+    run = desk.play("report", mail_report_file="empty.html", mail_report_date=DATE)
+    assert (run.status, run.recap.changed) == (0, 1), run.output
+    with browser.new_page() as page:
+        page.goto((tmp_path / "empty.html").as_uri())
+        assert texts(page, ".figures dd") == ["0", "0", "0", "0", "0", "not compared"]
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+def test_without_queries(
+    stage: Stage,
+    service: RunningService,
+    browser: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    has_library: bool,
+) -> None:
+    """Without mail_verify_dns or without dnspython, statuses are unknown, and values are shown."""
+    if not has_library:
+        (tmp_path / "dns").mkdir()
+        (tmp_path / "dns" / "__init__.py").write_text("raise ImportError")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    desk = Desk(tmp_path, stage.recorder.url, service.token)
+    verify = "false" if has_library else "true"
+    run = desk.play(
+        "report", mail_report_file="blind.html", mail_verify_dns=verify, mail_file_mode="0644"
+    )
+    assert (run.status, run.recap.changed) == (0, 1), run.output
+    file = tmp_path / "blind.html"
+    assert file.stat().st_mode & 0o777 == 0o644
+    with browser.new_page() as page:
+        page.goto(file.as_uri())
+        assert set(texts(page, ".status")) == {"not looked at"}
+        assert texts(page, ".figures dd")[1] == "not known"
+        assert page.locator(".record .paste").count() > 0
+        notes = [note for note in texts(page, "details > .note") if "dnspython" in note]
+        assert len(notes) == (0 if has_library else 5)
+
+
+ROOT = "roles/tenant/templates/"
+TEMPLATES = [
+    file.as_posix().removeprefix(ROOT)
+    for file in repository.files()
+    if file.as_posix().startswith((f"{ROOT}report.", f"{ROOT}report/"))
+    and file.suffix == ".j2"
+    # It makes no HTML, but text that is escaped where it is put in.
+    and file.stem != "pasting"
+]
+
+
+ENVIRONMENT = Environment(autoescape=False)  # noqa: S701 - as in Ansible
+TREES = {name: ENVIRONMENT.parse(repository.read(ROOT + name)) for name in TEMPLATES}
+#: What macros of these templates are called by: their own name, or a module's and theirs.
+MACROS = {macro.name for tree in TREES.values() for macro in tree.find_all(nodes.Macro)}
+MODULES = {
+    imported.target
+    for tree in TREES.values()
+    for imported in tree.find_all(nodes.Import)
+    if isinstance(imported.template, nodes.Const) and imported.template.value in TREES
+}
+
+
+def is_safe(node: nodes.Node) -> bool:
+    """Tell whether an expression gives text that is safe in HTML.
+
+    It is escaped at the very end, made by a macro of these templates, or literal.
+    """
+    if isinstance(node, nodes.Filter):
+        return node.name == "e"
+    if isinstance(node, nodes.Call):
+        return is_macro(node.node)
+    if isinstance(node, nodes.CondExpr):
+        return is_safe(node.expr1) and node.expr2 is not None and is_safe(node.expr2)
+    return isinstance(node, (nodes.TemplateData, nodes.Const))
+
+
+def is_macro(node: nodes.Node) -> bool:
+    """Tell whether it names a macro of these templates, which is looked at where it is defined."""
+    if isinstance(node, nodes.Getattr):
+        known = isinstance(node.node, nodes.Name) and node.node.name in MODULES
+        return known and node.attr in MACROS
+    return isinstance(node, nodes.Name) and node.name in MACROS
+
+
+def unsafe(tree: nodes.Template) -> Iterator[nodes.Node]:
+    """Yield what a template puts out unescaped, and what would make `e` or a check do nothing."""
+    for output in tree.find_all(nodes.Output):
+        yield from (node for node in output.nodes if not is_safe(node))
+    yield from (node for node in tree.find_all(nodes.Filter) if node.name == "safe")
+    yield from tree.find_all((nodes.FilterBlock, nodes.CallBlock))
+
+
+def test_every_value_is_escaped() -> None:
+    """Each value in the page and its parts ends in the filter `e`, or comes from a macro."""
+    assert len(TEMPLATES) == 6
+    assert {"counted", "listed", "show", "tables"} <= MACROS
+    assert {"words", "record_of", "addresses"} == MODULES
+    assert {name: [*unsafe(tree)] for name, tree in TREES.items() if any(unsafe(tree))} == {}
