@@ -80,6 +80,8 @@ def prepare(tree: Path, group: Group) -> None:
     copy_files(ROOT, tree / COLLECTION)
     # mutmut recognises a mutant by its module's name, so files lie where Python imports them from.
     (tree / COLLECTION / "bot" / "postroom_bot").rename(tree / "postroom_bot")
+    # Python remembers a folder of PYTHONPATH that is missing when it starts.
+    (tree / "mutants").mkdir()
     patterns = [in_tree(pattern) for package in group.sources.values() for pattern in package]
     settings = {
         "source_paths": ["ansible_collections", "postroom_bot"],
