@@ -300,10 +300,12 @@ def release(session: nox.Session) -> None:
     users = STATE / "users"
     session.run("python", "-m", "venv", "--clear", str(users))
     python = str(users / "bin" / "python")
-    session.run(python, "-m", "pip", "install", "--quiet", f"{wheel}[bot,service]", external=True)
+    install = (python, "-m", "pip", "install", "--quiet")
+    session.run(*install, f"{wheel}[bot,service]", ansible_core(MAIN_CORE), external=True)
     # Outside of the checkout, so that nothing but the wheel can answer.
     with session.chdir(dist):
-        session.run(python, str(ROOT / "tools" / "use_wheel.py"), external=True)
+        tool = str(ROOT / "tools" / "use_wheel.py")
+        session.run(python, tool, str(collection), external=True)
 
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)

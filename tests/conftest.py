@@ -3,7 +3,8 @@
 """Make a checkout at any path importable as the collection that it is.
 
 Ansible's plugins are imported as `ansible_collections.postroom.email...`, so the checkout has to
-lie in a tree of that name. Where it does not, a git-ignored tree of symbolic links stands in.
+lie in a tree of that name. Where it does not, a git-ignored tree of symbolic links stands in. It
+also holds the client core as `postroom_client`, as the wheel does.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def collections_root(checkout: Path) -> Path:
     # just now by another worker.
     with contextlib.suppress(FileExistsError):
         link.symlink_to(Path("..", "..", ".."), target_is_directory=True)
+    with contextlib.suppress(FileExistsError):
+        client = Path("..", "plugins", "module_utils", "_api")
+        root.joinpath("postroom_client").symlink_to(client, target_is_directory=True)
     return root
 
 

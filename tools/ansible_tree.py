@@ -32,8 +32,15 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *arguments]))
 """
 
 
+#: Tests that ansible-test does not run, because they are of the programs or need more packages.
+OTHER_TESTS = [
+    *(f"tests/{name}" for name in ("benchmark", "bot", "dns", "docs", "docsite", "e2e", "ops")),
+    *("tests/fakes/dns_providers", "tests/fakes/slack", "tests/output", "tests/service"),
+]
+
+
 def copy_collection(checkout: Path, root: Path) -> Path:
-    """Copy what the collection's artefact would carry below `root` and return the collection.
+    """Copy the collection and the tests for ansible-test below `root`, and return the collection.
 
     The programs and their tests are left out: other rules hold for them. What ansible-test has made
     itself in an earlier run (`tests/output`, with its environments) is kept: making it again takes
@@ -48,7 +55,7 @@ def copy_collection(checkout: Path, root: Path) -> Path:
     excluded = root / "ansible_collections" / ".git" / "info" / "exclude"
     excluded.write_text("/postroom/email/tests/output/\n", "utf-8")
     ignored = yaml.safe_load(checkout.joinpath("galaxy.yml").read_text("utf-8"))["build_ignore"]
-    copy_files(checkout, collection, ignored)
+    copy_files(checkout, collection, [*(set(ignored) - {"tests"}), *OTHER_TESTS])
     return collection
 
 
@@ -82,7 +89,8 @@ def make_home(home: Path, environment: Path) -> None:
             script.write_text(GET_PIP, "utf-8")
     for shared in (".config/pip", ".pip", ".cache/pip"):
         link, target = home / shared, Path("~", shared).expanduser()
-        if target.exists() and not link.is_symlink():
+        # A session that ran before may have made the folder itself.
+        if target.exists() and not link.is_symlink() and not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)
 

@@ -10,15 +10,28 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.release import LINK  # noqa: E402
+
 # Where the sources of the wheel lie, and what they are called in it.
 SOURCES = {
-    "plugins/module_utils/_api": "ansible_collections/postroom/email/plugins/module_utils/_api",
+    "plugins/module_utils/_api": "postroom_client",
     "bot/postroom_bot": "postroom_bot",
     "service/postroom_service": "postroom_service",
 }
 # What users of the collection need, and what must not reach them.
 NEEDED = {"README.md", "LICENSE", "meta/runtime.yml", "plugins/module_utils/_module.py"}
-UNWANTED = ("service/", "bot/", "tools/", ".nox/", ".venv/", ".collections/", "noxfile.py")
+UNWANTED = (
+    "service/",
+    "bot/",
+    "tools/",
+    "tests/",
+    ".nox/",
+    ".venv/",
+    ".collections/",
+    "noxfile.py",
+)
 
 
 def expected_in_wheel() -> set[str]:
@@ -34,10 +47,14 @@ def expected_in_wheel() -> set[str]:
 def problems_of_wheel(wheel: Path) -> list[str]:
     """Return what is wrong with the wheel."""
     with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        page = archive.read(metadata).decode()
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     missing, extra = expected_in_wheel() - names, names - expected_in_wheel()
-    return [f"{wheel.name}: {name} is missing" for name in sorted(missing)] + [
-        f"{wheel.name}: {name} does not belong there" for name in sorted(extra)
+    return [
+        *(f"{wheel.name}: {name} is missing" for name in sorted(missing)),
+        *(f"{wheel.name}: {name} does not belong there" for name in sorted(extra)),
+        *(f"{wheel.name}: its page has the relative link {link}" for link in LINK.findall(page)),
     ]
 
 
@@ -45,11 +62,14 @@ def problems_of_collection(tarball: Path) -> list[str]:
     """Return what is wrong with the collection."""
     with tarfile.open(tarball) as archive:
         names = {member.name for member in archive.getmembers() if member.isfile()}
+        page = archive.extractfile("README.md").read().decode()  # type: ignore[union-attr]
     modules = {f"plugins/modules/{file.name}" for file in ROOT.glob("plugins/modules/*.py")}
     missing = (NEEDED | modules) - names
     extra = {name for name in names if name.startswith(UNWANTED)}
-    return [f"{tarball.name}: {name} is missing" for name in sorted(missing)] + [
-        f"{tarball.name}: {name} does not belong there" for name in sorted(extra)
+    return [
+        *(f"{tarball.name}: {name} is missing" for name in sorted(missing)),
+        *(f"{tarball.name}: {name} does not belong there" for name in sorted(extra)),
+        *(f"{tarball.name}: README.md has the relative link {link}" for link in LINK.findall(page)),
     ]
 
 

@@ -80,11 +80,12 @@ def prepare(tree: Path, group: Group) -> None:
     copy_files(ROOT, tree / COLLECTION)
     # mutmut recognises a mutant by its module's name, so files lie where Python imports them from.
     (tree / COLLECTION / "bot" / "postroom_bot").rename(tree / "postroom_bot")
+    shutil.copytree(tree / COLLECTION / CORE, tree / "postroom_client")
     # Python remembers a folder of PYTHONPATH that is missing when it starts.
     (tree / "mutants").mkdir()
     patterns = [in_tree(pattern) for package in group.sources.values() for pattern in package]
     settings = {
-        "source_paths": ["ansible_collections", "postroom_bot"],
+        "source_paths": ["ansible_collections", "postroom_bot", "postroom_client"],
         "only_mutate": patterns,
         "pytest_add_cli_args": ["-m", "not full", "-p", "no:cacheprovider"],
         "pytest_add_cli_args_test_selection": [str(COLLECTION / tests) for tests in group.tests],

@@ -15,13 +15,14 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MANIFEST, FILES = "MANIFEST.json", "FILES.json"
+#: A link of Markdown that is relative.
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def main() -> None:
@@ -58,6 +61,8 @@ def build(folder: Path) -> dict[str, str]:
     before = os.umask(0o022)
     try:
         ansible_tree.copy_files(ROOT, source)
+        readme = source / "README.md"
+        readme.write_text(with_absolute_links(readme.read_text("utf-8")), "utf-8")
         for file in source.rglob("*"):
             file.chmod(0o755 if file.is_dir() or file.stat().st_mode & 0o100 else 0o644)
         run_builders(source, dist, os.environ | {"SOURCE_DATE_EPOCH": epoch})
@@ -83,6 +88,13 @@ def run_builders(source: Path, dist: Path, env: Mapping[str, str]) -> None:
         )
         if built.returncode:
             sys.exit(built.stdout)
+
+
+def with_absolute_links(text: str) -> str:
+    """Return a page of the repository with links that work on Galaxy and PyPI."""
+    metadata = galaxy()
+    base = f"{metadata['repository']}/blob/{metadata['version']}/"
+    return LINK.sub(lambda link: f"]({base}{link[1]})", text)
 
 
 def settle(tarball: Path, epoch: int) -> None:
@@ -116,7 +128,7 @@ def in_order(contents: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def doubts() -> list[str]:
     """Return why what was built is not what a release is built from."""
-    version = yaml.safe_load(ROOT.joinpath("galaxy.yml").read_text("utf-8"))["version"]
+    version = galaxy()["version"]
     notes = yaml.safe_load(ROOT.joinpath("changelogs", "changelog.yaml").read_text("utf-8"))
     changed = git("status", "--porcelain").strip()
     return [
@@ -124,6 +136,12 @@ def doubts() -> list[str]:
         *([] if version in notes["releases"] else [f"the changelog has no release {version}"]),
         *([] if version in git("tag", "--points-at", "HEAD").split() else [f"no tag {version}"]),
     ]
+
+
+def galaxy() -> dict[str, Any]:
+    """Return the collection's metadata."""
+    metadata: dict[str, Any] = yaml.safe_load(ROOT.joinpath("galaxy.yml").read_text("utf-8"))
+    return metadata
 
 
 def git(*arguments: str) -> str:

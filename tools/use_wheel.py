@@ -1,33 +1,77 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Use the installed wheel as its users do. Run with the Python that it is installed for."""
+"""Use the wheel and the collection from one environment, as users do: `use_wheel.py COLLECTION`.
+
+Run it with the Python that the wheel and ansible-core are installed for.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 import importlib.resources
+import json
+import os
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
-CORE = "ansible_collections.postroom.email.plugins.module_utils._api"
+CORE = "postroom_client"
+SECONDS = 60
 
 
-def main() -> None:
-    """Import the client core under its true name, and start the program."""
-    core = importlib.import_module(CORE)
-    (folder,) = core.__path__
+def program(name: str) -> str:
+    """Return the path of a program of this environment."""
+    return str(Path(sys.executable).with_name(name))
+
+
+def use_core() -> None:
+    """Import every module of the client core."""
+    (folder,) = importlib.import_module(CORE).__path__
     for file in sorted(Path(folder).rglob("*.py")):
         importlib.import_module(".".join([CORE, *file.relative_to(folder).with_suffix("").parts]))
     for package in (CORE, "postroom_bot", "postroom_service"):
         if not importlib.resources.files(package).joinpath("py.typed").is_file():
             sys.exit(f"{package} has no py.typed")
+
+
+def use_together(collection: Path, folder: Path) -> None:
+    """Install the collection beside the wheel, and run one of its modules against the service."""
+    installed, ready, token = folder / "collections", folder / "ready.json", folder / "token"
+    install = [program("ansible-galaxy"), "collection", "install", "-p", str(installed)]
+    subprocess.run([*install, str(collection)], check=True, stdout=subprocess.DEVNULL)
+    serve = [program("postroom-service"), "serve", "--port", "0", "--ready-file", str(ready)]
+    service = subprocess.Popen(
+        [*serve, "--database", "memory", "--bootstrap", "demo", "--token-file", str(token)]
+    )
+    try:
+        end = time.monotonic() + SECONDS
+        while not ready.exists() and service.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        env = os.environ | {
+            "ANSIBLE_COLLECTIONS_PATH": str(installed),
+            "ANSIBLE_HOME": str(folder / "ansible"),
+            "POSTROOM_API_URL": json.loads(ready.read_text("utf-8"))["url"],
+            "POSTROOM_API_TOKEN": token.read_text("utf-8").strip(),
+        }
+        task = [program("ansible"), "localhost", "-m", "postroom.email.email_domain"]
+        subprocess.run([*task, "-a", "name=example.com"], env=env, check=True)
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def main() -> None:
+    """Use the client core, the programs and the collection."""
+    use_core()
     for name in ("postroom-bot", "postroom-service"):
-        program = Path(sys.executable).with_name(name)
-        subprocess.run([program, "--help"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program(name), "--version"], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        use_together(Path(sys.argv[1]).resolve(), Path(folder))
     version = importlib.metadata.version("postroom")
-    print(f"postroom {version}: the client core, postroom-bot and postroom-service work")
+    print(f"postroom {version}: the client core, both programs and the collection work together")
 
 
 if __name__ == "__main__":

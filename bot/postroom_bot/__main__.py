@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.metadata
 import json
 import os
 import sys
@@ -216,10 +217,18 @@ def _say(line: str, to: TextIO | None = None) -> None:
     (to or sys.stdout).write(line + "\n")
 
 
+def _version() -> str:
+    try:
+        return f"%(prog)s {importlib.metadata.version('postroom')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "%(prog)s, from a checkout"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "postroom-bot", description="Email addresses, forwarding and passwords from Slack."
     )
+    parser.add_argument("--version", action="version", version=_version())
     _add_config(parser, default=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     serve = _added(commands, "serve", "run the bot")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.names import (
+from postroom_client.errors import InvalidInput
+from postroom_client.names import (
     glob_key,
     parse_address,
     parse_domain,

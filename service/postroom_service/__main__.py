@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.metadata
 import logging
 import sys
 import time
@@ -135,10 +136,18 @@ def _day(seconds: int | None) -> str:
     return "-" if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
+def _version() -> str:
+    try:
+        return f"%(prog)s {importlib.metadata.version('postroom')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "%(prog)s, from a checkout"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "postroom-service", description="A hosted email API: the Postroom reference service."
     )
+    parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(commands.add_parser("serve", help="serve the API"))
     token = commands.add_parser("token", help="manage bearer tokens").add_subparsers(

@@ -16,30 +16,30 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
-    apply,
-    look,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.models import (
-    Forwarder,
-    Mailbox,
-    Principal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.names import (
-    Name,
-    parse_address,
-    parse_domain,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from postroom_bot.executors.base import Done, Keeper, TryLater
 from postroom_bot.executors.plans import Intent, intent_of, no_domain, password_intent
 from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Request, Wish
+from postroom_client import errors
+from postroom_client.applying.converge import (
+    apply,
+    look,
+)
+from postroom_client.models import (
+    Forwarder,
+    Mailbox,
+    Principal,
+)
+from postroom_client.names import (
+    Name,
+    parse_address,
+    parse_domain,
+)
+from postroom_client.planning.changes import Plan
+from postroom_client.planning.tenant import Tenant
+from postroom_client.records import notation
+from postroom_client.wire.client import Client
+from postroom_client.wire.sender import Sender
 
 #: Seconds for which the list of domains is believed.
 _DOMAINS_KEEP = 60.0

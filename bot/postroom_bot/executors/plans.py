@@ -13,32 +13,32 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+from postroom_bot.executors.base import WontDo
+from postroom_bot.model import Action, Wish
+from postroom_client.models import (
     Edit,
     Forwarder,
     Mailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.alias import (
+from postroom_client.names import Name, parse_address
+from postroom_client.planning.alias import (
     plan_alias,
     plan_alias_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+from postroom_client.planning.changes import Plan
+from postroom_client.planning.common import (
     plan_removal,
     updates,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
+from postroom_client.planning.forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
+from postroom_client.planning.mailbox import (
     WantedMailbox,
     plan_mailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
-from postroom_bot.executors.base import WontDo
-from postroom_bot.model import Action, Wish
+from postroom_client.planning.tenant import Tenant
 
 
 class Intent(NamedTuple):

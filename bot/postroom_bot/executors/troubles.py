@@ -8,9 +8,9 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from postroom_bot.executors.base import NO_ANSWER, TryLater, WontDo
 from postroom_bot.executors.plans import taken
+from postroom_client import errors
 
 NOT_LET_IN = "The mail service does not let me in. Ask an administrator."
 

@@ -1,0 +1,20 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The entry point of the command: says which extra to install if a package is missing."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run the command and give the exit status."""
+    try:
+        from .__main__ import main as run  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("postroom_"):
+            raise
+        message = f"the package {error.name} is missing. Run: pip install 'postroom[service]'"
+        print(f"postroom-service: {message}", file=sys.stderr)  # noqa: T201
+        return 2
+    return run()
