@@ -32,7 +32,6 @@ runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 
 from argon2 import PasswordHasher  # noqa: E402
 
-from ansible_collections.postroom.email.tests.fakes.slack import drawing  # noqa: E402
 from ansible_collections.postroom.email.tests.fakes.slack.records import CannotDo  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import (  # noqa: E402
     BotError,
@@ -45,6 +44,7 @@ from ansible_collections.postroom.email.tests.support.company import (  # noqa: 
     company,
 )
 from ansible_collections.postroom.email.tests.support.service import ServiceError  # noqa: E402
+from tools import demo_drawing  # noqa: E402
 from tools.stage import Steps, expect, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
@@ -227,10 +227,10 @@ class Demo:
         return person.modal
 
     def _draw(self, message: Message) -> None:
-        show(*drawing.draw_message(message, names=self._names).splitlines(), "")
+        show(*demo_drawing.draw_message(message, names=self._names).splitlines(), "")
 
     def _draw_view(self, view: View) -> None:
-        show(*drawing.draw_view(view, names=self._names).splitlines(), "")
+        show(*demo_drawing.draw_view(view, names=self._names).splitlines(), "")
 
     # What operators do.
 
@@ -278,7 +278,7 @@ def _shortened(view: View) -> View:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, drawing.WIDTH)
+    return textwrap.wrap(text, demo_drawing.WIDTH)
 
 
 def _refusal(database: sqlite3.Connection, statement: str) -> str:

@@ -1,16 +1,34 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which databases a program may be given, and what a failing one is told as."""
+"""What was answered is kept, in any of the databases, and the process starts and ends well."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import signal
+import socket
 import sqlite3
+import stat
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
+from ansible_collections.postroom.email.tests.service.api import Api, check_problem
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+)
+from ansible_collections.postroom.email.tests.support.service import (
+    RunningService,
+    ServiceError,
+    running_service,
+)
 from postroom_service import tokens
 from postroom_service.__main__ import main
 from postroom_service.database import Database, DatabaseError, has_password, is_memory
@@ -27,6 +45,130 @@ REFUSED = {
     "postgresql://h:port/x": "a file, a URL",
 }
 RACERS = 8
+
+
+def answered_writes(service: RunningService, kill_after: int) -> set[str]:
+    """Write from several threads, kill the service in the middle, and give what was answered."""
+    answered: set[str] = set()
+    enough = threading.Event()
+    with Api(service.url, service.token) as api:
+        domain = api.domain()
+
+    def write(worker: int) -> None:
+        with Api(service.url, service.token) as api, contextlib.suppress(httpx.TransportError):
+            for n in range(10_000):
+                answered.add(api.mailbox(f"u{worker}-{n}@{domain}", f"a{worker}-{n}@{domain}"))
+                if len(answered) >= kill_after:
+                    enough.set()
+
+    with ThreadPoolExecutor(4) as pool:
+        for worker in range(4):
+            pool.submit(write, worker)
+        assert enough.wait(60)
+        service.kill()
+    return answered
+
+
+@pytest.mark.parametrize("backend", ["file", pytest.param("postgresql", marks=pytest.mark.full)])
+def test_a_kill_loses_nothing_that_was_answered(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """After kill -9 amid writes, a new process has all that was answered, and whole."""
+    database = request.getfixturevalue("postgresql_url") if backend == "postgresql" else None
+    tenant = f"kill-{backend}"
+    with running_service(tmp_path, database=database, tenant=tenant) as service:
+        answered = answered_writes(service, kill_after=60)
+    with (
+        running_service(tmp_path, database=database, tenant=tenant) as service,
+        Api(service.url, service.token) as api,
+    ):
+        found = {box["name"]: box for box in api.listing(type="individual")}
+        assert answered <= set(found)
+        assert all(len(box["emails"]) == 2 for box in found.values())
+        # At most one write of each caller was under way.
+        assert len(found) <= len(answered) + 4
+
+
+def test_a_restart_keeps_everything(tmp_path: Path) -> None:
+    """Principals, records and tokens survive; all files are private, even if made with 0644."""
+    database = tmp_path / "service.sqlite3"
+    database.touch(0o644)
+    with running_service(tmp_path) as service:
+        token = service.token
+        with Api(service.url, token) as api:
+            domain = api.domain()
+            api.mailbox(f"ann@{domain}", f"a@{domain}")
+            before = (api.listing(), api.dns(domain).json())
+        ready = json.loads((tmp_path / "ready.json").read_text())
+        assert ready == {"url": service.url, "pid": service.pid}
+        paths = {path.name: path for path in tmp_path.glob("[rst]*") if path.suffix != ".log"}
+        companions = {f"{database.name}{end}" for end in ("", "-wal", "-shm")}
+        assert companions | {"ready.json", "token"} == set(paths)
+        assert {stat.S_IMODE(path.stat().st_mode) for path in paths.values()} == {0o600}
+    with running_service(tmp_path) as service, Api(service.url, token) as api:
+        assert (api.listing(), api.dns(domain).json()) == before
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.full)]
+)
+def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> None:
+    """A request under way when the signal comes is answered; then the process exits with 0."""
+    with running_service(tmp_path, faults="latency=1s,methods=POST") as service:
+        where = urlsplit(service.url)
+        with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
+            connection.sendall(raw_creation(service.token))
+            # It has reached the service when a later one on another connection is answered.
+            with Api(service.url, service.token) as api:
+                assert api.listing() == []
+            service.process.send_signal(number)
+            answer = b"".join(iter(lambda: connection.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 201 ")
+        assert service.process.wait(60) == 0
+        assert not (tmp_path / "ready.json").exists()
+
+
+def raw_creation(token: str) -> bytes:
+    """Give the bytes of a request that creates a domain."""
+    body = '{"name": "example.com", "type": "domain"}'
+    lines = [
+        "POST /api/principal HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: Bearer {token}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*lines, "", body]).encode()
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    """A database of a newer program is left alone."""
+    with running_service(tmp_path):
+        pass
+    with sqlite3.connect(tmp_path / "service.sqlite3") as connection:
+        connection.execute("UPDATE schema_version SET version = 99")
+    connection.close()
+    with pytest.raises(ServiceError, match="the database has schema 99"), running_service(tmp_path):
+        pass
+
+
+@pytest.mark.full
+def test_a_lost_database_is_told_as_such(tmp_path: Path) -> None:
+    """Without its PostgreSQL the service answers 503 to everything, and ends well."""
+    place = binaries()
+    if place is None:
+        pytest.skip(NO_POSTGRESQL)
+    with contextlib.ExitStack() as stack:
+        with cluster(place) as url:
+            service = stack.enter_context(running_service(tmp_path, database=url))
+            api = stack.enter_context(Api(service.url, service.token))
+            api.domain()
+        for path in ("/api/principal", "/healthz"):
+            response = api.call("GET", path)
+            check_problem(response, 503, "store_unavailable")
+            assert response.headers["Retry-After"] == "1"
+        creation = api.create({"name": "b.example", "type": "domain"})
+        check_problem(creation, 503, "store_unavailable")
 
 
 @pytest.mark.parametrize("where", MEMORY)
@@ -80,7 +222,7 @@ def test_a_tenant_is_made_once(
     file = str(tmp_path / "x.sqlite3")
     database = Database(file if backend == "file" else request.getfixturevalue("postgresql_url"))
     database.prepare()
-    barrier = Barrier(RACERS)
+    barrier = threading.Barrier(RACERS)
 
     def make(name: str) -> int:
         barrier.wait()

@@ -16,11 +16,9 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import select
 
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import (
-    Answer,
-    Retry,
+    HttpTransport,
     Transport,
 )
-from ansible_collections.postroom.email.tests.fakes.slack.http_transport import HttpTransport
 from ansible_collections.postroom.email.tests.fakes.slack.payloads import Parcel
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message
@@ -157,9 +155,9 @@ class _Balancer:
     def __init__(self, transports: Sequence[Transport]) -> None:
         self._turns = itertools.cycle(transports)
 
-    def send(self, parcel: Parcel, retry: Retry, seconds: float, *, at: float) -> Answer:
+    def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
         """Deliver to the one whose turn it is."""
-        return next(self._turns).send(parcel, retry, seconds, at=at)
+        return next(self._turns).send(parcel, seconds, at=at)
 
 
 @contextmanager

@@ -1,19 +1,28 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole flow, by each transport: from what is typed to what the mail service then has."""
+"""The whole flow, by each transport, acknowledgements under load, and kill -9 amid a write."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.postroom.email.tests.bot.flows.conftest import FreshDatabase
 from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     APPROVE,
+    HTTP,
     Deployment,
+    Plan,
+    Premises,
+    deployed,
     number_of,
+    premises,
 )
 from ansible_collections.postroom.email.tests.service.api import SECRET
 from ansible_collections.postroom.email.tests.support.company import (
@@ -23,8 +32,26 @@ from ansible_collections.postroom.email.tests.support.company import (
     text_of,
 )
 from ansible_collections.postroom.email.tests.support.passwords import opens
+from postroom_bot.model import State
+from postroom_bot.store import audit
+from postroom_bot.work.deps import MOST_WAITING
+from postroom_bot.work.sentences import TOO_MANY
 
 CAROL = "carol@example.com"
+#: Less than the bot waits for the mail service.
+SECONDS = 10.0
+#: The worker's threads.
+JOBS = 4
+#: More than may wait for the mail service.
+CROWD = MOST_WAITING + 3
+#: How bots are run that have little time to acknowledge.
+ACKNOWLEDGED = pytest.mark.parametrize(
+    "plan",
+    [HTTP, pytest.param(Plan("socket", "sqlite"), marks=pytest.mark.full)],
+    indirect=True,
+    ids=str,
+    scope="session",
+)
 
 
 def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
@@ -101,3 +128,101 @@ def test_much_at_once_is_done_once(flow: Deployment) -> None:
     assert [one.status for one in writes] == [200] * len(wanted)
     for earlier, later in pairwise(writes):
         assert earlier.path != later.path or earlier.ended <= later.began
+
+
+@pytest.fixture
+def hurried(flow: Deployment) -> Iterator[Deployment]:
+    """Give the bots, and acknowledgements less time."""
+    delivery = flow.here.slack.delivery
+    before, delivery.seconds = delivery.seconds, SECONDS
+    yield flow
+    delivery.seconds = before
+
+
+@ACKNOWLEDGED
+def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
+    """While all of the worker's threads wait for the mail service, each command is acknowledged."""
+    here, recorder = hurried.here, hurried.premises.recorder
+    with recorder.holding("GET") as gate:
+        for number in range(JOBS):
+            assert here.alice.command(f"/email alias add slow-{number}@example.com").ok
+            gate.wait()
+        recorder.take()
+        for text in ("alias add quick@example.com", "status", "help", "alias list", "password"):
+            assert here.dora.command(f"/email {text}").ok
+        # The mail service has answered nothing since, so all jobs still run.
+        assert recorder.take() == []
+    here.window(here.dora, "password_confirm")
+
+
+@ACKNOWLEDGED
+def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
+    """Those for whom there is no turn get an answer immediately; all are acknowledged."""
+    here = hurried.here
+    before = len(here.alice.sees().ephemerals)
+    with hurried.premises.recorder.holding("GET"):
+        for _ in range(CROWD):
+            assert here.alice.command("/email alias list").ok
+        assert here.bob.command("/email help").ok
+        here.slack.wait_for(
+            lambda: (
+                [one.text for one in here.alice.sees().ephemerals[before:]].count(TOO_MANY)
+                == CROWD - MOST_WAITING
+            )
+        )
+
+
+#: Seconds, for bots that are killed.
+SHORT = {"lease": 4, "timeout": 3}
+
+#: Starts a bot over what the one before it left.
+Start = Callable[[], AbstractContextManager[Deployment]]
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Premises]:
+    """Give a company whose bots come and go."""
+    with premises(tmp_path_factory.mktemp("premises")) as found:
+        yield found
+
+
+@pytest.fixture
+def start(there: Premises, fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
+    """Give the way to start one bot again and again."""
+    with ExitStack() as end:
+        database = fresh("sqlite", end)
+        there.recorder.take()
+        yield lambda: deployed(there, tmp_path, Plan("socket", "sqlite"), database, SHORT)
+
+
+def check_done_once(bot: Deployment, address: str) -> None:
+    """Check that an alias was requested, added and reported as if nothing had happened."""
+    here = bot.here
+    here.wait_told(here.alice, address, "Done")
+    assert here.aliases().count(address) == 1
+    (request,) = [one for one in bot.requests() if one.wish.target == address]
+    assert request.state is State.DONE
+    writes = [one for one in bot.premises.recorder.take_writes() if one.status == 200]
+    assert len(writes) == 1
+    told = [one for one in here.alice.sees().direct if address in one.text and "Done" in one.text]
+    assert len(told) == 1
+    bot.read(audit.verify)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("after", [False, True], ids=["before the write", "after the write"])
+def test_killed_while_it_writes(start: Start, after: bool) -> None:
+    """Whether or not the write was done, it is done once."""
+    address = fresh_address()
+    with start() as bot, bot.premises.recorder.holding("PATCH", after=after) as gate:
+        card = bot.card(bot.here.alice, f"alias add {address}")
+        bot.here.bob.press(card, APPROVE)
+        gate.wait()
+        bot.bots[0].kill()
+        gate.open(passes=False)
+        assert (address in bot.here.aliases()) is after
+    with start() as bot:
+        check_done_once(bot, address)
+        bot.wait_for_text(card, "Done")
+        assert len(bot.cards(address)) == 1
+        assert "request.resumed" in [row.event for row in bot.read(audit.rows)]

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -25,11 +26,8 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     number_of,
 )
 from ansible_collections.postroom.email.tests.bot.words.samples import strings
-from ansible_collections.postroom.email.tests.fakes.slack.forgery import TOO_OLD
-from ansible_collections.postroom.email.tests.fakes.slack.http_transport import (
-    HttpTransport,
-    Sent,
-)
+from ansible_collections.postroom.email.tests.fakes.slack import payloads
+from ansible_collections.postroom.email.tests.fakes.slack.delivery import HttpTransport, Sent
 from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
@@ -40,6 +38,9 @@ from ansible_collections.postroom.email.tests.support.company import (
 from postroom_bot.model import State
 from postroom_bot.store import votes
 from postroom_bot.work import sentences
+
+#: Signatures are valid for five minutes.
+TOO_OLD = 60 * 6
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
 
@@ -77,22 +78,25 @@ def test_a_requester_does_not_approve(flow: Deployment) -> None:
 
 def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None:
     """It gets 401, a line in the log and a count in a metric, and its content is not logged."""
-    here, bot, forger = flow.here, flow.bots[0], flow.here.slack.forger()
-    http = _http(flow)
-    assert http.verify_address()
+    here, bot, http, now = flow.here, flow.bots[0], _http(flow), time.time()
+    verification = {"type": "url_verification", "challenge": "Say this."}
+    assert "Say this." in str(http.send(payloads.Parcel(payloads.EVENTS, verification), 30, at=now))
     here.alice.command("/email help")
     sent, asked = http.sent[-1], len(flow.requests())
     counted, lines = _bad_signatures(flow), bot.log().count("has not signed")
-    late = dict(sent.headers) | {"X-Slack-Request-Timestamp": str(int(time.time()) + TOO_OLD)}
+    channel = here.slack.world.channels[here.alice.channel]
     text = "/email alias add forged@example.com"
+    parcel = payloads.command(here.slack.world, here.alice.user, channel, text)
+    assert b"text=help" in sent.body
+    forgeries = [
+        http.signed(parcel, at=now, secret="0" * 32),
+        Sent(http.signed(parcel, at=now).body, {"Content-Type": sent.headers["Content-Type"]}),
+        http.signed(parcel, at=now - TOO_OLD),
+        sent._replace(body=sent.body.replace(b"text=help", b"text=status")),
+        sent._replace(headers=sent.headers | {"X-Slack-Request-Timestamp": f"{now + TOO_OLD:.0f}"}),
+    ]
     with _no_effect(flow):
-        answers = [
-            forger.wrong_signature(here.alice, text),
-            forger.unsigned(here.alice, text),
-            forger.too_old(here.alice, text),
-            forger.changed_body(sent, b"text=help", b"text=status"),
-            forger.replay(Sent(sent.body, late)),
-        ]
+        answers = [http.post(forged, 30) for forged in forgeries]
     assert {answer.status for answer in answers} == {HTTPStatus.UNAUTHORIZED}
     assert len(flow.requests()) == asked
     assert _bad_signatures(flow) == counted + len(answers)
@@ -118,15 +122,15 @@ def test_bytes_that_are_no_request_do_no_harm(flow: Deployment) -> None:
 
 def test_a_replay_is_not_done_again(flow: Deployment) -> None:
     """The same bytes may be Slack's own retry: they get the same answer and are done once."""
-    here, http, forger = flow.here, _http(flow), flow.here.slack.forger()
+    here, http = flow.here, _http(flow)
     address = fresh_address()
     first = here.alice.command(f"/email forward add {address} to x@elsewhere.example")
-    assert forger.replay(http.sent[-1]).body == first.body
+    assert http.post(http.sent[-1], 30).body == first.body
     card = here.card_of(here.alice, address)
     with _no_effect(flow, card):
         flow.approve(card, here.bob)
         approval = next(sent for sent in reversed(http.sent) if b"request_approve" in sent.body)
-        assert forger.replay(approval).status == HTTPStatus.OK
+        assert http.post(approval, 30).status == HTTPStatus.OK
     cast = flow.read(lambda c: votes.of(c, number_in(first)))
     assert [vote.voter for vote in cast] == [here.bob.id]
     assert len(flow.cards(address)) == 1
@@ -134,21 +138,18 @@ def test_a_replay_is_not_done_again(flow: Deployment) -> None:
 
 def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Message) -> None:
     """A press elsewhere, of another app, or for another or no request is audited, cut short."""
-    here, forger = flow.here, flow.here.slack.forger()
+    here, number, blocks = flow.here, number_of(card.text), json.dumps(card.blocks)
     other = flow.card(here.alice, f"alias add {fresh_address()}")
-    changes: tuple[dict[str, Any], ...] = (
-        {"channel": "C0000ELSE"},
-        {"message": {"app_id": "A0000ELSE", "ts": "1.000001", "text": "Approve me"}},
-        {"value": number_of(other.text)},
-        {"value": "R-' OR 1=1 --" + "<!channel>" * 100},
-    )
-    for forged in changes:
+    values = (number_of(other.text), "R-' OR 1=1 --" + "<!channel>" * 100)
+    forgeries = [
+        replace(card, channel=flow.premises.audit),
+        replace(card, app="A0000ELSE"),
+        *(replace(card, blocks=json.loads(blocks.replace(number, value))) for value in values),
+    ]
+    for forged in forgeries:
         with _no_effect(flow, card), _no_effect(flow, other):
-            flow.check_answer(
-                here.bob,
-                sentences.WRONG_CARD,
-                partial(forger.press, here.bob, card, APPROVE, **forged),
-            )
+            press = partial(here.bob.press, forged, APPROVE)
+            flow.check_answer(here.bob, sentences.WRONG_CARD, press)
     row = flow.audited("vote.turned_away", here.bob, sentences.WRONG_CARD)
     assert len(str(row.data)) < 500
 
@@ -185,7 +186,6 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
     here, asked = flow.here, len(flow.requests())
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
-    ours = {"id": person.id, "team_id": here.slack.world.team}
     with _no_effect(flow, card):
         flow.check_answer(person, sentences.ELSEWHERE, lambda: person.press(card, APPROVE))
         assert person.command("/email alias add oscar2@example.com").body["text"] == (
@@ -196,7 +196,8 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         flow.audited("vote.turned_away", person, "T0000ELSE")
         flow.audited("person.turned_away", person, sentences.ELSEWHERE)
         # A press that claims to come from our workspace is judged by what Slack says.
-        here.slack.forger().press(person, card, APPROVE, user=ours)
+        person.user = replace(person.user, team=here.slack.world.team)
+        person.press(card, APPROVE)
         flow.audited("vote.refused", person, "other workspaces")
     assert len(flow.requests()) == asked
 

@@ -54,6 +54,7 @@ MISTAKES = [
     ("own: true", "own:", 11, f"{RULE}.own", "no value"),
     ("C024BE91L", "#mail", 7, "channels.approvals", "# begins a comment"),
     ("own: true", "won: true", 11, f"{RULE}.won", "Perhaps own is meant. Known are"),
+    ("own: true", "colour: true", 11, f"{RULE}.colour", "no such key here. Known are"),
     ("own: true", "own: true\n    own: false", 12, f"{RULE}.own", "twice"),
     ("own: true", "3: true", 11, f"{RULE}.3", "key has to be a text"),
     ("own: true", "? [a]\n    : 1", 11, f"{RULE}.?", "key has to be a text"),

@@ -5,10 +5,15 @@
 from __future__ import annotations
 
 import logging
+import signal
+import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.postroom.email.tests.support.bot import PREFIX, bot_settings
 from ansible_collections.postroom.email.tests.support.company import Company, company
 
 
@@ -28,3 +33,18 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
     """Give the company."""
     with company(tmp_path_factory.mktemp("company")) as found:
         yield found
+
+
+@pytest.fixture
+def in_environment(
+    here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, object]:
+    """Put settings for a bot in this directory into the environment, and give them."""
+    given = bot_settings(tmp_path, here.slack, here.mail, here.policy)
+    for name, value in given.items():
+        monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
+    # A start sets them; one that succeeds ends immediately.
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setattr(signal, "sigwait", lambda _signals: signal.SIGTERM)
+    return given

@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import sys
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.bot import PREFIX, bot_settings
+from ansible_collections.postroom.email.tests.support.bot import PREFIX
 from ansible_collections.postroom.email.tests.support.company import Company
 from ansible_collections.postroom.email.tests.support.repository import ROOT
 from ansible_collections.postroom.email.tests.support.secrets import shown
@@ -43,10 +40,6 @@ Run = Callable[..., tuple[int, str, str]]
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Give the way to run a command in this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    # A start sets them; one that succeeds ends immediately.
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    monkeypatch.setattr(signal, "sigwait", lambda _signals: signal.SIGTERM)
 
     def command(*words: str) -> tuple[int, str, str]:
         status = main([*words])
@@ -56,14 +49,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     return command
 
 
-@pytest.fixture
-def _settings(here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put settings for a bot in this directory into the environment."""
-    for name, value in bot_settings(tmp_path, here.slack, here.mail, here.policy).items():
-        monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
-
-
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 def test_mistakes_are_reported_together(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -88,7 +74,7 @@ def test_mistakes_are_reported_together(
         assert (status, "nowhere.yml" in err) == (2, True)
 
 
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 def test_a_configuration_is_checked_online(
     here: Company, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +88,7 @@ def test_a_configuration_is_checked_online(
     assert (status, "Slack refuses the Socket Mode connection" in err) == (2, True)
 
 
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 @pytest.mark.parametrize(
     ("wrong", "remedy"),
     [
@@ -121,7 +107,7 @@ def test_a_service_that_can_not_be_used_is_one_line(
     assert (status, remedy in line, err) == (1, True, "")
 
 
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None:
     """All of them, each with its key in the policy; what Slack does not answer is no mistake."""
     users = f"users: [{here.bob.id}"
@@ -136,7 +122,7 @@ def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None
     assert "were not all looked up" in run("check-config", "--online")[1]
 
 
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 # Cheroot leaves a socket open where it can't listen.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
@@ -160,7 +146,7 @@ def test_a_misplaced_secret_is_not_shown(
             assert shown([*secrets[:2], "db-pass-5521"], (out + err).encode()) == []
 
 
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 @pytest.mark.parametrize("command", [["ledger"], ["audit", "verify"], ["audit", "show"]])
 def test_reading_creates_no_database(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
@@ -177,7 +163,7 @@ def test_reading_creates_no_database(
         assert (status, str(file) in err) == (2, True)
 
 
-@pytest.mark.usefixtures("_settings")
+@pytest.mark.usefixtures("in_environment")
 def test_the_audit_is_shown_in_part_or_as_a_whole(run: Run, tmp_path: Path) -> None:
     """All rows, those after one, or those of a request; streamed lines are compared with them."""
     assert run("migrate")[0] == run("migrate")[0] == 0

@@ -6,17 +6,11 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.bot import (
-    PREFIX,
-    bot_settings,
-    running_bot,
-)
+from ansible_collections.postroom.email.tests.support.bot import PREFIX, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company
 from postroom_bot.__main__ import main
 from postroom_bot.serving import process
@@ -53,27 +47,21 @@ AWX = {
     ],
 )
 def test_what_prevents_a_start_is_one_sentence(
-    here: Company,
-    tmp_path: Path,
+    in_environment: dict[str, object],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     wrong: dict[str, str],
     sentence: str,
 ) -> None:
     """It is on standard error, without a traceback or a secret; the status is 2."""
-    right = bot_settings(tmp_path, here.slack, here.mail, here.policy)
-    for name, value in (right | wrong).items():
-        monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
-    # A start sets them; one that succeeds ends immediately.
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    monkeypatch.setattr(signal, "sigwait", lambda _signals: signal.SIGTERM)
+    for name, value in wrong.items():
+        monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
     assert main(["serve"]) == 2
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.startswith("postroom-bot: ")
     assert sentence in told
     for name in ("slack_bot_token", "slack_app_token", "api_token"):
-        assert str(right[name]) not in told
+        assert str(in_environment[name]) not in told
 
 
 @pytest.mark.full

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.models import DnsRecord
 from ansible_collections.postroom.email.tests.bot.words import samples
 from ansible_collections.postroom.email.tests.bot.words.samples import (
     ADDRESS,
@@ -36,6 +35,7 @@ from postroom_bot.words.cards import card
 from postroom_bot.words.check import problems
 from postroom_bot.words.home import home
 from postroom_bot.words.message import TEXT_LIMIT, Message
+from postroom_client.models import DnsRecord
 
 
 def test_hostile_requests_are_shown_as_text() -> None:

@@ -11,8 +11,6 @@ that it lets pass. Requests to a response URL count as calls of `response_url`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -42,6 +40,7 @@ class Faults:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: list[Fault] = []
+        #: True while every connection is reset.
         self.is_down = False
         #: Set when the workspace closes; ends all delays.
         self.closing = threading.Event()
@@ -76,15 +75,6 @@ class Faults:
         """Remove all faults."""
         with self._lock:
             self._waiting.clear()
-
-    @contextmanager
-    def down(self) -> Iterator[None]:
-        """Reset every connection for the length of a block."""
-        self.is_down = True
-        try:
-            yield
-        finally:
-            self.is_down = False
 
     @property
     def are_used_up(self) -> bool:

@@ -155,5 +155,5 @@ def _fill(view: View, values: Mapping[str, Any]) -> None:
         view.values[block_id][element["action_id"]] = views.filled_in(element, value)
     for block_id, block in blocks.items():
         (state,) = view.values[block_id].values()
-        if not block.get("optional") and not views.value_of(state):
+        if not block.get("optional") and None in state.values():
             raise CannotDo(f"{block_id} is required")

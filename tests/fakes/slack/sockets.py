@@ -18,10 +18,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
-from .delivery import FAILED, TIMEOUT, Answer, Retry
+from .delivery import FAILED, TIMEOUT
 from .faults import Faults
 from .payloads import EVENTS, Parcel
-from .records import Payload
+from .records import Ack, Payload
 from .world import World, plain
 
 
@@ -51,7 +51,7 @@ class Sockets:
         with self._world.changed:
             return len(self._connections)
 
-    def send(self, parcel: Parcel, retry: Retry, seconds: float, *, at: float) -> Answer:
+    def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
         """Deliver over the next connection and wait for the acknowledgement."""
         content: Payload = {
             "envelope_id": str(uuid.uuid4()),
@@ -63,10 +63,10 @@ class Sockets:
         with self._world.changed:
             self._envelopes[content["envelope_id"]] = envelope
         if not self._push(envelope):
-            return Answer(0, {}, FAILED)
+            return Ack(0, {}, FAILED)
         with self._world.changed:
             acked = self._world.changed.wait_for(lambda: envelope.ack is not None, seconds)
-        return Answer(200, envelope.ack or {}, "") if acked else Answer(0, {}, TIMEOUT)
+        return Ack(200, envelope.ack or {}, "") if acked else Ack(0, {}, TIMEOUT)
 
     def refresh(self) -> None:
         """Ask the app to reconnect, as Slack does every few hours."""

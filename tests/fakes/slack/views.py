@@ -35,7 +35,6 @@ def open_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     view = View(world.fresh_id("V"), trigger.user, {}, "")
     replace(world, view, content)
     world.modals[trigger.user] = view
-    world.past_modals.append(view)
     return {"view": as_slack(view)}
 
 
@@ -167,11 +166,6 @@ def filled_in(element: Payload, value: str | None) -> Payload:
     if value and len(value) not in limits:
         raise CannotDo(f"{element['action_id']}: the form does not accept a text of this length")
     return {"type": element["type"], _STATE[element["type"]][0]: value or None}
-
-
-def value_of(state: Payload) -> Any:
-    """Return what a state holds, or None."""
-    return state[_STATE[state["type"]][0]]
 
 
 def pressed(block: Block, element: Payload, value: Any, at: str) -> Payload:

@@ -20,12 +20,10 @@ from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 from . import payloads, sockets, webapi
-from .delivery import Delivery, Postman, Transport
+from .delivery import Delivery, HttpTransport, Postman, Transport
 from .faults import Faults
-from .forgery import Forger
-from .http_transport import HttpTransport
 from .person import Person
-from .records import Ack, Call, Channel, Message, User, View
+from .records import Ack, Call, Channel, Message, User
 from .sockets import Sockets
 from .world import PATIENCE, Clock, World, now
 
@@ -133,16 +131,15 @@ class Workspace:
         """Wait until the app has this many Socket Mode connections."""
         self.wait_for(lambda: self.sockets.count >= count, timeout)
 
-    def forger(self) -> Forger:
-        """Return an attacker."""
-        return Forger(self.world, self._postman)
-
     @contextmanager
     def down(self) -> Iterator[None]:
         """Be unreachable for the length of a block."""
-        with self.faults.down():
+        self.faults.is_down = True
+        try:
             self.sockets.drop()
             yield
+        finally:
+            self.faults.is_down = False
 
     # What has happened.
 
@@ -166,11 +163,6 @@ class Workspace:
                 for message in self.world.messages
                 if message.channel == channel and message.only_for is None
             ]
-
-    def modals(self, person: Person) -> list[View]:
-        """Return all modals that a person has seen, oldest first."""
-        with self.world.changed:
-            return [view for view in self.world.past_modals if view.user == person.id]
 
     def calls(self, method: str) -> list[Call]:
         """Return the app's calls of a method."""

@@ -68,7 +68,6 @@ class World:
         self.messages: list[Message] = []
         #: The open modal of each user. The bot never pushes a second one on top of it.
         self.modals: dict[str, View] = {}
-        self.past_modals: list[View] = []
         self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}

@@ -30,6 +30,8 @@ NAME = "postroom-needs"
 OTHER = f"{NAME}-other"
 UNIT = Path(f"/etc/systemd/system/{OTHER}.service")
 GOOD: dict[str, Any] = {
+    "bot_name": NAME,
+    "bot_package": "postroom[bot]==0.1.0",
     "bot_service_manager": "none",
     "bot_settings": {"api_url": "https://mail.example.net", "mail_host": "mail.example.net"},
     "bot_policy": {"version": 1},
@@ -92,37 +94,21 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "/run/user/1000/bot is hidden from the bot by its systemd unit.",
     ),
 }
-_PLAY = """\
-- hosts: localhost
-  gather_facts: false
-  tasks:
-    - include_tasks: one.yml
-      loop: "{{ cases.keys() }}"
-      loop_control: {loop_var: case}
-    - copy: {dest: "{{ playbook_dir }}/said.json", content: "{{ said | to_json }}"}
-      check_mode: false
-"""
-_ONE = """\
-- vars:
-    bot_settings: "{{ cases[case].bot_settings }}"
-    bot_policy: "{{ cases[case].bot_policy }}"
-    bot_secrets: "{{ cases[case].bot_secrets }}"
-    bot_package: "{{ cases[case].bot_package | default('postroom[bot]==0.1.0') }}"
-    bot_state: "{{ cases[case].bot_state | default('present') }}"
-    bot_purge_data: "{{ cases[case].bot_purge_data | default(false) }}"
-    bot_name: "{{ cases[case].bot_name | default('postroom-needs') }}"
-    bot_user: "{{ cases[case].bot_user | default(bot_name) }}"
-    bot_home: "{{ cases[case].bot_home | default('/opt/' ~ bot_name) }}"
-    bot_data_dir: "{{ cases[case].bot_data_dir | default('/var/lib/' ~ bot_name) }}"
-    bot_log_file: "{{ cases[case].bot_log_file | default('/var/log/' ~ bot_name) }}"
-    bot_pid_file: "{{ cases[case].bot_pid_file | default('/run/' ~ bot_name) }}"
-    bot_service_manager: "{{ cases[case].bot_service_manager }}"
-  block:
-    - include_role: {name: postroom.email.bot}
-  rescue:
-    - set_fact:
-        said: "{{ said | default({}) | combine({case: ansible_failed_result.msg}) }}"
-"""
+
+
+def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return tasks that use the role with each case of a variable, and keep the messages."""
+    said = "{{{{ said | default({{}}) | combine({{{!r}: ansible_failed_result.msg}}) }}}}"
+    blocks = [
+        {
+            "vars": {key: f"{{{{ cases[{name!r}].{key} }}}}" for key in case},
+            "block": [{"include_role": {"name": "postroom.email.bot"}}],
+            "rescue": [{"set_fact": {"said": said.format(name)}}],
+        }
+        for name, case in cases.items()
+    ]
+    copy = {"dest": "{{ playbook_dir }}/said.json", "content": "{{ said | to_json }}"}
+    return [*blocks, {"copy": copy, "check_mode": False}]
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +118,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     The run is in check mode, so that a case that is not refused leaves this machine alone.
     """
     place = tmp_path_factory.mktemp("needs")
-    (place / "play.yml").write_text(_PLAY, "utf-8")
-    (place / "one.yml").write_text(_ONE, "utf-8")
     cases = {name: {**GOOD, **given} for name, (given, _words) in REFUSED.items()}
+    play = {"hosts": "localhost", "gather_facts": False, "tasks": tasks_of(cases)}
+    (place / "play.yml").write_text(yaml.safe_dump([play]), "utf-8")
     given = place / "given.json"
     given.write_text(json.dumps({"cases": cases}).replace("{place}", str(place)), "utf-8")
     # Folders of a bot without systemd and with another user.

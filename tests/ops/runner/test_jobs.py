@@ -29,7 +29,7 @@ PASSWORDS: Mapping[str, str | list[str]] = {
     "alice@example.com": "Zx9#kPq!secret-ALPHA-7731-wvut",
     "bob@example.com": [
         'qT"b\\s/ü&=?+%41#{}<é>secret-BRAVO-5519',
-        "secret-CHARLIE-2207: with 'quotes', commas\tand a tab",
+        "secret-CHARLIE-2207: with 'quotes', commas  and two spaces",
     ],
 }
 #: What somebody types into a survey.

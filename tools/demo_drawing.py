@@ -18,7 +18,12 @@ import textwrap
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from .records import Block, Message, Payload, View
+from ansible_collections.postroom.email.tests.fakes.slack.records import (
+    Block,
+    Message,
+    Payload,
+    View,
+)
 
 WIDTH = 76
 #: Names by user id.
