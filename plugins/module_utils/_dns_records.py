@@ -12,6 +12,7 @@ from ._api.errors import NotFound, Refused
 from ._api.models import DnsRecordSet
 from ._api.names import Name, parse_domain
 from ._api.planning.changes import Problem
+from ._api.planning.common import domain_is_missing
 from ._api.records import notation
 from ._api.wire.client import Client
 from ._module import Params
@@ -66,7 +67,8 @@ def _in_vain(params: Params) -> tuple[str, ...]:
 
 def _unregistered(domain: Name, state: str, *, check_mode: bool) -> str:
     """Return a warning, or refuse."""
-    missing = Problem(f"{domain} is not registered in this tenant. Register it first.")
+    text = f"{domain} is not registered in this tenant. Register it first."
+    missing = Problem(text, domain_is_missing(domain))
     if state == "absent":
         return f"{domain} is not registered in this tenant, so what to withdraw is not known."
     if check_mode:

@@ -21,7 +21,7 @@ PASSWORDS = {
     "ann@one.example": ["Zx9#kPq!secret-ALPHA-7731-wvut"],
     "bob@one.example": [
         'qT"b\\s/ü&=?+%41#{}<é>secret-BRAVO-5519',
-        "secret-CHARLIE-2207: with 'quotes', commas\tand a tab",
+        "secret-CHARLIE-2207: with 'quotes', commas  and two spaces",
     ],
 }
 

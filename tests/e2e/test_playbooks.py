@@ -77,7 +77,7 @@ def test_converge(controller: Controller, site: Site) -> None:
         predicted = controller.play("converge.yml", "--check", "--diff")
     # The tenant is empty: what depends on an earlier task warns instead of failing.
     assert (predicted.status, predicted.recap.failed) == (0, 0), predicted.output
-    assert "is not registered in this tenant" in words(predicted)
+    assert "is not registered yet" in words(predicted)
     assert site.listing() == {}
     first = controller.play("converge.yml")
     assert first.recap == Recap(ok=8, changed=5, unreachable=0, failed=0), first.output

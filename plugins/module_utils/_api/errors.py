@@ -7,6 +7,8 @@
 PostroomError
   InvalidInput            a declared value is wrong by itself; nothing was sent
   Refused                 the declared state does not fit the tenant; nothing was written
+  TooExpensive            receivers would reject an SPF record because of its look-ups; the other
+                          records were written
   Incomplete              some changes of several failed; carries what became of each
   Interrupted             the task was ended from outside
   NotPublished            the time for waiting was up before all records were seen
@@ -17,8 +19,10 @@ PostroomError
     DeadlineExceeded      the time given for the whole task is used up
     Unauthorized          401
     Forbidden             403
+      ProxyRefused        403 with a body that is not the API's, so probably a proxy's
     NotFound              a positive not-found for the name that was asked for
     AlreadyExists         409, or the wire's own word for it
+      CreatedMeanwhile    someone else has just created the same object as it is declared
     Rejected              another 4xx, or an error body under any status
     Throttled             429, or a 403 that says so
     ServerFailed          5xx
@@ -86,6 +90,10 @@ class Refused(PostroomError):
     """The declared state does not fit what the tenant holds. Nothing was written."""
 
 
+class TooExpensive(PostroomError):
+    """Receivers would reject an SPF record because of its look-ups. Other records were written."""
+
+
 class Incomplete(PostroomError):
     """Some changes of several failed, or could not be attempted. ``done`` tells which stand."""
 
@@ -145,12 +153,22 @@ class Forbidden(ServiceError):
     """The token is accepted but may not do this."""
 
 
+class ProxyRefused(Forbidden):
+    """A proxy before the service seems to have refused the request. It may pass."""
+
+    transient = True
+
+
 class NotFound(ServiceError):
     """The service says of the very name that was asked for that it is not there."""
 
 
 class AlreadyExists(ServiceError):
     """The name or one of the addresses is in use."""
+
+
+class CreatedMeanwhile(AlreadyExists):
+    """Someone else has just created what was to be created, with the same addresses and members."""
 
 
 class Rejected(ServiceError):

@@ -138,6 +138,28 @@ class DnsRecordSet(NamedTuple):
     records: tuple[DnsRecord, ...]
 
 
+def password_flaw(password: str) -> str | None:
+    """Return why no mail program could use a password, and what to do, or None if it could.
+
+    The sentence does not contain the password.
+    """
+    if not password:
+        return "is empty. Give it in full, or leave it out."
+    if password[-1] in "\r\n":
+        return (
+            "ends with a line break, which no mail program can send. A YAML block with | adds "
+            "one: write the password in quotes on one line."
+        )
+    if any(character < " " or "\x7f" <= character <= "\x9f" for character in password):
+        return (
+            "contains a control character, which no mail program can send. Write the password "
+            "in quotes on one line, without escapes such as \\t or \\0."
+        )
+    if password.isspace():
+        return "contains only spaces. Choose another password."
+    return None
+
+
 def spelled(names: frozenset[Name]) -> list[str]:
     """Return names for display, in a stable order."""
     return [str(name) for name in sorted(names)]

@@ -20,11 +20,14 @@ from functools import lru_cache
 from .errors import InvalidInput
 
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_LABELS = re.compile(_LABEL)
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 _LOCAL = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+_LONGEST_LABEL = 63
 _LONGEST_DOMAIN = 253
 _LONGEST_LOCAL = 64
 _LONGEST_ADDRESS = 254
+_LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,11 +60,9 @@ def parse_domain(text: str, option: str = "name") -> Name:
     spelled = text.strip()
     key = _domain_key(spelled)
     if key is None:
-        hint = " It looks like an email address." if "@" in text else ""
         raise InvalidInput(
-            f"{option}: {text!r} is not a domain name.{hint} "
-            "Write it in full, such as example.com, in letters, digits and inner hyphens, "
-            "without scheme or path."
+            f"{option}: {_shown(text)} is not a domain name: {_domain_flaw(spelled)}. Write it in "
+            "full, such as example.com, without scheme or path."
         )
     return Name(key, spelled.removesuffix("."))
 
@@ -73,30 +74,65 @@ def parse_address(text: str, option: str = "name") -> Name:
     """
     spelled = text.strip()
     local, at, domain = spelled.rpartition("@")
+    key_local, key_domain = local.lower(), _domain_key(domain)
+    flaw = None
     if not at:
-        raise InvalidInput(
-            f"{option}: {text!r} is not an email address, for it has no @. "
-            "Write it in full, such as alice@example.com."
-        )
-    key_local = local.lower()
+        flaw = "it has no @"
     # Before folding: a few characters beyond ASCII have a lower case within.
-    if not local.isascii() or not _LOCAL.fullmatch(key_local) or len(key_local) > _LONGEST_LOCAL:
+    elif not local.isascii() or not _LOCAL.fullmatch(key_local) or len(local) > _LONGEST_LOCAL:
+        flaw = _local_flaw(local)
+    elif key_domain is None:
+        flaw = f"after the @, {_domain_flaw(domain)}"
+    elif len(local) + 1 + len(key_domain) > _LONGEST_ADDRESS:
+        flaw = f"it is longer than {_LONGEST_ADDRESS} characters"
+    if flaw:
         raise InvalidInput(
-            f"{option}: {text!r} is not an email address that the service can hold. Before the @ "
-            f"use 1 to {_LONGEST_LOCAL} ASCII letters, digits, or signs such as . _ + and -."
+            f"{option}: {_shown(text)} is not an email address: {flaw}. Write it in full, such as "
+            "alice@example.com."
         )
-    key_domain = _domain_key(domain)
-    if key_domain is None:
-        raise InvalidInput(
-            f"{option}: {text!r} is not an email address, for there is no domain name after the @. "
-            "Write it in full, such as alice@example.com."
-        )
-    key = f"{key_local}@{key_domain}"
-    if len(key) > _LONGEST_ADDRESS:
-        raise InvalidInput(
-            f"{option}: {text!r} is longer than {_LONGEST_ADDRESS} characters. Shorten it."
-        )
-    return Name(key, spelled)
+    return Name(f"{key_local}@{key_domain}", spelled)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+
+
+def _local_flaw(local: str) -> str:
+    """Return which rule the part before the @ breaks, as a clause."""
+    if not local:
+        return "there is nothing before the @"
+    if "@" in local:
+        return "it has more than one @"
+    if len(local) > _LONGEST_LOCAL:
+        return f"there are {len(local)} characters before the @ (max {_LONGEST_LOCAL})"
+    if ".." in local or local[0] == "." or local[-1] == ".":
+        return "before the @, a dot can't be first, last or doubled"
+    allowed = (sign == "." or (sign.isascii() and _LOCAL.fullmatch(sign.lower())) for sign in local)
+    wrong = next(sign for sign, is_allowed in zip(local, allowed) if not is_allowed)  # noqa: B905
+    return f"{wrong!r} is not one of the ASCII characters that are allowed before the @"
+
+
+def _domain_flaw(domain: str) -> str:
+    """Return which rule of domain names a text breaks, as a clause."""
+    if "@" in domain:
+        return "it looks like an email address"
+    key = _ascii_domain(domain.removesuffix("."))
+    labels = (key or domain.removesuffix(".").lower()).split(".")
+    long = next((label for label in labels if len(label) > _LONGEST_LABEL), None)
+    if long is not None:
+        return f"its label {_shown(long)} has more than {_LONGEST_LABEL} characters"
+    if len(".".join(labels)) > _LONGEST_DOMAIN:
+        return f"it has more than {_LONGEST_DOMAIN} characters"
+    if not all(labels):
+        return "it has a dot at its start or two in a row" if any(labels) else "it is empty"
+    if len(labels) == 1:
+        return f"{_shown(domain)} has no dot"
+    if key is not None and labels[-1].isdigit():
+        return "it ends with a number"
+    wrong = next(
+        (label for label in labels if not _LABELS.fullmatch(_ascii_domain(label) or "")), domain
+    )
+    return f"its label {_shown(wrong)} is not made of letters, digits and inner hyphens"
 
 
 def read_name(text: str) -> Name:

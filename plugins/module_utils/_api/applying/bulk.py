@@ -27,7 +27,7 @@ from .converge import delete_planned
 
 T = TypeVar("T")
 
-CHANGED, FAILED, NOT_ATTEMPTED = "changed", "failed", "not_attempted"
+CHANGED, UNCHANGED, FAILED, NOT_ATTEMPTED = "changed", "unchanged", "failed", "not_attempted"
 
 #: After one of these no other change can succeed.
 _FATAL = (errors.Unauthorized, errors.UntrustedCertificate)
@@ -38,6 +38,7 @@ _SILENCE = (
     errors.ServerFailed,
     errors.BadAnswer,
     errors.Throttled,
+    errors.ProxyRefused,
     errors.DeadlineExceeded,
     errors.LostUpdate,
 )
@@ -50,7 +51,7 @@ Report = Callable[[int, int], None]
 class Result(NamedTuple):
     """What became of one step.
 
-    :param outcome: CHANGED, FAILED or NOT_ATTEMPTED
+    :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED where someone else did it
     :param error: why it failed
     :param span: of an edit, the seconds between its reading and its writing
     """
@@ -106,7 +107,7 @@ class _Run:
 
     def _is_ready(self, position: int) -> bool:
         for need in self._plan.steps[position].needs:
-            if self.results[need].outcome != CHANGED:
+            if self.results[need].outcome not in (CHANGED, UNCHANGED):
                 subject = self._plan.steps[need].change.subject
                 reason = f"it needs the {subject.kind} {subject.name} to be changed first"
                 self.results[position] = Result(NOT_ATTEMPTED, reason)
@@ -145,7 +146,7 @@ class _Run:
         self.results[position] = result
         self._longest_span = max(self._longest_span, result.span)
         self._tell(1)
-        if result.outcome == CHANGED:
+        if result.outcome in (CHANGED, UNCHANGED):
             self._silent = 0
         elif result.error is not None:
             self._learn(result.error)
@@ -175,6 +176,8 @@ class _Run:
             return Result(NOT_ATTEMPTED, self._stopped)
         try:
             span = self._carry_out(change, self._patient())
+        except errors.CreatedMeanwhile:
+            return Result(UNCHANGED, "another client created it at the same time, as declared")
         except errors.PostroomError as error:
             if isinstance(error, _FATAL):
                 # Before this thread begins with another one.
@@ -189,7 +192,12 @@ class _Run:
     def _carry_out(self, change: Change, client: Client) -> float:
         """Carry out a change. Return how long an edit was under way, for its confirmation."""
         if change.action == "create" and change.after is not None:
-            client.create(change.after, change.secrets)
+            try:
+                client.create(change.after, change.secrets)
+            except errors.CreatedMeanwhile:
+                if not change.sets_always:
+                    raise
+                client.write_edit(change.subject.name, change.edit, change.secrets)
         elif change.action == "delete":
             delete_planned(client, change)
         else:
@@ -237,7 +245,7 @@ class _Run:
         for position in positions:
             step, result = self._plan.steps[position], self.results[position]
             # What was written may hold them, even where nobody knows how it stands.
-            if result.wrote:
+            if result.wrote or result.outcome == UNCHANGED:
                 continue
             for need in step.needs:
                 lost = _claims(step.change) & self._plan.steps[need].change.edit.remove_aliases

@@ -38,19 +38,31 @@ def converge(
 ) -> Converged:
     """Make the tenant what the plan wants it to be.
 
+    Where someone else creates the same object meanwhile, it plans once more.
+
     :param name: the principal that the plan is about
     :param make_plan: one of the planner's functions, waiting for the tenant
     :param dry_run: only look and plan; what an earlier step may be about to make is then a
         warning where it would be an error
     :raises Refused: the plan has problems; nothing was written
     """
+    try:
+        return _converge_once(client, name, make_plan, dry_run=dry_run)
+    except errors.CreatedMeanwhile:
+        return _converge_once(client, name, make_plan, dry_run=dry_run)
+
+
+def _converge_once(
+    client: Client, name: Name, make_plan: Callable[[Tenant], Plan], *, dry_run: bool
+) -> Converged:
     plan, found = look(client, name, make_plan)
     if found is None and not plan.changes:
         client.check_api()
-    refusals = [p.text for p in plan.problems if not (dry_run and p.prerequisite)]
+    refusals = [p.text for p in plan.problems if p.refuses and not (dry_run and p.missing)]
     if refusals:
         raise errors.Refused(" ".join(refusals))
-    warnings = tuple(problem.warning for problem in plan.problems)
+    told = [p.warning if dry_run and p.missing else p.text for p in plan.problems]
+    warnings = tuple(dict.fromkeys([*told, *plan.warnings]))
     after = {name: found}
     if dry_run:
         after |= {change.subject.name: change.after for change in plan.changes}

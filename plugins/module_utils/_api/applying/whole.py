@@ -21,9 +21,8 @@ from ..planning.steps import TenantPlan, digest
 from ..planning.tenant import Tenant
 from ..planning.whole import plan_tenant
 from ..wire.client import Client
-from .bulk import CHANGED, FAILED, NOT_ATTEMPTED, Report, Result, carry_out
+from .bulk import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, carry_out
 
-UNCHANGED = "unchanged"
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 _MOST_TOLD = 10
 _MOST_AT_A_TIME = 64
@@ -93,7 +92,7 @@ class TenantReport(NamedTuple):
         actions = Counter(action for name, action in subjects.items() if name in changed)
         return {
             **{f"{action}d": actions[action] for action in ("create", "update", "delete")},
-            UNCHANGED: len(self.plan.unchanged),
+            UNCHANGED: len(self.plan.unchanged) + counts[UNCHANGED],
             **{outcome: counts[outcome] for outcome in (FAILED, NOT_ATTEMPTED)},
         }
 
@@ -111,7 +110,7 @@ class TenantReport(NamedTuple):
 
     def _changed_rows(self) -> list[dict[str, str]]:
         rows: dict[str, dict[str, str]] = {}
-        order = (CHANGED, NOT_ATTEMPTED, FAILED)
+        order = (UNCHANGED, CHANGED, NOT_ATTEMPTED, FAILED)
         for step, result in zip(self.plan.steps, self.results):  # noqa: B905
             subject = step.change.subject
             gone = step.change.action == "delete"
@@ -174,7 +173,8 @@ def _planned(client: Client, wanted: Wanted) -> TenantReport:
         digest(plan.changes),
         (
             *(f"{finding} A real run fails on this." for finding in plan.findings),
-            *purge.idle_patterns(tenant.principals),
+            *plan.warnings,
+            *purge.idle_patterns([*tenant.principals, *(c.subject for c in plan.changes)]),
         ),
     )
 
@@ -184,15 +184,22 @@ def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None
 
     :raises Incomplete: so it is
     """
-    rows = [row for row in found.rows(unchanged=False) if row["outcome"] != CHANGED]
+    count = Counter(row["outcome"] for row in found.rows(unchanged=False))
+    rows = [row for row in found.rows(unchanged=False) if row["outcome"] in (FAILED, NOT_ATTEMPTED)]
     if not rows:
         return
-    count = Counter(row["outcome"] for row in rows)
     told = [f"{row['kind']} {row['name']}: {row['reason']}" for row in rows[:_MOST_TOLD]]
     told += [f"And {len(rows) - _MOST_TOLD} more, see results."] if len(rows) > _MOST_TOLD else []
+    is_final = {
+        isinstance(result.error, (errors.Rejected, errors.Forbidden))
+        for result in found.results
+        if result.error is not None
+    }
+    remedies = {True: "correct what the service refuses", False: "run again for the rest"}
+    remedy = " and ".join(remedies[each] for each in sorted(is_final or {False}, reverse=True))
     error = errors.Incomplete(
         f"{count[FAILED]} of {len(found.rows(unchanged=False))} objects could not be changed, and "
-        f"{count[NOT_ATTEMPTED]} were not attempted. What was done stands; run again for the rest."
+        f"{count[NOT_ATTEMPTED]} were not attempted. Completed changes are kept; {remedy}."
         + "".join(f"\n{line}" for line in told)
     )
     error.details = found.values(unchanged=unchanged)

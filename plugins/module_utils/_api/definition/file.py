@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -36,7 +38,9 @@ def load(path: str) -> Source:
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path that is none is told below
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Malformed("This is not a regular file. Give the path of a file of text.")
             content = file.read()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a path"
@@ -54,6 +58,11 @@ def _text_of(path: str) -> str:
             "Only passwords need to be encrypted, and they are given with the option passwords."
         )
     return text
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    # Opening a FIFO would wait for a writer.
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _require_mapping(data: object) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import InvalidInput
-from ..models import Domain, Forwarder
+from ..models import Domain, Forwarder, password_flaw
 from ..names import Name, parse_address
 from .checks import check
 from .entries import Alias, Entry, read_entries
@@ -91,10 +91,9 @@ def _texts(name: Name, value: object) -> tuple[str, ...]:
                 f"passwords: The password of {name} is no text. Give a string, in quotes, or a "
                 "list of strings."
             )
-        if not text:
-            raise InvalidInput(
-                f"passwords: A password of {name} is empty. Give one, or drop the address."
-            )
+        flaw = password_flaw(text)
+        if flaw:
+            raise InvalidInput(f"passwords: The password of {name} {flaw}")
     return tuple(values)
 
 

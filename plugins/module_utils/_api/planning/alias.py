@@ -9,7 +9,15 @@ from __future__ import annotations
 from ..models import Edit, Forwarder, Individual, Mailbox
 from ..names import Name
 from .changes import Plan, Problem
-from .common import claims, missing_domains, update, updates, wrong_kind
+from .common import (
+    bouncing,
+    claims,
+    domain_is_missing,
+    missing_domains,
+    update,
+    updates,
+    wrong_kind,
+)
 from .tenant import Tenant
 
 _NO_MAILBOX = "Name a mailbox; the aliases of a forwarder are set with the forwarder."
@@ -19,9 +27,13 @@ def plan_alias(tenant: Tenant, address: Name, mailbox: Name, *, move: bool) -> P
     """Plan that an address is an alias of a mailbox; with ``move``, of no other."""
     found = tenant.find(mailbox)
     if found is None:
-        text = f"The mailbox {mailbox} does not exist. Create it first."
         absent = Mailbox(mailbox)
-        problem = Problem(text, prerequisite=True)
+        missing = (
+            f"The mailbox {mailbox} does not exist yet"
+            if tenant.has_domain(mailbox.domain)
+            else domain_is_missing(mailbox.domain)
+        )
+        problem = Problem(f"The mailbox {mailbox} does not exist. Create it first.", missing)
         change = update(
             absent, Edit(add_aliases=frozenset({address})), f"it lacks the alias {address}"
         )
@@ -59,4 +71,8 @@ def plan_alias_removal(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
     if address == mailbox:
         text = f"{address} is the mailbox's primary address and stays while the mailbox does."
         return Plan(problems=(Problem(f"{text} Delete the mailbox instead."),))
-    return Plan(updates(found, Edit(remove_aliases=found.aliases & {address})))
+    removed = found.aliases & {address}
+    return Plan(
+        updates(found, Edit(remove_aliases=removed)),
+        warnings=tuple(bouncing(tenant, removed, {mailbox})),
+    )

@@ -20,16 +20,19 @@ Action = Literal["create", "update", "delete"]
 class Problem(NamedTuple):
     """Why the wanted state does not fit.
 
-    :param prerequisite: something is missing that an earlier step may be about to make
+    :param missing: what is missing and an earlier task may create, as a clause: in check mode the
+        problem is then a warning
+    :param refuses: False for a problem that is a warning in a real run, too
     """
 
     text: str
-    prerequisite: bool = False
+    missing: str = ""
+    refuses: bool = True
 
     @property
     def warning(self) -> str:
-        """What is said where the problem is let pass because nothing is to be written."""
-        return f"{self.text} Unless an earlier step does so, the real run fails."
+        """The warning in check mode. Ansible shows equal ones once, so it names what is missing."""
+        return f"{self.missing}. Check mode assumes that an earlier task creates it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Change:
 
     :param edit: for an update of lists, what to add and to remove
     :param secrets: passwords to set; in no representation
+    :param sets_always: of a creation: set them even if someone else creates the mailbox meanwhile
     """
 
     action: Action
@@ -46,6 +50,7 @@ class Change:
     reason: str
     edit: Edit = _NO_EDIT
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    sets_always: bool = False
 
     @property
     def subject(self) -> Principal:
@@ -71,11 +76,13 @@ def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str
 class Plan(NamedTuple):
     """Changes in the order in which they are to be made.
 
+    :param warnings: what the plan does and the user may not expect
     :param all_or_nothing: the changes before one that fails are taken back
     """
 
     changes: tuple[Change, ...] = ()
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
     all_or_nothing: bool = False
 
 

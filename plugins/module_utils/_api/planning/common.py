@@ -12,7 +12,7 @@ problems is never carried out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ..models import Domain, Edit, Individual, Mailbox, Principal, spelled
 from ..names import Name
@@ -28,7 +28,8 @@ def plan_removal(tenant: Tenant, name: Name, kind: type[Individual]) -> Plan:
     problems = tuple(wrong_kind(found, kind, "It is left alone: check the name and the kind."))
     if found is None or problems:
         return Plan(problems=problems)
-    return Plan((Change("delete", found, None, "it is to be absent"),))
+    warnings = bouncing(tenant, found.addresses, {found.name})
+    return Plan((Change("delete", found, None, "it is to be absent"),), warnings=tuple(warnings))
 
 
 def updates(found: Individual, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Change, ...]:
@@ -66,6 +67,31 @@ def claims(tenant: Tenant, claimant: Individual, new: Iterable[Name]) -> Iterato
     yield from missing_domains(tenant, new)
 
 
+def purge_without_list(aliases: frozenset[Name] | None, *, purge: bool) -> Iterator[str]:
+    """Yield a warning if aliases are to be purged and the task does not say which to keep."""
+    if purge and aliases is None:
+        yield (
+            "purge_aliases has no effect unless aliases is set. Set aliases to the list to keep, "
+            "or to an empty list to remove all."
+        )
+
+
+def bouncing(tenant: Tenant, lost: Collection[Name], changed: Collection[Name]) -> Iterator[str]:
+    """Yield a warning for each forwarder with a member that nothing delivers any more.
+
+    :param lost: the addresses that are removed
+    :param changed: the names of the principals that lose them, which don't count as forwarders
+    """
+    if not lost:
+        return
+    for member, forwarder in tenant.forwarders_to(lost):
+        if forwarder.name not in changed:
+            yield (
+                f"{member} is still a member of the forwarder {forwarder.name}, so mail to "
+                f"{forwarder.name} bounces. Remove {member} from its members."
+            )
+
+
 def missing_domains(tenant: Tenant, addresses: Iterable[Name]) -> Iterator[Problem]:
     """Yield the domains of addresses that are not registered."""
     for domain in dict.fromkeys(address.domain for address in addresses):
@@ -74,8 +100,13 @@ def missing_domains(tenant: Tenant, addresses: Iterable[Name]) -> Iterator[Probl
             yield Problem(
                 f"{listed(on_it)}: the domain {domain} is not registered in this tenant. "
                 "Register it first, or check its spelling.",
-                prerequisite=True,
+                missing=domain_is_missing(domain),
             )
+
+
+def domain_is_missing(domain: Name) -> str:
+    """Return that a domain is missing, as a clause."""
+    return f"The domain {domain} is not registered yet"
 
 
 def wrong_kind(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..models import Domain, Edit, Foreign, Forwarder, Mailbox
 from ..names import Name
 from .changes import Change, Plan, Problem
-from .common import holders_in_words, update, wrong_kind
+from .common import bouncing, holders_in_words, update, wrong_kind
 from .tenant import Holder, Tenant
 
 
@@ -49,7 +49,10 @@ def plan_domain_removal(tenant: Tenant, name: Name, *, force: bool) -> Plan:
         Change("delete", held.principal, None, reason) for held in holders if held.is_resident
     ]
     changes.append(Change("delete", found, None, "it is to be absent"))
-    return Plan(tuple(changes))
+    lost = {address for held in holders for address in held.addresses | held.principal.addresses}
+    staying = {a for c in changes if c.after is not None for a in c.after.addresses}
+    deleted = {change.subject.name for change in changes if change.after is None}
+    return Plan(tuple(changes), warnings=tuple(bouncing(tenant, lost - staying, deleted)))
 
 
 def _still_used(domain: Name, holders: list[Holder], remedy: str) -> Problem:

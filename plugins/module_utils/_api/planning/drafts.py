@@ -48,6 +48,7 @@ class Draft:
     undeclared: frozenset[Name] = frozenset()
     purged: frozenset[Name] = frozenset()
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    sets_always: bool = False
 
     @property
     def name(self) -> Name:

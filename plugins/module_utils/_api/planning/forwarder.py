@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..models import Edit, Forwarder
 from ..names import Name
 from .changes import Change, Plan, Problem
-from .common import claims, difference, updates, wrong_kind
+from .common import bouncing, claims, difference, purge_without_list, updates, wrong_kind
 from .tenant import Tenant
 
 
@@ -42,10 +42,35 @@ def plan_forwarder(tenant: Tenant, wanted: WantedForwarder) -> Plan:
         new = after.addresses
     else:
         changes, new = updates(found, edit), edit.add_aliases
-    problems = [*claims(tenant, current, new), *_no_members(after, wanted, found)]
+    problems = [
+        *claims(tenant, current, new),
+        *_no_members(after, wanted, found),
+        *_undeliverable(tenant, after, edit.add_members),
+    ]
     if new or edit.add_members:
         problems += _circle(tenant, after)
-    return Plan(changes, tuple(problems))
+    warnings = [
+        *purge_without_list(wanted.aliases, purge=wanted.purge_aliases),
+        *bouncing(tenant, edit.remove_aliases, {current.name}),
+    ]
+    return Plan(changes, tuple(problems), tuple(warnings))
+
+
+def _undeliverable(tenant: Tenant, after: Forwarder, new: Iterable[Name]) -> Iterator[Problem]:
+    """Yield each new member on a domain of the tenant that no mailbox or forwarder has."""
+    for member in sorted(new):
+        if (
+            member not in after.addresses
+            and tenant.owner_of(member) is None
+            and tenant.has_domain(member.domain)
+        ):
+            yield Problem(
+                f"{member} is a new member of the forwarder {after.name}, but no mailbox or "
+                f"forwarder has this address, so mail to {after.name} bounces. Create it, or "
+                "check its spelling.",
+                missing=f"No mailbox or forwarder has the address {member} yet",
+                refuses=False,
+            )
 
 
 def _no_members(
@@ -57,7 +82,9 @@ def _no_members(
             f"The forwarder {after.name} {what}. Name at least one destination in members, "
             "or set state to absent.",
             # Without the option, the task counts on a forwarder that is there.
-            prerequisite=wanted.members is None,
+            missing=f"The forwarder {after.name} does not exist yet"
+            if wanted.members is None and found is None
+            else "",
         )
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
-from ..models import Edit, Mailbox
+from ..models import Edit, Mailbox, password_flaw
 from ..names import Name
 from .changes import Change, Plan, Problem
-from .common import claims, difference, updates, wrong_kind
+from .common import bouncing, claims, difference, purge_without_list, updates, wrong_kind
 from .tenant import Tenant
 
 
@@ -21,7 +21,7 @@ from .tenant import Tenant
 class WantedMailbox:
     """A mailbox as declared. ``aliases`` of None leaves them alone, an empty set does not.
 
-    :raises InvalidInput: a password is empty, or there is none where they are to be replaced
+    :raises InvalidInput: a password is unusable, or update_password is always without passwords
     """
 
     name: Name
@@ -31,11 +31,10 @@ class WantedMailbox:
     purge_aliases: bool = False
 
     def __post_init__(self) -> None:
-        if not all(self.passwords):
-            raise InvalidInput(
-                f"passwords: entry {self.passwords.index('') + 1} of {len(self.passwords)} is "
-                "empty. Give each password in full, or leave the entry out."
-            )
+        for number, password in enumerate(self.passwords, 1):
+            flaw = password_flaw(password)
+            if flaw:
+                raise InvalidInput(f"passwords: entry {number} of {len(self.passwords)} {flaw}")
         if self.replace_passwords and not self.passwords:
             raise InvalidInput(
                 "passwords: there is none to set, though update_password is always. "
@@ -46,18 +45,20 @@ class WantedMailbox:
 def plan_mailbox(tenant: Tenant, wanted: WantedMailbox) -> Plan:
     """Plan that a mailbox is there, with its aliases and passwords."""
     found = tenant.find(wanted.name)
+    warnings = list(purge_without_list(wanted.aliases, purge=wanted.purge_aliases))
     if found is None:
         after = Mailbox(wanted.name, (wanted.aliases or frozenset()) - {wanted.name})
         problems = [*_no_password(wanted), *claims(tenant, after, after.addresses)]
         change = Change("create", None, after, "it is not there", secrets=wanted.passwords)
-        return Plan((change,), tuple(problems))
+        return Plan((change,), tuple(problems), tuple(warnings))
     if not isinstance(found, Mailbox):
         return Plan(problems=tuple(wrong_kind(found, Mailbox)))
     add, remove = difference(found.aliases, wanted.aliases, purge=wanted.purge_aliases)
     edit = Edit(add_aliases=add - {wanted.name}, remove_aliases=remove)
     secrets = wanted.passwords if wanted.replace_passwords else ()
     problems = list(claims(tenant, found, edit.add_aliases))
-    return Plan(updates(found, edit, secrets), tuple(problems))
+    warnings += bouncing(tenant, edit.remove_aliases, {found.name})
+    return Plan(updates(found, edit, secrets), tuple(problems), tuple(warnings))
 
 
 def _no_password(wanted: WantedMailbox) -> Iterator[Problem]:
@@ -65,5 +66,5 @@ def _no_password(wanted: WantedMailbox) -> Iterator[Problem]:
         yield Problem(
             f"The mailbox {wanted.name} does not exist yet and can't be created without a "
             "password. Set passwords to a list of at least one.",
-            prerequisite=True,
+            missing=f"The mailbox {wanted.name} does not exist yet, and passwords is not set",
         )

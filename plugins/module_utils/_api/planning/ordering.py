@@ -65,7 +65,14 @@ class _Ordering:
 
     def _keep(self, draft: Draft, claimed: frozenset[Name]) -> None:
         if draft.is_new:
-            change = Change("create", None, draft.after, "it is not there", secrets=draft.secrets)
+            change = Change(
+                "create",
+                None,
+                draft.after,
+                "it is not there",
+                secrets=draft.secrets,
+                sets_always=draft.sets_always,
+            )
             self._add_kept(draft, change)
             return
         rest = Edit(draft.add, frozenset(draft.remove) - claimed, draft.join, draft.leave)

@@ -105,7 +105,7 @@ class Purge:
                     continue
                 if not any(matches(name.key) for each in names for name in each):
                     yield (
-                        f"{option}: {pattern} matches nothing that the tenant holds. "
+                        f"{option}: {pattern} matches nothing in the tenant or in the plan. "
                         "Check its spelling."
                     )
 

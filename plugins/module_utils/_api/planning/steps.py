@@ -41,6 +41,7 @@ class TenantPlan(NamedTuple):
     :param findings: what stands against the plan
     :param unchanged: what is declared and is as it should be, there or not
     :param undeclared: what the tenant holds and the definition does not name
+    :param warnings: findings that do not block the plan
     """
 
     steps: tuple[Step, ...]
@@ -48,6 +49,7 @@ class TenantPlan(NamedTuple):
     unchanged: tuple[Declared, ...]
     undeclared: tuple[Principal, ...]
     undeclared_aliases: tuple[tuple[Name, Individual], ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def changes(self) -> list[Change]:

@@ -66,6 +66,13 @@ class Tenant:
         """Return who is named on a domain or has addresses there."""
         return holders_by_domain(self._all(), [domain]).get(domain, [])
 
+    def forwarders_to(self, addresses: Collection[Name]) -> Iterator[tuple[Name, Forwarder]]:
+        """Yield which of these addresses are members of which forwarders."""
+        for principal in self._all():
+            if isinstance(principal, Forwarder):
+                for member in sorted(principal.members.intersection(addresses)):
+                    yield member, principal
+
     def loop_through(self, start: Forwarder) -> list[Name] | None:
         """Return the addresses along which mail to ``start`` would come back to it, if it would.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..definition.model import (
     Declared,
@@ -21,6 +22,7 @@ from ..definition.model import (
     DeclaredIndividual,
     Definition,
     Finding,
+    Place,
 )
 from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
@@ -44,13 +46,18 @@ def plan_tenant(
         *_drop_individuals(drafts, tenant, definition),
         *_purge(drafts, tenant, definition, purge),
         *_keep(drafts, tenant, definition, purge, passwords),
-        *_purged_members(drafts, tenant, definition),
         *_empty_domains(drafts, tenant, definition, purge),
         *_settle_claims(drafts, tenant, definition),
         *_missing_domains(drafts, tenant, definition),
         *_circles(drafts, tenant),
         *purge.findings(drafts.unnamed, _held(tenant)),
     ]
+    warnings: list[str] = []
+    for bounce in _bounces(drafts, tenant, definition):
+        if bounce.is_refused:
+            findings.append(Finding(bounce.text, bounce.place))
+        else:
+            warnings.append(bounce.text)
     drafts.register = [
         declared.name
         for declared in definition.domains.values()
@@ -63,6 +70,7 @@ def plan_tenant(
         tuple(_unchanged(definition, {step.change.subject.name for step in steps})),
         tuple(_undeclared(tenant, definition, purge)),
         tuple(_undeclared_aliases(drafts, purge)),
+        tuple(warnings),
     )
 
 
@@ -121,6 +129,7 @@ def _keep(
             drafts.unnamed[ALIAS].add(alias)
         if isinstance(draft.current, Mailbox) and (found is None or passwords.replace):
             draft.secrets = passwords.by_name.get(declared.name, ())
+            draft.sets_always = passwords.replace and bool(draft.secrets)
             if found is None and not draft.secrets:
                 yield Finding(
                     f"The mailbox {declared.name} does not exist yet and can't be created without "
@@ -152,27 +161,6 @@ def _declared_addresses(definition: Definition) -> set[Name]:
     present = [declared for declared in definition.individuals.values() if not declared.absent]
     names = {declared.name for declared in present}
     return names.union(*(declared.aliases or () for declared in present))
-
-
-def _purged_members(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
-    """Yield what purging would take away from under a forwarder that is declared."""
-    if not any(drafts.unnamed.values()):
-        return
-    declared = sorted(definition.individuals.values(), key=lambda d: d.name, reverse=True)
-    feeds = {m: f for f in declared if isinstance(f, DeclaredForwarder) for m in f.members}
-    used = feeds.keys() - _declared_addresses(definition)
-    for kind, names in drafts.unnamed.items():
-        for name in sorted(names):
-            principal = None if kind == ALIAS else tenant.find(name)
-            lost = {name} if principal is None else principal.addresses
-            for address in sorted(used & lost):
-                it = "it" if address == name else f"its alias {address}"
-                yield Finding(
-                    f"The {kind} {name} is not declared and would be purged, but {it} is a member "
-                    f"of the forwarder {feeds[address].name}. Declare it, drop it from the "
-                    "members, or add it to ignore.",
-                    feeds[address].place,
-                )
 
 
 def _empty_domains(
@@ -244,10 +232,73 @@ def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
                 )
 
 
+class _Bounce(NamedTuple):
+    """A member of a forwarder on one of the tenant's domains that nothing delivers.
+
+    :param is_refused: the definition brings it about, and does not only find it so
+    """
+
+    text: str
+    place: Place | None
+    is_refused: bool
+
+
+def _bounces(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[_Bounce]:
+    domains = _domains_after(drafts, tenant, definition)
+    claimed = {address for draft in drafts.kept.values() for address in draft.claims}
+    staying = [drafts.after(p) for p in tenant.principals if p.name not in drafts.gone]
+    staying += [draft.after for draft in drafts.kept.values() if draft.is_new]
+    for forwarder in staying:
+        if not isinstance(forwarder, Forwarder):
+            continue
+        draft = drafts.kept.get(forwarder.name)
+        is_declared = draft is not None and draft.declared is not None
+        for member in sorted(forwarder.members - claimed):
+            if member.key.rpartition("@")[2] not in domains:
+                continue
+            owner = tenant.owner_of(member)
+            if owner is None:
+                declared = definition.individuals.get(member)
+                is_new = (declared is not None and declared.absent) or (
+                    draft is not None and member in draft.join
+                )
+                why = "no mailbox or forwarder has this address"
+                remedy = "Declare it, drop it from the members, or check its spelling."
+            else:
+                is_new = True
+                why, remedy = _why_lost(drafts, owner, member)
+                if not why:
+                    continue
+            if is_declared or (is_new and owner is not None):
+                yield _Bounce(
+                    f"{member} is a member of the forwarder {forwarder.name}, but {why}, so that "
+                    f"mail to {forwarder.name} would bounce. {remedy}",
+                    draft.place if draft else None,
+                    is_declared and is_new,
+                )
+
+
+def _why_lost(drafts: Drafts, owner: Principal, address: Name) -> tuple[str, str]:
+    """Return why an address no longer delivers, and what to do; empty if it does deliver."""
+    holder = drafts.kept.get(owner.name)
+    if owner.name in drafts.gone:
+        reason, lost = drafts.gone[owner.name].removeprefix("it "), f"{owner.kind} {owner.name}"
+        is_unnamed = owner.name in drafts.unnamed[owner.kind]
+    elif holder is not None and address in holder.remove:
+        reason, lost = holder.remove[address], f"alias {address} of {owner.kind} {owner.name}"
+        is_unnamed = address in drafts.unnamed[ALIAS]
+    else:
+        return "", ""
+    if is_unnamed:
+        purged = " and would be purged" if reason == "is not declared" else ""
+        remedy = "Declare it, drop it from the members, or add it to ignore."
+        return f"the {lost} {reason}{purged}", remedy
+    return f"the {lost} {reason}", "Drop it from the members."
+
+
 def _missing_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> Iterator[Finding]:
     there = {p.name.key for p in tenant.principals if isinstance(p, Domain)}
-    going = {name.key for name in drafts.gone}
-    usable = there - going | {d.name.key for d in definition.domains.values() if not d.absent}
+    usable = _domains_after(drafts, tenant, definition)
     missing: dict[str, list[tuple[Name, Draft]]] = {}
     for draft in drafts.kept.values():
         for address in sorted(draft.claims):
@@ -267,6 +318,12 @@ def _missing_domains(drafts: Drafts, tenant: Tenant, definition: Definition) -> 
             draft.place_of(address),
             prerequisite=True,
         )
+
+
+def _domains_after(drafts: Drafts, tenant: Tenant, definition: Definition) -> set[str]:
+    there = {p.name.key for p in tenant.principals if isinstance(p, Domain)}
+    declared = {d.name.key for d in definition.domains.values() if not d.absent}
+    return there - {name.key for name in drafts.gone} | declared
 
 
 def _circles(drafts: Drafts, tenant: Tenant) -> Iterator[Finding]:

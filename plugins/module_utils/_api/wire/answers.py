@@ -104,7 +104,10 @@ def _classify(
     word = body.get("error") if isinstance(body, dict) and "data" not in body else None
     if 300 <= status < 400:
         target = answer.headers.get("location", "an address it does not name")
-        return errors.BadAnswer, f"It redirects to {target}; set api_url to the final address."
+        base = target.removesuffix(call.path)
+        is_api = base != target and "?" not in base and base.startswith(("http://", "https://"))
+        advice = f"set api_url to {base}" if is_api else "set api_url to the API's own address"
+        return errors.BadAnswer, f"It redirects to {target}; {advice}."
     if text is not None and (status < 300 or status == 404):
         return errors.BadAnswer, f"{_OTHER_SERVER} it is not JSON."
     if status < 300:
@@ -113,7 +116,7 @@ def _classify(
         return _by_word(call, body, word)
     if status == 404:
         return _by_word(call, body, "notFound")
-    return _by_status(answer)
+    return _by_status(answer, is_json=text is None)
 
 
 def _by_word(call: Call[Any], body: Any, word: Any) -> tuple[type[errors.ServiceError], str]:
@@ -134,14 +137,23 @@ def _speaks_of_subject(call: Call[Any], body: Any) -> bool:
     return item is None or (isinstance(item, str) and read_name(item) == call.subject)
 
 
-def _by_status(answer: Answer) -> tuple[type[errors.ServiceError], str]:
+def _by_status(answer: Answer, *, is_json: bool) -> tuple[type[errors.ServiceError], str]:
     status = answer.status
     if status == 401:
         return errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."
     if status == 429 or (status == 403 and _THROTTLE_WORDS.search(_start_of(answer))):
         return errors.Throttled, "Try again later, or raise timeout and retries."
+    if status == 403 and not is_json:
+        return (
+            errors.ProxyRefused,
+            (
+                "The API does not answer like this: a proxy or firewall in front of it has "
+                "probably refused the request, so ask its operator. If there is none, use a token "
+                "that has this permission."
+            ),
+        )
     if status == 403:
-        return errors.Forbidden, "Use an api_token that may do this."
+        return errors.Forbidden, "Use an api_token that has this permission."
     if status == 409:
         return errors.AlreadyExists, _IN_USE
     if status >= 500:

@@ -147,7 +147,7 @@ class Client:
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
         """Create a domain, a mailbox or a forwarder, and return it as it is now.
 
-        One that someone else has just created alike is a success, unless passwords belong to it.
+        :raises CreatedMeanwhile: another client has just created it with the same settings
         """
         call = calls.create(principal, secrets)
         self._caller.hide(secrets)
@@ -156,17 +156,20 @@ class Client:
             found = self.find(principal.name)
             if found is None or found == principal:
                 return found is not None
-            raise errors.AlreadyExists(
-                f"{principal.name} was created differently by someone else meanwhile. Run again.",
-                errors.Failure("AlreadyExists", None, call.method, call.path, ""),
-            )
+            raise _created_differently(call)
 
         try:
             reply = self._caller.carry_out(call, settle)
-        except errors.AlreadyExists:
-            if secrets or self.find(principal.name) != principal:
+        except errors.AlreadyExists as error:
+            found = self.find(principal.name)
+            if found is None:
                 raise
-            return principal
+            if found != principal:
+                raise _created_differently(call) from None
+            raise errors.CreatedMeanwhile(
+                f"{principal.name} was created by someone else meanwhile. Run again.",
+                error.failure,
+            ) from None
         if reply == principal:
             return reply
         with _verifying(principal.name):
@@ -284,6 +287,13 @@ def _patch(
     if isinstance(target, Forwarder) and isinstance(current, Forwarder):
         members = target.members if target.members != current.members else None
     return calls.update(current.name, addresses=addresses, members=members, secrets=secrets)
+
+
+def _created_differently(call: Call[Any]) -> errors.AlreadyExists:
+    return errors.AlreadyExists(
+        f"{call.subject} was created differently by someone else meanwhile. Run again.",
+        errors.Failure("AlreadyExists", None, call.method, call.path, ""),
+    )
 
 
 def _page_path(path: str, number: int, size: int) -> str:

@@ -12,12 +12,14 @@ time given, however slowly it drips.
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from .. import errors
 from .answers import Answer, describe
@@ -256,7 +258,13 @@ class Sender:
     def _unreachable(self, error: Exception, call: Call[Any]) -> errors.Unreachable:
         detail = self._shown(call, error)
         kind: type[errors.Unreachable] = errors.Unreachable
-        advice = "Check api_url, the network and any proxy."
+        proxy = self._proxy()
+        advice = (
+            f"Requests go through the proxy {proxy}, as HTTP_PROXY, HTTPS_PROXY or ALL_PROXY "
+            "says: check it, or name the host in NO_PROXY."
+            if proxy
+            else "Check api_url and the network."
+        )
         cause = _cause_of(error)
         if isinstance(cause, ssl.SSLCertVerificationError):
             kind = errors.UntrustedCertificate
@@ -267,6 +275,15 @@ class Sender:
             advice = "Check that api_url is right to begin with https."
         message = f"{self._base_url} can't be reached for {describe(call)} ({detail}). {advice}"
         return kind(message, self._failure(kind.__name__, call, detail))
+
+    def _proxy(self) -> str | None:
+        """Return the proxy that the environment names for the service, without its password."""
+        parts = urlsplit(self._base_url)
+        proxies = getproxies()
+        found = proxies.get(parts.scheme) or proxies.get("all")
+        if not self._trust_env or not found or proxy_bypass(parts.netloc):
+            return None
+        return found.rpartition("@")[2]
 
     def _late(self, call: Call[Any], timeout: float) -> errors.ConnectionBroken:
         detail = f"no whole answer within {timeout:.3g} s"
@@ -294,6 +311,7 @@ class Sender:
         return errors.Failure(kind, None, call.method, path, detail)
 
 
+_API_PATH = re.compile("/api/(principal|dns)(/.*)?$")
 _URL_ADVICE = "Write it with its scheme and host, such as https://mail.example.com."
 
 
@@ -313,6 +331,12 @@ def _checked_url(text: str) -> str:
         raise errors.InvalidInput(
             f"api_url: the address of {parts.hostname} holds a user, a query or a fragment. "
             f"Leave that out. {_URL_ADVICE}"
+        )
+    end = _API_PATH.search(parts.path)
+    if end:
+        raise errors.InvalidInput(
+            f"api_url: drop {end.group()} from the end of {text!r}. The modules add the path of "
+            "the API themselves."
         )
     # With the scheme in lower case: what is sent in the clear is decided by it.
     return parts.geturl().rstrip("/")

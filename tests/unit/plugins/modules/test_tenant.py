@@ -101,7 +101,10 @@ def test_the_result_is_the_plan(serve: Serve) -> None:
     predicted = run(server, check=True, **options)
     assert server.writes == []
     done = run(server, **options, expected_plan=predicted["plan_digest"])
-    assert done == {**predicted, "invocation": done["invocation"]}
+    # From ansible-core 2.21 on, results have an invocation only if the controller asks for it.
+    for result in (predicted, done):
+        result.pop("invocation", None)
+    assert done == predicted
     assert list(done["summary"].values()) == [1, 1, 0, 1, 0, 0]
     outcomes = {row["name"]: row["outcome"] for row in done["results"]}
     assert outcomes == {ANN: "changed", "eve@one.example": "changed", BOB: "unchanged"}

@@ -148,7 +148,13 @@ class Action(InProcessAction):
     def __init__(self, error: BaseException | None = None) -> None:
         # So many secrets that the invocation is not logged.
         more = {"passwords": [f"stray-{number:04}" for number in range(101)]}
-        arguments = {**PARAMS, "more": more, "_ansible_tracebacks_for": ["error"]}
+        # From ansible-core 2.19 on, results have a traceback only if the controller asks for it.
+        asked = (
+            {"_ansible_tracebacks_for": ["error"]}
+            if "tracebacks_for" in parameters.PASS_VARS
+            else {}
+        )
+        arguments = {**PARAMS, "more": more, **asked}
         self._error = error
         self._task = SimpleNamespace(action="x", args=arguments, async_val=0, delegate_to="")
         shell = SimpleNamespace(_IS_WINDOWS=False)

@@ -101,6 +101,7 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
     (GET, 429, None, errors.Throttled),
     (GET, 403, {"title": "Forbidden", "detail": "Rate limit exceeded"}, errors.Throttled),
     (GET, 403, f"{LONG} Too many requests.".encode(), errors.Throttled),
+    (GET, 403, PAGE, errors.ProxyRefused),
     (GET, 502, PAGE, errors.ServerFailed),
     # Answers of something that is not this API.
     (GET, 200, b'{"name": "al', errors.BadAnswer),
@@ -139,7 +140,8 @@ def test_a_failure_raises_its_own_error(row: int) -> None:
     assert (failure.kind, failure.status) == (kind.__name__, status)
     assert (failure.method, failure.path) == (call.method, call.path)
     assert f"status {status}" in str(caught.value)
-    assert caught.value.transient is (kind is errors.Throttled or status == 502)
+    transient = kind in (errors.Throttled, errors.ProxyRefused) or status == 502
+    assert caught.value.transient is transient
 
 
 MAILBOX = {"id": 7, "name": ALICE.key, "type": "individual", "emails": ["alice@example.com"]}
@@ -284,6 +286,7 @@ THROTTLED = {"429": problem(429), "403": text_reply("Rate limit exceeded, slow d
 TRANSIENT = {
     **THROTTLED,
     "503": Reply(503),
+    "403 of a proxy": html(403),
     "reset": RESET,
     "cut short": Reply(200, b"{", missing=9),
 }

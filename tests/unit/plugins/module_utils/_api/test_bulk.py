@@ -12,6 +12,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk 
     CHANGED,
     FAILED,
     NOT_ATTEMPTED,
+    UNCHANGED,
     carry_out,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import (
@@ -24,6 +25,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import (
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
+    domain,
     forwarder,
     mailbox,
 )
@@ -46,6 +48,40 @@ def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> 
     results = carry_out(connect(server), planned, concurrency=4)
     assert names_of(planned, results) == {"alice": FAILED, "example.com": NOT_ATTEMPTED}
     assert set(service.principals) == {"example.com", "alice@example.com"}
+
+
+def test_an_address_that_another_run_moved_is_not_given_back(
+    serve: Serve, connect: Connect
+) -> None:
+    """The other run created its new holder, so nothing is owed to the old one."""
+    service = service_of(mailbox("alice@example.com", "x@example.com"))
+    parts: Parts = {"mailboxes": [mail("alice"), mail("bob", "x")]}
+    planned = plan_for(service, parts, passwords=["bob@example.com"])
+    for row in (mailbox("alice@example.com"), mailbox("bob@example.com", "x@example.com")):
+        service.principals[row["name"]] = row
+    results = carry_out(connect(serve(service)), planned, concurrency=1)
+    assert [result.outcome for result in results] == [CHANGED, UNCHANGED]
+    assert holders(service) == {"x": "bob"}
+    assert "given back" not in "".join(result.reason for result in results)
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_an_object_that_another_run_creates_is_unchanged(
+    always: bool, serve: Serve, connect: Connect
+) -> None:
+    """What needs it goes on; passwords that are always set replace those of the other run."""
+    service = service_of()
+    parts: Parts = {"domains": ["new.example"], "mailboxes": ["a@new.example", "b@new.example"]}
+    names = ["a@new.example", "b@new.example"]
+    planned = plan_for(service, parts, passwords=names, replace=always)
+    other = [domain("new.example"), mailbox(names[0]), mailbox(names[1], "c@new.example")]
+    service.principals |= {row["name"]: row for row in other}
+    server = serve(service)
+    results = carry_out(connect(server), planned, concurrency=1)
+    outcomes = [UNCHANGED, CHANGED if always else UNCHANGED, FAILED]
+    assert [result.outcome for result in results] == outcomes
+    assert "created differently" in results[2].reason
+    assert len([line for line in server.lines if line.startswith("PATCH")]) == always
 
 
 MOVE: Parts = {"mailboxes": [mail("bob"), mail("alice", "x")]}

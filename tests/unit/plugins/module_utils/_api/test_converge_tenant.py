@@ -199,6 +199,13 @@ def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) ->
     ]
 
 
+def test_a_pattern_may_match_what_the_plan_creates(serve: Serve, connect: Connect) -> None:
+    """It is not reported as matching nothing."""
+    parts: Parts = {"domains": ["example.com", "new.example"]}
+    found = checked(connect(serve(inhabited())), parts, None, scope=("new.example",))
+    assert not [warning for warning in found.warnings if "matches nothing" in warning]
+
+
 def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
     """All at once, with their places; check mode only warns of missing prerequisites."""
     parts: Parts = {"mailboxes": [mail("alice", "w@c.example"), mail("bob", "team")]}
@@ -354,14 +361,14 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [*TEAM, box("x", "bob")],
         FED,
         INDIVIDUALS,
-        ["forwarders[0]: The mailbox x ... its alias bob is a member of the forwarder team"],
+        ["forwarders[0]: bob is a member of the forwarder team, but the mailbox x ... purged"],
         {"x@example.com"},
     ),
     "nor an alias": (
         [HOME, box("alice", "bob"), team("team", FAR)],
         FED,
         INDIVIDUALS,
-        ["forwarders[0]: The alias bob ... but it is"],
+        ["forwarders[0]: bob is a member of ... but the alias bob of mailbox alice ... purged"],
         {"bob@example.com"},
     ),
     "or its address moves": (

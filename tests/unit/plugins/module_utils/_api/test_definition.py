@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
     ],
     f"mailboxes:\n- alice\n- name: 'b: c@example.com'\n- {'a' * 501}": [
         ("2: mailboxes[0]", "no @"),
-        ("3: mailboxes[1].name", "Before the @"),
+        ("3: mailboxes[1].name", "before the @"),
         ("4: mailboxes[2]", "501"),
     ],
     "mailboxes:\n- nmae: alice@example.com\n- address: b@example.com\n- expires: 2026-12-31": [
@@ -210,6 +211,13 @@ def test_mistakes_in_options_are_reported_without_a_file(tmp_path: Path) -> None
         read_definition([load(str(tmp_path / "1.yml")), absent], NOW)
     with pytest.raises(InvalidDefinition, match=r"in domains\[0\] \(in the options of the task\)"):
         read_definition([absent, load(str(tmp_path / "1.yml"))], NOW)
+
+
+def test_a_file_that_is_not_regular_is_refused(tmp_path: Path) -> None:
+    """Reading a FIFO would wait for a writer."""
+    os.mkfifo(tmp_path / "fifo.yml")
+    with pytest.raises(InvalidDefinition, match="not a regular file"):
+        load(str(tmp_path / "fifo.yml"))
 
 
 def test_files_are_merged(tmp_path: Path) -> None:

@@ -94,10 +94,12 @@ def test_a_get_settles_a_conflict(quirks: Quirks, serve: Serve, connect: Connect
 
 def test_a_conflict_with_another_writer_is_an_error(serve: Serve, connect: Connect) -> None:
     """On the first POST, or where a lost POST left a mailbox that differs."""
-    server = serve(service_with(mailbox(ALICE.key)))
-    with pytest.raises(errors.AlreadyExists):
-        connect(server).create(BOX, PASSWORDS)
-    assert server.lines == ["POST /api/principal"]
+    for there, is_same in (((ALICE.key,), True), ((ALICE.key, "o@example.com"), False)):
+        server = serve(service_with(mailbox(*there)))
+        with pytest.raises(errors.AlreadyExists, match="someone else") as caught:
+            connect(server).create(BOX, PASSWORDS)
+        assert isinstance(caught.value, errors.CreatedMeanwhile) is is_same
+        assert server.writes == ["POST /api/principal"]
     service = service_with(mailbox(ALICE.key, "other@example.com"))
     service.disturb("POST", RESET)
     with pytest.raises(errors.AlreadyExists, match="someone else"):

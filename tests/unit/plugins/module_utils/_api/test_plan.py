@@ -5,12 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
+    apply,
+    converge,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
+    read_passwords,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Edit,
@@ -131,7 +138,6 @@ CHANGES: dict[str, tuple[list[Principal], Planner, list[str]]] = {
 
 UNCHANGED: dict[str, tuple[list[Principal], Planner]] = {
     "mailbox": ([ALICES], box(passwords=PASSWORDS)),
-    "mailbox, aliases untouched": ([ALICES], box(purge_aliases=True)),
     "mailbox, primary among aliases": ([Mailbox(ALICE)], box(aliases=names(ALICE))),
     "forwarder": ([TEAMS], team(members=names(ALICE, FAR))),
     "forwarder, members untouched": ([TEAMS], team()),
@@ -241,13 +247,11 @@ def test_a_problem_names_the_object_and_the_remedy(case: str) -> None:
 
 ONE_READ: dict[str, tuple[Planner, Principal | None]] = {
     "new domain": (lambda t: plan_domain(t, HOME), None),
-    "mailbox, purge": (box(aliases=names(SALES), purge_aliases=True), ALICES),
     "forwarder, fewer members": (
         team(ALICE, members=names(FAR)),
         Forwarder(ALICE, names(), names(BOB, FAR)),
     ),
     "alias": (alias(), ALICES),
-    "no alias": (lambda t: plan_alias_removal(t, OLD, ALICE), ALICES),
     "wrong kind": (box(), Forwarder(ALICE, names(), names(FAR))),
 }
 
@@ -283,8 +287,100 @@ def test_only_missing_objects_are_prerequisites() -> None:
     """An earlier task may register a domain; it will not free a taken address."""
     missing = box(STRAY, passwords=PASSWORDS)(tenant())
     taken = box(aliases=names(SALES))(tenant(Mailbox(ALICE), Mailbox(BOB, names(SALES))))
-    assert [problem.prerequisite for problem in missing.problems] == [True]
-    assert [problem.prerequisite for problem in taken.problems] == [False]
+    assert [bool(problem.missing) for problem in missing.problems] == [True]
+    assert [bool(problem.missing) for problem in taken.problems] == [False]
+
+
+BOUNCES: dict[str, tuple[list[Principal], Planner, str]] = {
+    "a mailbox goes": ([ALICES, TEAMS], gone(ALICE, Mailbox), "alice@example.com"),
+    "an alias goes": (
+        [ALICES, Forwarder(TEAM, names(), names(OLD))],
+        lambda t: plan_alias_removal(t, OLD, ALICE),
+        "old@example.com",
+    ),
+    "an alias is purged": (
+        [ALICES, Forwarder(TEAM, names(), names(OLD))],
+        box(aliases=names(), purge_aliases=True),
+        "old@example.com",
+    ),
+    "a forwarder goes": (
+        [TEAMS, Forwarder(BOB, names(), names(TEAM))],
+        gone(TEAM, Forwarder),
+        "team@example.com",
+    ),
+    "its domain goes": (
+        [Forwarder(parse_address("all@other.example"), names(), names(ALICE)), ALICES],
+        no_domain(force=True),
+        "alice@example.com",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BOUNCES)
+def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
+    """The plan is carried out, and its one warning names the address and the forwarder."""
+    principals, make_plan, address = BOUNCES[case]
+    plan = make_plan(tenant(*principals))
+    assert plan.problems == ()
+    (warning,) = plan.warnings
+    assert address in warning
+    assert "bounces" in warning
+
+
+def test_a_new_member_that_does_not_exist_is_a_warning(serve: Serve, connect: Connect) -> None:
+    """In check mode, an earlier task may create it."""
+    for check, words in ((True, "assumes that an earlier task"), (False, "bounces")):
+        server = serve(QuirkyService(None, domain(HOME.key)))
+        found = converge(connect(server), TEAM, team(members=names(BOB)), dry_run=check)
+        (warning,) = found.warnings
+        assert BOB.key in warning
+        assert words in warning
+
+
+def test_purging_without_a_list_is_a_warning() -> None:
+    """`purge_aliases` does nothing without `aliases`."""
+    for plan in (box(purge_aliases=True)(tenant(ALICES)), team(purge_aliases=True)(tenant(TEAMS))):
+        assert plan.changes == ()
+        assert plan.warnings[0].startswith("purge_aliases ")
+
+
+@pytest.mark.parametrize("password", ["secret\n", "se\0cret", "se\tcret", "secret\x7f", "  ", ""])
+def test_an_unusable_password_is_refused(password: str) -> None:
+    """The message names the entry and not the password; spaces within one are allowed."""
+    with pytest.raises(errors.InvalidInput, match="entry 2 of 2") as caught:
+        WantedMailbox(ALICE, ("two words ", password))
+    assert "secret" not in str(caught.value)
+    with pytest.raises(errors.InvalidInput, match=r"of alice@example\.com "):
+        read_passwords({"alice@example.com": password})
+
+
+def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> None:
+    """In check mode, all tasks that need the same missing domain give the same warning."""
+    server = serve(QuirkyService(None))
+    told = {
+        warning
+        for name, plan in (
+            (ALICE, box(passwords=PASSWORDS)),
+            (BOB, box(BOB, passwords=PASSWORDS)),
+            (ALICE, alias(SALES)),
+            (TEAM, team(members=names(FAR))),
+        )
+        for warning in converge(connect(server), name, plan, dry_run=True).warnings
+    }
+    assert len(told) == 1
+
+
+def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) -> None:
+    """The second plan finds it unchanged, or replaces its passwords if they are always set."""
+    for always in (False, True):
+        service = QuirkyService(None, domain(HOME.key))
+        create = partial(service.principals.update, {ALICE.key: mailbox(ALICE.key)})
+        service.meddle("GET", lambda: None)
+        service.meddle("GET", create)
+        server = serve(service)
+        wanted = box(passwords=PASSWORDS, replace_passwords=always)
+        found = converge(connect(server), ALICE, wanted, dry_run=False)
+        assert [change.action for change in found.plan.changes] == ["update"] * always
 
 
 def test_a_moved_alias_is_all_or_nothing() -> None:
@@ -300,10 +396,12 @@ def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None
     server = serve(service)
     converge(connect(server), ALICE, gone(ALICE, Mailbox), dry_run=False)
     path = "/api/principal/alice%40example.com"
-    assert server.lines == [f"GET {path}", f"GET {path}", f"DELETE {path}"]
+    listing = "GET /api/principal"
+    assert server.lines == [f"GET {path}", listing, f"GET {path}", f"DELETE {path}"]
     service.principals[ALICE.key] = mailbox(ALICE.key)
-    service.meddle("GET", service.principals.clear)
-    converge(connect(server), ALICE, gone(ALICE, Mailbox), dry_run=False)
+    plan = gone(ALICE, Mailbox)(tenant(Mailbox(ALICE)))
+    service.principals.clear()
+    apply(connect(server), plan)
     assert len(server.writes) == 1
 
 

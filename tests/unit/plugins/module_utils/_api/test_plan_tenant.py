@@ -76,7 +76,7 @@ STEPS: dict[str, Case] = {
         [],
     ),
     "members, exactly": Case(
-        [HOME, team("team", "a", "b")],
+        [HOME, box("a"), box("b"), box("c"), team("team", "a", "b")],
         {"forwarders": [forward("team", "b", "c")]},
         ["keep: update forwarder team, it lacks the member c, it is not to have the member a"],
     ),
@@ -89,11 +89,15 @@ STEPS: dict[str, Case] = {
         ],
     ),
     "an alias that mail went by is gone before the way is closed": Case(
-        [HOME, team("a", FAR), team("b", "a", aliases=["x"])],
-        {"forwarders": [forward("a", "x"), forward("b", "a", aliases=[no_alias("x")])]},
+        [HOME, team("a", FAR), team("b", "a", aliases=["x"]), box("m")],
+        {
+            "mailboxes": [mail("m", "x")],
+            "forwarders": [forward("a", "x"), forward("b", "a", aliases=[no_alias("x")])],
+        },
         [
             "free: update forwarder b, its alias x is to be absent",
             "keep: update forwarder a, it lacks the member x, it is not to have the member far@away.example",
+            "keep: update mailbox m, it lacks the alias x (needs 0)",
         ],
     ),
     "an alias that is absent, and one that has expired": Case(
@@ -372,8 +376,30 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     ),
     "a deleted forwarder closes no loop": (
         [HOME, team("b", "a")],
-        {"forwarders": [forward("a", "b"), gone("b")]},
+        {"forwarders": [forward("a", FAR), gone("b")]},
         [],
+    ),
+    "a member that is to be absent": (
+        [HOME, box("bob"), team("team", "bob")],
+        {"mailboxes": [gone("bob")], "forwarders": [forward("team", "bob")]},
+        [
+            "forwarders[0]: bob is a member of the forwarder team, but the mailbox bob is to be absent"
+        ],
+    ),
+    "a member that was absent before": (
+        [HOME, team("team", "bob")],
+        {"mailboxes": [gone("bob")], "forwarders": [forward("team", "bob")]},
+        ["forwarders[0]: bob is a member ... but no mailbox or forwarder has this address"],
+    ),
+    "a member whose alias goes": (
+        [HOME, box("bob", "b")],
+        {"mailboxes": [mail("bob", no_alias("b"))], "forwarders": [forward("team", "b")]},
+        ["forwarders[0]: b is a member ... but the alias b of mailbox bob is to be absent"],
+    ),
+    "a new member that does not exist": (
+        [HOME],
+        {"forwarders": [forward("team", "nope", FAR)]},
+        ["forwarders[0]: nope is a member ... but no mailbox or forwarder has this address"],
     ),
 }
 
@@ -384,6 +410,15 @@ def test_findings_name_their_place_and_objects(case: str) -> None:
     tenant, parts, wanted = FINDINGS[case]
     found = [text.replace("@example.com", "") for text in findings(plan(tenant, parts))]
     assert_like(found, wanted)
+
+
+def test_what_already_bounces_is_a_warning() -> None:
+    """A plan doesn't refuse what it didn't cause, so an exported tenant converges."""
+    dangling = plan([HOME, team("team", "nope")], {"forwarders": [forward("team", "nope")]})
+    undeclared = plan([HOME, box("bob"), team("team", "bob")], {"mailboxes": [gone("bob")]})
+    assert (dangling.findings, undeclared.findings) == ((), ())
+    assert [len(dangling.warnings), len(undeclared.warnings)] == [1, 1]
+    assert "mail to team@example.com would bounce" in undeclared.warnings[0]
 
 
 @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.full)])

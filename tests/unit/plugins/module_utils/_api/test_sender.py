@@ -36,6 +36,7 @@ from ansible_collections.postroom.email.tests.support.clients import (
     client_over,
     sender_to,
 )
+from ansible_collections.postroom.email.tests.support.loopback import free_port
 
 Open = Callable[..., Sender]
 
@@ -192,6 +193,26 @@ def test_a_bad_address_is_one_sentence(url: str) -> None:
     with pytest.raises(errors.InvalidInput, match=r"^api_url: .*https://mail\.example\.com") as bad:
         sender_to(url)
     assert "Zq8pw" not in str(bad.value)
+
+
+@pytest.mark.parametrize("path", ["/api/principal", "/api/principal/", "/mail/api/dns/a.example"])
+def test_the_path_of_the_api_is_refused(path: str) -> None:
+    """The message names the part of `api_url` to drop."""
+    with pytest.raises(errors.InvalidInput, match=r"^api_url: drop /api/"):
+        sender_to(f"https://mail.example.com{path}")
+    with pytest.raises(errors.InvalidInput) as caught:
+        sender_to(f"https://user:Zq8pw@mail.example.com{path}?token=Zq8pw")
+    assert "Zq8pw" not in str(caught.value)
+
+
+def test_a_dead_proxy_is_named(open_sender: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the proxy and the variables that set it, and no password."""
+    proxy = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("HTTP_PROXY", f"http://user:Zq8pw@{proxy}")
+    sender = open_sender("http://mail.example.test", trust_env=True)
+    with pytest.raises(errors.Unreachable, match=f"{proxy}.*HTTP_PROXY") as caught:
+        sender.send(LIST, 5.0)
+    assert "Zq8pw" not in str(caught.value)
 
 
 @pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "tök"])
