@@ -22,7 +22,10 @@ description:
     numbers rather than lists, for what a play needs to know in full it asks with
     M(postroom.email.email_info), and inventories get into caches and databases.
   - With O(stage), C(email_stage) is how far the domain has come, one of C(created), C(published),
-    C(active) and C(unknown), as RV(postroom.email.email_dns_records#module:stage) explains.
+    C(active) and C(unknown), as RV(postroom.email.email_dns_records#module:stage) explains. If it is
+    C(unknown), C(email_stage_reason) is C(no_records) if the service gave no records for the domain,
+    C(no_name_servers) if its name servers were not found, C(no_answer) if they gave no answer, or
+    C(timed_out) if O(stage_timeout) was over.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -90,6 +93,12 @@ options:
         that becomes a host, several domains at a time, which takes some seconds.
     type: bool
     default: false
+  stage_timeout:
+    description:
+      - With O(stage), the seconds for all domains together. Domains that are not looked up by then have
+        the stage C(unknown).
+    type: float
+    default: 300.0
   nameservers:
     description:
       - With O(stage), the authoritative name servers to ask, each a name or an address, such as
@@ -176,7 +185,7 @@ HERE = {
 }
 _PLAIN = ("validate_certs", "ca_path", "timeout", "retries")
 _LISTS = ("domains", "exclude", "nameservers", "resolvers")
-_SHAPING = ("stage", *_LISTS)
+_SHAPING = ("stage", "stage_timeout", *_LISTS)
 _ROUNDS = 100_000
 
 

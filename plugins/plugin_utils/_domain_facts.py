@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import (
     Asked,
@@ -38,18 +39,25 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.judgin
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 
 Facts = dict[str, Any]
+#: Why a stage is unknown: the service gave no records, the domain's name servers were not found or
+#: gave no answer, or ``stage_timeout`` was over.
+Reason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
 #: Seconds for one question to one name server.
 _SECONDS_FOR_ONE = 5.0
 #: Each of them has several questions under way.
-_DOMAINS_AT_ONCE = 8
+_DOMAINS_AT_ONCE = 16
 _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
 _NUMBERS = (*_COUNTS.values(), _ALIASES)
-_STAGE = "email_stage"
+_STAGE, _REASON = "email_stage", "email_stage_reason"
 _WILD = set("*?[")
 _GONE = "'{name}' was deleted while its stage was looked up. It is no host."
 _NOT_GIVEN = "The stage of '{name}' is unknown: {error}"
+_TIMED_OUT = (
+    "The stages of {number} domains, '{name}' among them, are unknown, because stage_timeout was "
+    "over before they were looked up. Raise it, or choose fewer domains."
+)
 
 
 class _Looked(NamedTuple):
@@ -57,6 +65,12 @@ class _Looked(NamedTuple):
 
     stage: Stage | None
     warning: str = ""
+    reason: Reason | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """The variables of the host."""
+        return {_STAGE: self.stage} | ({_REASON: self.reason} if self.reason else {})
 
 
 class Gathered(NamedTuple):
@@ -74,7 +88,8 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
     """Read the domains of a tenant.
 
     :param options: ``domains`` and ``exclude``, lists of patterns; ``stage``, whether to ask name
-        servers, and whom in ``nameservers`` and ``resolvers``
+        servers, whom in ``nameservers`` and ``resolvers``, and ``stage_timeout``, the seconds after
+        which no further domain is looked up
     :raises InvalidInput: one of the servers is none
     :raises ImportError: name servers are to be asked, and dnspython is not installed
     """
@@ -83,14 +98,18 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
     names, warnings = _chosen(principals, options)
     facts = _counted(principals, names)
     if asked is not None:
-        look = partial(_stage, client, asked)
+        end = time.monotonic() + options["stage_timeout"]
+        look = partial(_stage, client, asked, end)
         stages = together(names, look, most=_DOMAINS_AT_ONCE)
         facts = {
-            name.key: {**facts[name.key], _STAGE: each.stage}
+            name.key: {**facts[name.key], **each.facts}
             for name, each in stages.items()
             if each.stage
         }
         warnings += tuple(each.warning for each in stages.values() if each.warning)
+        late = [name for name, each in stages.items() if each.reason == "timed_out"]
+        if late:
+            warnings += (_TIMED_OUT.format(number=len(late), name=late[0]),)
     return Gathered(facts, warnings)
 
 
@@ -108,6 +127,8 @@ def is_gathered(domains: object) -> bool:
 def _is_fact(key: object, value: object) -> bool:
     if key == _STAGE:
         return value in get_args(Stage)
+    if key == _REASON:
+        return value in get_args(Reason)
     return key in _NUMBERS and isinstance(value, int)
 
 
@@ -116,7 +137,9 @@ def _asked(options: Mapping[str, Any]) -> Asked:
     return Asked.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
 
 
-def _stage(client: Client, asked: Asked, name: Name) -> _Looked:
+def _stage(client: Client, asked: Asked, end: float, name: Name) -> _Looked:
+    if time.monotonic() >= end:
+        return _Looked("unknown", reason="timed_out")
     own = client.with_time(client.timeout, is_patient=True)
     try:
         records = own.dns_records(name)
@@ -124,8 +147,12 @@ def _stage(client: Client, asked: Asked, name: Name) -> _Looked:
         return _Looked(None, _GONE.format(name=name))
     except (Rejected, ServerFailed, BadAnswer) as error:
         # The service has answered, so this is about the one domain; the others can be told of.
-        return _Looked("unknown", _NOT_GIVEN.format(name=name, error=error))
-    return _Looked(verify(records, asked).stage)
+        return _Looked("unknown", _NOT_GIVEN.format(name=name, error=error), "no_records")
+    found = verify(records, asked)
+    if found.stage != "unknown":
+        return _Looked(found.stage)
+    has_servers = any(verdict.servers for verdict in found.verdicts)
+    return _Looked("unknown", reason="no_answer" if has_servers else "no_name_servers")
 
 
 def _chosen(

@@ -53,6 +53,7 @@ SPF = answer('"v=spf1 include:example.net ~all"')
 def options(**some: Any) -> dict[str, Any]:
     """Return the options, with their defaults."""
     usual = {"domains": ["*"], "exclude": [], "stage": False, "nameservers": [], "resolvers": []}
+    usual["stage_timeout"] = 60
     return {**usual, **some}
 
 
@@ -131,9 +132,23 @@ def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> N
         "old.example": "published",
         "shy.example": "unknown",
     }
+    assert domains["shy.example"]["email_stage_reason"] == "no_answer"
+    assert is_gathered(domains)
     assert sorted(server.lines[1:]) == [
         f"GET /api/dns/{name}.example" for name in ("new", "old", "shy")
     ]
+
+
+def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
+    """After it no domain is looked up; the others are hosts with a reason, and one warning."""
+    service = QuirkyService(None, *(domain(f"d{number}.example") for number in range(40)))
+    server = serve(service)
+    found = gather(connect(server), options(stage=True, stage_timeout=0))
+    assert len(server.lines) == 1
+    assert {facts["email_stage_reason"] for facts in found.domains.values()} == {"timed_out"}
+    assert len(found.domains) == 40
+    (warning,) = found.warnings
+    assert "40 domains, 'd0.example' among them" in warning
 
 
 def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
@@ -157,6 +172,7 @@ def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) ->
         {7: {"email_aliases": 0}},
         {"a.example": {"email_aliases": "{{ 7 * 7 }}"}},
         {"a.example": {"email_stage": "{{ 7 * 7 }}"}},
+        {"a.example": {"email_stage_reason": "{{ 7 * 7 }}"}},
         {"a.example": {"ansible_connection": 1}},
     ],
 )
@@ -175,6 +191,7 @@ def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
         domains, warnings = gather(connect(serve(service)), wanted)
     assert list(domains) == ["a.example", "b.example"]
     assert sorted(facts["email_stage"] for facts in domains.values()) == ["created", "unknown"]
+    assert "no_records" in {facts.get("email_stage_reason") for facts in domains.values()}
     (warning,) = warnings
     assert warning.startswith("The stage of '")
     assert "(Out of keys)" in warning
