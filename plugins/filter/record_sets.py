@@ -38,8 +38,8 @@ options:
       - An item is a record or a record set, and empty ones are passed over. Its name in full is
         C(name), C(record) or C(fqdn), in any case, with or without a dot at the end. Its C(type)
         and its C(ttl) are beside it.
-      - Its values are C(values), C(value), C(content), C(records) or C(resource_records), as one
-        text, as a list of texts, or as a list of mappings with C(content) or C(value). This is
+      - Its values are C(record_values), C(values), C(value), C(content), C(records) or
+        C(resource_records), as one text, as a list of texts, or as a list of mappings with C(content) or C(value). This is
         what M(postroom.email.email_dns_records), M(amazon.aws.route53),
         M(amazon.aws.route53_info), M(community.dns.hetzner_dns_record_set_info) and the
         interfaces of Cloudflare and PowerDNS return.
@@ -63,6 +63,14 @@ options:
     type: str
     choices: [decimal, octal]
     default: decimal
+  resolvers:
+    description:
+      - Addresses of the resolvers that look up how many DNS look-ups a merged SPF record takes. The
+        default is those of the system.
+      - A merged record that takes more than ten look-ups is left as it is, with C(refused) saying why,
+        because receivers would reject it. This needs dnspython; without it, a warning says so.
+    type: list
+    elements: str
 seealso:
   - module: postroom.email.email_dns_records
     description: Retrieves the records; publishes them by itself where the server takes dynamic updates.
@@ -99,18 +107,26 @@ _value:
     - Where one of the values has a comment, C(comments) has that of each value, or null.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) says why. C(before) is
       null where there is no record set, and otherwise a mapping with C(ttl) and C(value).
+    - C(refused) is there if a record set lacks something and is left alone, and says why.
   type: list
   elements: dict
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ansible.utils.display import Display
 
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.weighing import weigher
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers import finding
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import require
+from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
+    Resolvers,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
     Publication,
+    Weigh,
     plan_absence,
     plan_presence,
 )
@@ -122,6 +138,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records.notati
 from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
     DEFAULT_TTL,
     Found,
+    listed,
     read_found,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import RecordSet
@@ -130,12 +147,18 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 Choice = TypeVar("Choice")
 
 _PLANNERS = {"present": plan_presence, "absent": plan_absence}
+_SECONDS_FOR_ONE = 3.0
+_SECONDS_FOR_ALL = 10.0
 _ESCAPES: dict[str, Escapes] = {"decimal": "decimal", "octal": "octal"}
 
 
 @as_filter
 def record_sets(
-    records: Any, current: Any = (), state: Any = "present", escapes: Any = "decimal"
+    records: Any,
+    current: Any = (),
+    state: Any = "present",
+    escapes: Any = "decimal",
+    resolvers: Any = None,
 ) -> list[dict[str, Any]]:
     planner = _choice("state", state, _PLANNERS)
     wanted = list(read_found(records, DEFAULT_TTL).sets.values())
@@ -144,10 +167,30 @@ def record_sets(
     ttl = max((record_set.ttl for record_set in wanted), default=0)
     names = {record_set.name for record_set in wanted}
     found = read_found(current, ttl, names, _choice("escapes", escapes, _ESCAPES), "current")
-    publication = planner(_to_plan(records, wanted, found), found.sets, found.aliases)
+    to_plan = _to_plan(records, wanted, found)
+    options = {"weigh": _weigh(resolvers)} if planner is plan_presence else {}
+    publication = planner(to_plan, found.sets, found.aliases, **options)
     for warning in publication.warnings:
         Display().warning(warning)
     return [_row(record_set, found, publication) for record_set in wanted]
+
+
+def _weigh(resolvers: Any) -> Weigh:
+    """Return the function that counts the look-ups of SPF records."""
+    # Variables from the command line are texts.
+    addresses = resolvers.split(",") if isinstance(resolvers, str) else resolvers
+    addresses = listed(addresses or [], "resolvers")
+    given = tuple(finding.parse_address(str(address), "resolvers") for address in addresses)
+
+    def weigh(name: str, before: str | None, after: str) -> Sequence[str]:
+        try:
+            require()
+        except ImportError:
+            return [f"{name}: its SPF record's DNS look-ups were not counted: install dnspython."]
+        asked = Resolvers(given or finding.system_resolvers(), _SECONDS_FOR_ONE)
+        return weigher(finding.confirmed(asked), _SECONDS_FOR_ALL)(name, before, after)
+
+    return weigh
 
 
 def _choice(option: str, given: Any, choices: Mapping[str, Choice]) -> Choice:
@@ -175,6 +218,8 @@ def _row(wanted: RecordSet, found: Found, publication: Publication) -> dict[str,
         if change.subject.key == wanted.key:
             after = change.after
             row |= {"action": change.action, "reason": change.reason}
+    if wanted.key in publication.refused:
+        row["refused"] = publication.refused[wanted.key]
     return {
         "name": wanted.name,
         "type": wanted.type,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ._api.applying.observing import Asked
 from ._api.applying.publishing import Attempts, Published, publish
 from ._api.applying.verifying import Verification, Waiting, verify, wait
-from ._api.errors import InvalidInput, NameServerError, NotPublished
+from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
 from ._api.models import DnsRecordSet
 from ._api.nameservers import finding
 from ._api.nameservers.keys import Key
@@ -126,13 +126,14 @@ class Task:
         attempts = Attempts(seconds)
         until = time.monotonic() + seconds
         resolvers = target.asking(min(_SECONDS_FOR_ONE, time_left(until)))
+        server = _update_server(target, record_set.domain.key, resolvers, until)
         return publish(
             wanted_sets(record_set, self._ttl),
-            _update_server(target, record_set.domain.key, resolvers, until),
+            server,
             absent=self._state == "absent",
             dry_run=dry_run,
             attempts=attempts,
-            ask=resolvers.lookup,
+            ask=finding.confirmed(resolvers, server.servers),
         )
 
     def _verify(
@@ -165,7 +166,7 @@ def _read_wait(params: Params) -> int | None:
 
 def _read_target(params: Params, resolvers: tuple[Server, ...]) -> Target:
     for option in ("tsig_name", "tsig_secret"):
-        if not params[option]:
+        if not (params[option] or "").strip():
             raise InvalidInput(
                 f"{option}: it is not set, and updates have to be signed. "
                 "Set tsig_name and tsig_secret to the key that the name server knows."
@@ -173,7 +174,8 @@ def _read_target(params: Params, resolvers: tuple[Server, ...]) -> Target:
     named = params["update_server"]
     return Target(
         finding.parse_server(named, "update_server") if named else None,
-        Key(params["tsig_name"], params["tsig_secret"], params["tsig_algorithm"]),
+        # What a file or a YAML block holds often ends with a line break.
+        Key(params["tsig_name"].strip(), params["tsig_secret"].strip(), params["tsig_algorithm"]),
         resolvers,
     )
 
@@ -187,14 +189,16 @@ def _update_server(target: Target, domain: str, resolvers: Resolvers, until: flo
 def _primary(domain: str, resolvers: Resolvers) -> finding.Given:
     try:
         return finding.primary_of(domain, resolvers)
-    except NameServerError as error:
-        error.add("The one that takes updates can be given in the option update_server.")
-        raise
+    except NameServersNotFound as error:
+        raise NameServersNotFound(
+            error.cause,
+            "Set update_server to the primary name server, or resolvers to servers that respond.",
+        ) from None
 
 
 def _with(published: Published, outcome: Outcome) -> Outcome:
     """Return what a task returns, with what was published or withdrawn."""
-    changes, warnings = published.publication
+    changes, warnings, _refused = published.publication
     values = {
         **outcome.values,
         "changes": [change.as_dict() for change in changes],

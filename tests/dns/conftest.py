@@ -36,7 +36,8 @@ class Publisher:
             # Nothing listens there, so that no test asks the Internet.
             "resolvers": [f"127.0.0.1:{free_port()}"],
             "tsig_name": KEY.name,
-            "tsig_secret": KEY.secret,
+            # As a file or a YAML block holds it.
+            "tsig_secret": f"{KEY.secret}\n",
             "ttl": 600,
         }
         return self.site.run(

@@ -173,6 +173,8 @@ class World:
         """Return the role's variables for a provider."""
         provider = self.providers[name]
         ours = {"dns_provider": name, "dns_domains": [written(name)], "dns_wait_timeout": 20}
+        # Where the provider answers no questions, nobody does.
+        ours["dns_resolvers"] = ["127.0.0.1:1"]
         return {**ours, "dns_verify": provider.answers, **provider.variables, **more}
 
     def run(self, *options: str, writes: bool = True, **more: Any) -> Run:
@@ -332,13 +334,23 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
 
 def test_errors(service: RunningService, tmp_path: Path) -> None:
     """Each names the variable and the remedy, and none shows a key, valid or not."""
-    register(service, UNSERVED, "torn.example")
+    register(service, UNSERVED, "torn.example", "dear.example")
     key, nowhere = "pdns-Ay72kQx0Vb9sTe4m", "http://127.0.0.1:9"
     other = {
         ("torn.example", "MX"): answer("30 backup.example.net."),
         ("*", "*"): nothing_there("NXDOMAIN", soa="torn.example"),
     }
-    with powerdns.running(tmp_path, {"torn.example": ""}) as server, misbehaving(other) as second:
+    includes = " ".join(f"include:i{number}.test" for number in range(10))
+    ten = {
+        ("dear.example", "TXT"): answer(f'"v=spf1 {includes} -all"'),
+        ("*.test", "TXT"): answer('"v=spf1 -all"'),
+        ("*", "*"): nothing_there("NXDOMAIN", soa="dear.example"),
+    }
+    with (
+        powerdns.running(tmp_path, {"torn.example": ""}) as server,
+        misbehaving(other) as second,
+        misbehaving(ten) as dear,
+    ):
         at = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
         right = {**at, "dns_powerdns_api_key": server.api_key}
         wrong = {**at, "dns_powerdns_api_key": key}
@@ -364,6 +376,14 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
             (
                 {"dns_nameservers": both, "dns_resolvers": [str(server)]},
                 "torn.example MX: the name servers do not agree",
+            ),
+            (
+                {
+                    "dns_domains": ["dear.example"],
+                    "dns_nameservers": [str(dear)],
+                    "dns_resolvers": [str(dear)],
+                },
+                "more than 10 DNS look-ups (include:i0.test 1, ",
             ),
         ]
         hosts = {

@@ -14,9 +14,17 @@ from urllib.parse import urlsplit
 
 import dns.rdata
 import pytest
+from octodns.provider.yaml import YamlProvider
+from octodns.zone import Zone
 
 from ansible_collections.postroom.email.plugins.filter.record_sets import record_sets
 from ansible_collections.postroom.email.plugins.filter.records_for import records_for
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    DnsRecord,
+    DnsRecordSet,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
+from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.recordsets import (
@@ -58,7 +66,9 @@ def publish(
 ) -> list[bool]:
     """Write each record set twice, of which the second must change nothing; return the first."""
     changed = []
-    for call in records_for(record_sets(neutral(4096), current(), state), shape, DOMAIN):
+    # No resolver answers there.
+    rows = record_sets(neutral(4096), current(), state, resolvers=["127.0.0.1:1"])
+    for call in records_for(rows, shape, DOMAIN):
         changed.append(run_module(write, call | access)["changed"])
         assert not run_module(write, call | access)["changed"]
     return changed
@@ -124,6 +134,23 @@ class Hetzner:
         """Return the values at a name."""
         found = self.records.values()
         return sorted(r["value"] for r in found if (r["name"], r["type"]) == (name, kind))
+
+
+@pytest.mark.filterwarnings("ignore:YamlProvider. escaped_semicolons:DeprecationWarning")
+def test_octodns_loads_the_records(tmp_path: Path) -> None:
+    """Its provider for YAML takes the output with its default settings."""
+    records = (
+        DnsRecord("MX", "@", "mail.example.net", 10),
+        DnsRecord("TXT", "@", joined(MERGED_SPF)),
+        DnsRecord("TXT", "s10._domainkey", key(4096)),
+        DnsRecord("TXT", "s2._domainkey", key(2048)),
+    )
+    text = notation.octodns(DnsRecordSet(parse_domain(DOMAIN), records), 300)
+    (tmp_path / f"{DOMAIN}.yaml").write_text(text, "utf-8")
+    zone = Zone(f"{DOMAIN}.", [])
+    YamlProvider("config", str(tmp_path)).populate(zone)
+    names = sorted((record.name, record._type) for record in zone.records)
+    assert names == [("", "MX"), ("", "TXT"), ("s10._domainkey", "TXT"), ("s2._domainkey", "TXT")]
 
 
 def test_community_dns_publishes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,12 @@ ZONES: dict[str, Zone | str] = {
     "two.example": zone("two.example", '@ 300 TXT "v=spf1 a -all"'),
     "cut.example": zone("cut.example", dkim=quoted(txt_strings(DKIM)[:1])),
     "fixed.example": zone("fixed.example", spf=EXPENSIVE),
+    "full.example": zone("full.example", spf=f"v=spf1 {TEN} -all"),
+    "halves.example": zone(
+        "halves.example",
+        f'@ 300 TXT "v=spf1 {TEN[: TEN.index("include:s6")]}-all"',
+        spf=f"v=spf1 {TEN[TEN.index('include:s5') :]} -all",
+    ),
     "linked.example": zone(
         "linked.example", ALIAS.format("", "service._domainkey.plain.example."), dkim=""
     ),
@@ -211,6 +217,36 @@ def test_a_stale_resolver_delays_active(scene: Scene) -> None:
     assert (statuses(verification), verification.stage) == (MATCH, "published")
     assert any(f"{behind}, a resolver, does not give the MX" in a for a in verification.advice)
     assert any("no DMARC record at _dmarc.plain.example" in a for a in verification.advice)
+
+
+@pytest.mark.parametrize("home", ["full.example", "halves.example"])
+def test_no_remedy_costs_more_than_receivers_allow(home: str, scene: Scene) -> None:
+    """A record of eleven look-ups is not suggested, and the remedy names the dearest terms."""
+    verification = seen(home, scene.authority, resolvers=(scene.resolver,))
+    (spf,) = [each for each in verification.verdicts if each.status != "match"]
+    assert "Replace them" not in spf.remedy
+    assert "replace the SPF record by" not in spf.remedy
+    assert "more than 10 DNS look-ups (include:" in spf.remedy
+
+
+def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
+    """An authority overrules it; without one, the look-ups are not known, and it is named."""
+    lie = {
+        ("spf.example.net", "TXT"): habits.nothing_there(soa="example.net"),
+        ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
+    }
+    with misbehaving(lie) as liar:
+        found = seen(HOME, scene.authority, resolvers=(liar,))
+        assert (statuses(found), found.stage) == (MATCH, "active")
+        ignorant = {
+            ("*example.net", "*"): habits.failing("REFUSED"),
+            ("*", "*"): habits.relay(scene.authority.address, scene.authority.port),
+        }
+        with misbehaving(ignorant) as authority:
+            found = seen(HOME, authority, resolvers=(liar,))
+    assert statuses(found) == MATCH
+    (advice,) = [text for text in found.advice if "could not be counted" in text]
+    assert f"{liar} found no TXT record there" in advice
 
 
 def test_a_resolver_that_fails_costs_one_line_of_advice(scene: Scene) -> None:

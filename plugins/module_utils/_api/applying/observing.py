@@ -105,6 +105,9 @@ class Observer:
         #: How the world sees the records.
         self.resolvers = Resolvers(finders if resolvers or not self._given else (), self._timeout)
         self._finders = Resolvers(finders, self._timeout)
+        given = [Server("", one.host, one.port) for one in self._given if one.is_address]
+        #: How to ask for names that records lead to.
+        self.lookup = finding.confirmed(self.resolvers, given)
 
     def look(self, wanted: Sequence[Wanted]) -> Sight:
         """Ask the authoritative servers for the records."""

@@ -27,7 +27,7 @@ from ..planning.publication import (
 )
 from ..records.lookups import Ask
 from ..records.sets import Key, Mx, RecordSet, texts_of
-from .weighing import weigh
+from .weighing import weigher
 
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 2.0
@@ -90,6 +90,11 @@ class Published(NamedTuple):
     sets: tuple[RecordSet, ...]
     aliases: Mapping[str, str]
 
+    def raise_if_refused(self) -> None:
+        """Raise TooExpensive if an SPF record was left alone; the others were written."""
+        if self.publication.refused:
+            raise errors.TooExpensive(" ".join(self.publication.refused.values()))
+
     @property
     def diff(self) -> list[dict[str, Any]]:
         """Before and after, one pair a change, as Ansible shows differences."""
@@ -115,13 +120,13 @@ def publish(
     """
     planner = _Absence() if absent else _Presence(server, ask, attempts)
     run = _Run(wanted, server, planner)
-    if dry_run:
-        return run.look()
     try:
-        return run.carry_out(attempts)
+        published = run.look() if dry_run else run.carry_out(attempts)
+        published.raise_if_refused()
     except errors.PostroomError as error:
         run.tell(error)
         raise
+    return published
 
 
 class _Seen(NamedTuple):
@@ -157,11 +162,9 @@ class _Presence:
     def plan(self, seen: _Seen) -> Publication:
         """Plan from what was seen, and from what is behind it."""
         behind = {name: self._texts(alias) for name, alias in seen.aliases.items()}
-        publication = plan_presence(*seen, behind, tuple(self._covered(seen)))
-        # The other half is for writing.
-        seconds = min(_FOR_WEIGHING, self._attempts.left / 2)
-        warnings = weigh(publication.changes, self._ask, seconds)
-        return publication._replace(warnings=publication.warnings + warnings)
+        # The other half of the time is for writing.
+        weigh = weigher(self._ask, min(_FOR_WEIGHING, self._attempts.left / 2))
+        return plan_presence(*seen, behind, tuple(self._covered(seen)), weigh)
 
     def _texts(self, name: str) -> Sequence[str]:
         """Return the texts at a name, from the server if it is in charge, or else from others."""
@@ -221,7 +224,7 @@ class _Run:
         while True:
             try:
                 planned = self.look()
-                changes, told = planned.publication
+                changes, told, refused = planned.publication
                 # Where an answer was lost, the next look plans nothing, and has nothing to tell.
                 warnings = told if changes else warnings
                 self._settle(changes)
@@ -233,7 +236,7 @@ class _Run:
             else:
                 done = tuple(self._done.values())
                 told = tuple(dict.fromkeys(warnings + told))
-                return planned._replace(publication=Publication(done, told))
+                return planned._replace(publication=Publication(done, told, refused))
 
     def _may_pass(self, error: errors.NameServerError) -> bool:
         """Tell whether to look again: at what changed, or at what became of an update."""

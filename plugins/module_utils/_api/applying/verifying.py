@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..errors import TooExpensive
 from ..models import DnsRecordSet
+from ..records import merging
 from ..records.advising import advise
 from ..records.criteria import Wanted, in_a_row, wanted_records
 from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
@@ -23,6 +25,7 @@ from ..records.observed import Observation
 from ..records.sets import Key, RecordSet, texts_of
 from ..records.spf import is_spf
 from .observing import Asked, Observer, Sight
+from .weighing import weigher
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
@@ -120,8 +123,11 @@ class _Verifier:
     def whole(self) -> Verification:
         """Ask everybody for everything."""
         sight = self._observer.resolve(self._observer.look(self.wanted))
-        ask = self._observer.resolvers.lookup if sight.has_resolved else None
-        verdicts = [sight.judged(each, _cost(each, sight, ask)) for each in self.wanted]
+        ask = self._observer.lookup if sight.has_resolved else None
+        verdicts = [
+            _affordable(sight.judged(each, _cost(each, sight, ask)), each, sight, ask)
+            for each in self.wanted
+        ]
         resolved = all(is_resolved(each, sight.of(each)) for each in self.wanted)
         advice = [text for verdict in verdicts for text in verdict.advice]
         advice += advise(self._record_set, within(_LOOKING_UP, ask)) if ask else [_NO_RESOLVER]
@@ -207,6 +213,22 @@ def _cost(wanted: Wanted, sight: Sight, ask: Ask | None) -> Cost | None:
         return None
     text = next(filter(is_spf, _texts(sight.of(wanted))))
     return count(text, wanted.name, within(_LOOKING_UP, ask))
+
+
+def _affordable(verdict: Verdict, wanted: Wanted, sight: Sight, ask: Ask | None) -> Verdict:
+    """Return a verdict that suggests no SPF record that receivers would reject."""
+    if ask is None or not wanted.is_spf or verdict.status not in ("missing", "conflict"):
+        return verdict
+    texts = list(dict.fromkeys(filter(is_spf, _texts(sight.of(wanted)))))
+    proposal = merging.proposal(texts, wanted.record.value) if texts else None
+    if proposal is None or proposal in texts:
+        return verdict
+    before = texts[0] if len(texts) == 1 else None
+    try:
+        weigher(ask, _LOOKING_UP)(wanted.name, before, proposal)
+    except TooExpensive as error:
+        return verdict._replace(step=str(error), place="")
+    return verdict
 
 
 def _texts(seen: Observation) -> Iterator[str]:

@@ -10,11 +10,12 @@ import contextlib
 import ipaddress
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import InvalidInput, NameServersNotFound
+from ..records.lookups import Ask, Lookup
 from ..records.observed import Server
 from .asking import has_route, plain, upwards
 from .resolving import Resolvers, text_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _PORT = 53
 _MOST_AT_ONCE = 16
+#: Each may keep silent for seconds.
+_MOST_AUTHORITIES = 3
 _LONGEST_NAME = 253
 _WITH_PORT = re.compile(r"\[([^\[\]]*)\](?::(\d{1,5}))?|([^:]*):(\d{1,5})", re.ASCII)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
@@ -111,6 +114,41 @@ def servers_of(name: str, resolvers: Resolvers) -> Zone:
         )
     hosts = sorted(text_of(record) for record in found.records)
     return Zone(zone, addresses([Given(host) for host in hosts], resolvers))
+
+
+def confirmed(resolvers: Resolvers, servers: Iterable[Server] = ()) -> Ask:
+    """Return how to ask resolvers. That a text is missing counts only if an authority says so.
+
+    :param servers: may be authorities for some of the names, and are asked first
+    """
+
+    def ask_all(name: str, kind: str) -> Lookup:
+        found = resolvers.lookup(name, kind)
+        if found.kind != "void" or kind != "TXT":
+            return found
+        for server, zone in _authorities(name, resolvers, servers):
+            answer = resolvers.ask_authority(server, name, kind, zone)
+            # An alias may lead to another zone, of which this server knows nothing.
+            if answer.kind == "answered" and answer.alias is None:
+                texts = tuple(text_of(record) for record in answer.records)
+                return Lookup("found" if texts else "void", texts)
+        who = ", ".join(map(str, resolvers.servers))
+        detail = f"{who} found no TXT record there, and no authoritative name server answered"
+        return Lookup("failed", detail=detail)
+
+    return ask_all
+
+
+def _authorities(
+    name: str, resolvers: Resolvers, servers: Iterable[Server]
+) -> Iterator[tuple[Server, str]]:
+    """Yield servers that may be authorities for a name, each with the zone, if it is known."""
+    for server in servers:
+        yield server, ""
+    with contextlib.suppress(NameServersNotFound):
+        zone = servers_of(name, resolvers)
+        for server in zone.servers[:_MOST_AUTHORITIES]:
+            yield server, zone.name
 
 
 def primary_of(name: str, resolvers: Resolvers) -> Given:

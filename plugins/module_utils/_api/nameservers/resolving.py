@@ -61,6 +61,10 @@ class Resolvers:
         """
         return self._first(name, kind, checking_disabled=True)
 
+    def ask_authority(self, server: Server, name: str, kind: str, zone: str) -> Found:
+        """Ask a name server that may be an authority for a name, in the same time."""
+        return find(server, name, kind, timeout=self._timeout, zone=zone)
+
     def _first(self, name: str, kind: str, *, checking_disabled: bool) -> Found:
         """Return the first answer. Who did not give one is asked after the others from then on."""
         found = Found("silent", "there is no resolver to ask")

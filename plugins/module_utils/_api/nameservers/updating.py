@@ -103,7 +103,7 @@ class UpdateServer:
     def __init__(
         self, servers: Sequence[Server], key: Key, timeout: float, until: float = math.inf
     ) -> None:
-        self._servers = list(servers)
+        self.servers = list(servers)
         self._key = key
         self._timeout = timeout
         self._until = until
@@ -111,7 +111,7 @@ class UpdateServer:
     @property
     def server(self) -> Server:
         """The address that is in use."""
-        return self._servers[0]
+        return self.servers[0]
 
     def zone_of(self, name: str) -> str:
         """Return the name of the zone there that holds a name.
@@ -225,9 +225,9 @@ class UpdateServer:
             try:
                 return over_tcp(self.server, message, time.monotonic() + seconds)
             except NoReply as failure:
-                if failure.sent or len(self._servers) == 1:
+                if failure.sent or len(self.servers) == 1:
                     raise
-                self._servers.pop(0)
+                self.servers.pop(0)
 
     # What goes wrong, in words
 

@@ -10,15 +10,18 @@ Other people's records at the same names stay as they are, byte for byte.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..errors import InvalidInput, Refused
+from ..errors import InvalidInput, Refused, TooExpensive
 from ..records import dkim, merging, spf
 from ..records.sets import Key, Mx, RecordSet, Txt, Value, as_lines, texts_of, txt
 from .changes import Action, shown
 
 CurrentSets = Mapping[Key, RecordSet]
+#: Counts the look-ups of an SPF record: see ``weighing.weigher``.
+Weigh = Callable[[str, "str | None", str], Sequence[str]]
 _Values = tuple[Value, ...]
 _NO_TEXTS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
@@ -54,10 +57,12 @@ class Publication(NamedTuple):
 
     :param changes: at most one a record set, in the service's order
     :param warnings: sentences on what is kept and may be in the way
+    :param refused: sentences on record sets that are left alone though they lack something, by key
     """
 
     changes: tuple[SetChange, ...] = ()
     warnings: tuple[str, ...] = ()
+    refused: Mapping[Key, str] = MappingProxyType({})
 
 
 class _Draft(NamedTuple):
@@ -79,6 +84,7 @@ def plan_presence(
     aliases: Mapping[str, str],
     behind: Mapping[str, Sequence[str]] = _NO_TEXTS,
     covered: Collection[str] = (),
+    weigh: Weigh = lambda _name, _before, _after: (),
 ) -> Publication:
     """Plan that the service's records are there.
 
@@ -87,6 +93,7 @@ def plan_presence(
     :param behind: the texts there, by the same names, as far as they are known. An alias that
         leads to the service's key is as good as the key
     :param covered: names that have addresses by a wildcard, and nothing of their own
+    :param weigh: counts the look-ups of an SPF record before it is written or suggested
     :raises Refused: something is there that only its owner can decide on
     """
     free = [record_set for record_set in wanted if record_set.name not in aliases]
@@ -100,7 +107,7 @@ def plan_presence(
         "Delete the CNAME record first."
         for name in dict.fromkeys(barred)
     ]
-    publication = _plan(free, current, _with, problems)
+    publication = _plan(free, current, partial(_with, weigh=weigh), problems)
     warnings = publication.warnings + tuple(map(_uncovered, covered))
     return publication._replace(warnings=warnings)
 
@@ -157,11 +164,15 @@ def _plan(
     """Return what a rule makes of each set; all that stands against it is told at once."""
     changes: list[SetChange] = []
     warnings: list[str] = []
+    refused: dict[Key, str] = {}
     for record_set in wanted:
         empty = record_set._replace(values=())
         before = current.get(record_set.key, empty)
         try:
             draft = rule(record_set, before)
+        except TooExpensive as error:
+            refused[record_set.key] = str(error)
+            continue
         except (InvalidInput, Refused) as error:
             problems.append(f"{record_set}: {error}")
             continue
@@ -169,7 +180,7 @@ def _plan(
         changes += _change(record_set, before, draft)
     if problems:
         raise Refused(" ".join(problems))
-    return Publication(tuple(changes), tuple(warnings))
+    return Publication(tuple(changes), tuple(warnings), refused)
 
 
 def _change(wanted: RecordSet, before: RecordSet, draft: _Draft) -> Iterator[SetChange]:
@@ -190,19 +201,20 @@ def _change(wanted: RecordSet, before: RecordSet, draft: _Draft) -> Iterator[Set
         yield SetChange("update", before, after, reason)
 
 
-def _with(wanted: RecordSet, before: RecordSet) -> _Draft:
+def _with(wanted: RecordSet, before: RecordSet, *, weigh: Weigh) -> _Draft:
     """Return a set's values with the service's among them."""
     draft = _Draft(before.values)
     for value in wanted.values:
-        draft = draft.then(_with_value(draft.values, value, wanted.values))
+        if isinstance(value, Txt) and spf.is_spf(value.text):
+            draft = draft.then(_with_spf(draft.values, value, partial(weigh, wanted.name)))
+        else:
+            draft = draft.then(_with_value(draft.values, value, wanted.values))
     return draft._replace(warnings=(*draft.warnings, *_rivals(wanted, before)))
 
 
 def _with_value(values: _Values, wanted: Value, ours: _Values) -> _Draft:
     if isinstance(wanted, Mx):
         return _with_mx(values, wanted, ours)
-    if spf.is_spf(wanted.text):
-        return _with_spf(values, wanted)
     if dkim.is_key(wanted.text):
         return _with_key(values, wanted, ours)
     if wanted.text in texts_of(values):
@@ -228,17 +240,28 @@ def _with_mx(values: _Values, wanted: Mx, ours: _Values) -> _Draft:
     return _Draft(kept, tuple(reasons))
 
 
-def _with_spf(values: _Values, wanted: Txt) -> _Draft:
+def _with_spf(
+    values: _Values, wanted: Txt, weigh: Callable[[str | None, str], Sequence[str]]
+) -> _Draft:
     """Return the values with the service's terms in the one SPF record."""
-    merged = merging.merge(texts_of(values), wanted.text)
+    try:
+        merged = merging.merge(texts_of(values), wanted.text)
+    except merging.SpfConflict as conflict:
+        if conflict.replacement:
+            try:
+                weigh(None, conflict.replacement)
+            except TooExpensive as error:
+                raise merging.SpfConflict(conflict.problem, str(error)) from None
+        raise
     advice = merging.size_advice(merged)
-    warnings = (advice,) if advice else ()
+    warnings: tuple[str, ...] = (advice,) if advice else ()
     found = [value for value in _of_text(values) if spf.is_spf(value.text)]
     if not found:
         return _Draft((*values, wanted), ("it lacks the SPF record",), warnings)
     there = found[0]
     if there.text == merged:
         return _Draft(values, (), warnings)
+    warnings += tuple(weigh(there.text, merged))
     after = tuple(txt(merged) if value == there else value for value in values)
     return _Draft(after, (_lack(there.text, wanted.text),), warnings)
 

@@ -364,7 +364,7 @@ def rejection_of(cost: Cost) -> Rejection | None:
         )
     if cost.lookups > MOST_LOOKUPS:
         return Rejection(
-            f"it takes more than {MOST_LOOKUPS} DNS look-ups",
+            f"it takes more than {MOST_LOOKUPS} DNS look-ups ({_look_ups_by_term(cost)})",
             "take out what no mail of yours needs, or write ip4 and ip6 for include, a and mx",
         )
     if cost.too_many:
@@ -373,6 +373,20 @@ def rejection_of(cost: Cost) -> Rejection | None:
             "take out the terms whose domains do not exist any more",
         )
     return None
+
+
+def _look_ups_by_term(cost: Cost) -> str:
+    """Return how many look-ups each term takes, up to the one that exceeds the limit."""
+    total = 0
+    shown = []
+    for term, number in cost.by_term:
+        total += number
+        if total > MOST_LOOKUPS:
+            shown.append(f"{term} at least {number}")
+            break
+        shown.append(f"{term} {number}")
+    more = len(cost.by_term) - len(shown)
+    return ", ".join(shown) + (f" and {more} more terms" if more else "")
 
 
 def _servers(seen: Sequence[_Seen]) -> str:

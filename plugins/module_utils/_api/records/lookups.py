@@ -31,10 +31,12 @@ class Lookup(NamedTuple):
     :param kind: ``found``, ``void`` (no such name, or nothing of the type) or ``failed`` (nobody
         said for certain)
     :param values: the texts of ``TXT``, the names of ``MX``, the addresses of ``A`` and ``AAAA``
+    :param detail: which server gave an unconfirmed answer, as a clause
     """
 
     kind: Literal["found", "void", "failed"]
     values: tuple[str, ...] = ()
+    detail: str = ""
 
 
 #: Asks for a name and a type, ``TXT``, ``MX``, ``A`` or ``AAAA``. It follows aliases.
@@ -60,6 +62,7 @@ class Cost(NamedTuple):
         from these numbers; or None
     :param failed: names that could not be asked; what they lead to is not counted
     :param unfollowed: terms that name records by macros; each is counted, what they lead to is not
+    :param by_term: the terms of the record itself that take look-ups, each with how many
     :param voids_ipv6: as ``voids``, for a sender of IPv6. Where hosts have addresses of IPv4 only,
         these are soon too many, and few receivers mind
     """
@@ -70,6 +73,7 @@ class Cost(NamedTuple):
     failed: tuple[str, ...] = ()
     unfollowed: tuple[str, ...] = ()
     voids_ipv6: int = 0
+    by_term: tuple[tuple[str, int], ...] = ()
 
     @property
     def too_many(self) -> bool:
@@ -91,6 +95,7 @@ def count(text: str, domain: str, ask: Ask) -> Cost:
         tuple(counter.failed),
         tuple(counter.unfollowed),
         counter.voids["AAAA"],
+        tuple(counter.by_term),
     )
 
 
@@ -105,6 +110,7 @@ class _Counter:
         # As dictionaries, for their order.
         self.failed: dict[str, None] = {}
         self.unfollowed: dict[str, None] = {}
+        self.by_term: list[tuple[str, int]] = []
 
     def record(self, spf: Spf, path: tuple[str, ...]) -> None:
         """Count one record.
@@ -112,10 +118,13 @@ class _Counter:
         :param path: the domain that has it, after those that led there
         """
         for term in _costly(spf):
+            before = self.lookups
             self.lookups += 1
             # Beyond the limit, only what is known already is counted: that bounds the questions.
             if self.lookups <= MOST_LOOKUPS:
                 self._term(term, path)
+            if len(path) == 1:
+                self.by_term.append((str(term), self.lookups - before))
 
     def _term(self, term: Term, path: tuple[str, ...]) -> None:
         name = folded(term.target) or path[-1]
@@ -175,7 +184,7 @@ class _Counter:
             for family in families:
                 self.voids[family] += 1
         elif answer.kind == "failed":
-            self.failed[name] = None
+            self.failed[f"{name} ({answer.detail})" if answer.detail else name] = None
         return answer
 
     def _wrong(self, problem: str) -> None:

@@ -4,15 +4,16 @@
 
 """The service's SPF terms into the record that a domain has, and out of it again.
 
-A domain has one SPF record, and what stands in it is its owner's. So only the service's mechanisms
-are put in or taken out; all other terms stay as they are written and in their order.
+A domain has one SPF record, and it belongs to the domain's owner. So only the service's mechanisms
+are put in or taken out; every other byte stays, spaces included.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
-from ..errors import Refused
+from ..errors import InvalidInput, Refused
 from .spf import Spf, Term, is_all, is_spf, parse
 
 Meaning = tuple[str, tuple[str, str]]
@@ -26,7 +27,17 @@ _DECIDE = (
 
 
 class SpfConflict(Refused):
-    """The records at the name can't be merged without their owner's decision."""
+    """The records at the name can't be merged without their owner's decision.
+
+    :param problem: what is wrong, in one sentence
+    :param remedy: what to do, in one sentence
+    :param replacement: the one record that can replace several, if there is one
+    """
+
+    def __init__(self, problem: str, remedy: str, replacement: str | None = None) -> None:
+        super().__init__(f"{problem} {remedy}")
+        self.problem = problem
+        self.replacement = replacement
 
 
 def merge(current: Sequence[str], wanted: str) -> str:
@@ -42,16 +53,24 @@ def merge(current: Sequence[str], wanted: str) -> str:
     if not there:
         return wanted
     asked = parse(wanted)
-    spf = _the_only(there, asked, _merged)
-    merged = _merged(spf, asked)
-    return there[0] if merged == spf else str(merged)
+    return _merged(_the_only(there, asked, _merged), asked)
+
+
+def proposal(current: Sequence[str], wanted: str) -> str | None:
+    """Return the record to publish instead of the current ones, or None if there is none."""
+    try:
+        return merge(current, wanted)
+    except SpfConflict as conflict:
+        return conflict.replacement
+    except InvalidInput:
+        return None
 
 
 def withdraw(current: Sequence[str], wanted: str) -> str | None:
     """Return the SPF record without the mechanisms of ``wanted``.
 
-    It is the very text that is there where nothing is to do, and None where there is nothing to
-    keep: no record, or no more than what the service had around its mechanisms.
+    The text is unchanged if it has none of them. Return None if there is no record, or if it is the
+    service's own.
 
     :param current: the TXT records at the name; those that are not SPF do not matter
     :raises SpfConflict: there are several SPF records
@@ -61,11 +80,8 @@ def withdraw(current: Sequence[str], wanted: str) -> str | None:
     if not there:
         return None
     asked = parse(wanted)
-    spf = _the_only(there, asked, _without)
-    kept = _without(spf, asked)
-    if kept == spf:
-        return there[0]
-    return str(kept) if _meanings(kept) - _meanings(asked) else None
+    text = _the_only(there, asked, _without)
+    return None if _in_the_same_words(text, wanted) else _without(text, asked)
 
 
 def size_advice(text: str) -> str | None:
@@ -94,32 +110,67 @@ def _records(texts: Iterable[str]) -> list[str]:
     return [text for text in texts if is_spf(text)]
 
 
-def _merged(spf: Spf, wanted: Spf) -> Spf:
+def _merged(text: str, wanted: Spf) -> str:
     """Return a record with the mechanisms of another before its first ``all``."""
+    spf = parse(text)
     mine = {term.key: term for term in mechanisms(wanted)}
     _check_agreement(spf, wanted, mine)
-    kept: list[Term] = []
+    held: set[tuple[str, str]] = set()
+    dropped: set[int] = set()
     for place, term in enumerate(spf.terms):
-        if term.key in mine and place > spf.first_all:
-            continue  # Nobody reads it there, so it is put in anew below.
-        if term.key in mine and term.key in {other.key for other in kept}:
-            continue
-        kept.append(term)
-    held = {term.key for term in kept}
-    missing = [term for key, term in mine.items() if key not in held]
-    place = _end_of_mechanisms(kept)
-    return Spf((*kept[:place], *missing, *kept[place:]))
+        if term.key in mine:
+            # Receivers ignore terms after `all`, so the term moves before it.
+            if place > spf.first_all or term.key in held:
+                dropped.add(place)
+            else:
+                held.add(term.key)
+    missing = [str(term) for key, term in mine.items() if key not in held]
+    place = _end_of_mechanisms(spf)
+    merged = _rewritten(text, dropped, missing, place)
+    if missing and _in_the_same_words(merged, str(wanted)):
+        # An explicit + keeps the owner's record apart from the service's, which `withdraw` deletes.
+        missing[0] = f"+{missing[0].removeprefix('+')}"
+        merged = _rewritten(text, dropped, missing, place)
+    return merged
 
 
-def _end_of_mechanisms(terms: Sequence[Term]) -> int:
+def _in_the_same_words(text: str, other: str) -> bool:
+    return text.lower().split() == other.lower().split()
+
+
+def _rewritten(text: str, dropped: set[int], added: Sequence[str], place: int) -> str:
+    """Return a record without some terms and with others at a place, the rest as it is written.
+
+    :param dropped: the places of terms
+    :param place: where the others go: before the term at this place, or behind the last one
+    """
+    words = list(re.finditer("[^ ]+", text))
+    parts = [text[: words[0].end()]]
+    # A dropped term takes the space after it along, because an added term brings one.
+    left = ""
+    for number, word in enumerate(words[1:]):
+        spaces = left or text[words[number].end() : word.start()]
+        if number == place:
+            parts += [spaces + term for term in added[:1]] + [f" {term}" for term in added[1:]]
+            spaces = " " if added else spaces
+        left = spaces if number in dropped else ""
+        if not left:
+            parts.append(spaces + word.group())
+    if place >= len(words) - 1:
+        parts += [f" {term}" for term in added]
+    return "".join(parts) + text[words[-1].end() :]
+
+
+def _end_of_mechanisms(spf: Spf) -> int:
     """Return the place before the first ``all``; without one, behind the last mechanism.
 
     A modifier has no place in the evaluation, but people read ``redirect=`` as the end.
     """
-    first_all = Spf(tuple(terms)).first_all
-    if first_all < len(terms):
-        return first_all
-    return max((place for place, term in enumerate(terms, 1) if not term.is_modifier), default=0)
+    if spf.first_all < len(spf.terms):
+        return spf.first_all
+    return max(
+        (place for place, term in enumerate(spf.terms, 1) if not term.is_modifier), default=0
+    )
 
 
 def _check_agreement(spf: Spf, wanted: Spf, mine: dict[tuple[str, str], Term]) -> None:
@@ -128,15 +179,16 @@ def _check_agreement(spf: Spf, wanted: Spf, mine: dict[tuple[str, str], Term]) -
         ours = mine.get(term.key)
         if ours and ours.effective != term.effective:
             raise SpfConflict(
-                f"The SPF record has {term} where the service asks for {ours}. Replace {term} by "
-                f"{ours} in it, or remove {term}."
+                f"The SPF record has {term} where the service asks for {ours}.",
+                f"Replace {term} by {ours} in it, or remove {term}.",
             )
     held = {term.key for term in spf.terms}
     for term in wanted.terms:
         if term.is_modifier and term.key not in held:
             raise SpfConflict(
                 f"The service asks for {term}, which can't be merged with an SPF record that says "
-                f"otherwise. Add {term} to it, or remove that record."
+                "otherwise.",
+                f"Add {term} to it, or remove that record.",
             )
 
 
@@ -148,37 +200,42 @@ def _meanings(spf: Spf) -> set[Meaning]:
     return {_meaning(term) for term in spf.terms}
 
 
-def _the_only(texts: Sequence[str], wanted: Spf, change: Callable[[Spf, Spf], Spf]) -> Spf:
-    """Return the record, or refuse and name the one that can stand in for several.
+def _the_only(texts: Sequence[str], wanted: Spf, change: Callable[[str, Spf], str]) -> str:
+    """Return the record, or refuse and name the one that can replace several.
 
     :param change: what is to be done to it for the sake of ``wanted``
     """
     records = [parse(text) for text in texts]
     if len(records) == 1:
-        return records[0]
-    problem = f"There are {len(texts)} SPF records, and receivers then heed none of them."
+        return texts[0]
+    problem = f"There are {len(texts)} SPF records, and receivers then ignore all of them."
     try:
-        remedy = _replacement(records, wanted, change)
+        remedy, replacement = _replacement(records, wanted, change)
     except SpfConflict:
-        remedy = _DECIDE
-    raise SpfConflict(f"{problem} {remedy}")
+        remedy, replacement = _DECIDE, None
+    raise SpfConflict(problem, remedy, replacement)
 
 
-def _replacement(records: Sequence[Spf], wanted: Spf, change: Callable[[Spf, Spf], Spf]) -> str:
-    """Return the sentence that names the one record to publish, or says who has to decide."""
+def _replacement(
+    records: Sequence[Spf], wanted: Spf, change: Callable[[str, Spf], str]
+) -> tuple[str, str | None]:
+    """Return the sentence with the one record to publish, and that record, if there is one."""
     # What the service's own record says of everybody else is not the owner's word.
     owners = [spf for spf in records if _meanings(spf) != _meanings(wanted)] or records
     one = _united(owners)
     if one is None:
-        return _DECIDE
+        return _DECIDE, None
     softened = len(_everybody_else(owners)) > 1
     choice = ", with the ~all of one of them and not the -all of another" if softened else ""
-    return f"Replace them by this one{choice}: {change(one, wanted)}"
+    replacement = change(str(one), wanted)
+    return f"Replace them by this one{choice}: {replacement}", replacement
 
 
-def _without(spf: Spf, wanted: Spf) -> Spf:
+def _without(text: str, wanted: Spf) -> str:
     mine = {_meaning(term) for term in mechanisms(wanted)}
-    return Spf(tuple(term for term in spf.terms if _meaning(term) not in mine))
+    terms = enumerate(parse(text).terms)
+    dropped = {place for place, term in terms if _meaning(term) in mine}
+    return _rewritten(text, dropped, (), 0)
 
 
 def _united(records: Sequence[Spf]) -> Spf | None:

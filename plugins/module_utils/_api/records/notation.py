@@ -60,19 +60,24 @@ def octodns(record_set: DnsRecordSet, ttl: int) -> str:
     """Return the records as YAML for an octoDNS zone file.
 
     Written without a YAML library, which a module's Python need not have: JSON strings are YAML.
-    octoDNS wants semicolons in TXT values escaped.
+    octoDNS wants semicolons in TXT values escaped, and all keys in their natural order.
     """
     grouped: dict[str, dict[str, list[str]]] = {}
     for record in record_set.records:
         host = "" if record.host == "@" else record.host
         grouped.setdefault(host, {}).setdefault(record.type, []).append(_octodns_value(record))
     lines = ["---"]
-    for host, types in grouped.items():
+    for host in sorted(grouped, key=_natural):
         lines.append(f"{json.dumps(host)}:")
-        for kind, values in types.items():
-            lines += [f"  - type: {kind}", f"    ttl: {ttl}", "    values:"]
+        for kind, values in grouped[host].items():
+            lines += [f"  - ttl: {ttl}", f"    type: {kind}", "    values:"]
             lines += [f"      - {value}" for value in values]
     return "\n".join(lines) + "\n"
+
+
+def _natural(host: str) -> list[tuple[str, int]]:
+    """Return the key that sorts `s2` before `s10`."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", host)]
 
 
 def checked_ttl(ttl: int) -> int:
@@ -189,5 +194,5 @@ def _zone_value(record: DnsRecord) -> str:
 def _octodns_value(record: DnsRecord) -> str:
     if record.type == "MX":
         exchange = json.dumps(f"{record.value.rstrip('.')}.")
-        return f"{{preference: {record.priority}, exchange: {exchange}}}"
+        return f"{{exchange: {exchange}, preference: {record.priority}}}"
     return json.dumps(record.value.replace(";", "\\;"))

@@ -7,7 +7,7 @@
 An item is a record or a record set. It has a ``type`` and
 
 * its name in full as ``fqdn``, ``name`` or ``record``, with or without a dot at the end;
-* its values as ``values``, ``value``, ``content``, ``records`` or ``resource_records``: one text,
+* its values as one of ``_VALUES``: one text,
   a list of texts, or a list of mappings that have it as ``content`` or ``value``, and perhaps a
   ``comment`` on it;
 * where the values of an MX record lack it, ``priority``;
@@ -29,7 +29,7 @@ from .sets import Key, RecordSet, Txt, Value, as_rdata, read_rdata
 DEFAULT_TTL = 3600
 
 _NAMES = ("fqdn", "name", "record")
-_VALUES = ("values", "value", "content", "records", "resource_records")
+_VALUES = ("record_values", "values", "value", "content", "records", "resource_records")
 
 
 class Found(NamedTuple):

@@ -73,7 +73,11 @@ def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def work_in(current: Any = (), state: str = "present") -> list[dict[str, Any]]:
     """Return the record sets to write."""
-    rows: list[dict[str, Any]] = FILTERS["record_sets"](neutral(), current, state)
+    # No resolver answers there.
+    resolvers = ["127.0.0.1:1"]
+    rows: list[dict[str, Any]] = FILTERS["record_sets"](
+        neutral(), current, state, resolvers=resolvers
+    )
     return rows
 
 

@@ -55,7 +55,7 @@ FROM_ROUTE53 = [
         "ttl": "60",
         "Name": "example.com.",
         "value": ",".join(SERVED),
-        "values": SERVED,
+        "record_values": SERVED,
     },
     {**TXT_ROW, "resource_records": [{"value": '"a note"'}]},
     [],

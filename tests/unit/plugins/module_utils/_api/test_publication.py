@@ -8,6 +8,7 @@ import base64
 
 import pytest
 
+from ansible_collections.postroom.email.plugins.module_utils._api.applying.weighing import weigher
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
     Publication,
@@ -16,6 +17,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.planning.publi
     plan_presence,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.records import dkim
+from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
     Mx,
     RecordSet,
@@ -155,6 +157,30 @@ def present(*found: RecordSet) -> Publication:
 def absent(*found: RecordSet) -> Publication:
     """Plan to withdraw."""
     return plan_absence(wanted(), current(*found), {})
+
+
+def test_an_expensive_spf_record_is_neither_written_nor_suggested() -> None:
+    """MX and DKIM are planned; the message names the terms that take the look-ups."""
+
+    def ask(name: str, kind: str) -> Lookup:
+        assert kind == "TXT"
+        terms = " include:leaf.example" * int(name[1]) if name[1].isdigit() else ""
+        return Lookup("found", (f"v=spf1{terms} -all",))
+
+    weigh = weigher(ask, 5)
+    for before, advised in (
+        ("v=spf1 include:s9.example -all", False),
+        ("v=spf1 include:s8.example -all", True),
+    ):
+        plan = plan_presence(wanted(), current(texts(before)), {}, weigh=weigh)
+        written = [change.subject.type for change in plan.changes]
+        assert written == (["MX", "TXT", "TXT"] if advised else ["MX", "TXT"])
+        assert len(plan.refused) == (not advised)
+        assert all("(include:s9.example 10, include:spf" in text for text in plan.refused.values())
+    two = ["v=spf1 include:s5.example -all", "v=spf1 include:s4.example -all"]
+    with pytest.raises(Refused, match=r"There are 2 SPF records.*First take out") as caught:
+        plan_presence(wanted(), current(texts(*two)), {}, weigh=weigh)
+    assert "Replace them" not in str(caught.value)
 
 
 def test_missing_record_sets_are_created() -> None:
