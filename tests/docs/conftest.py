@@ -9,15 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.fixtures import service
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Run the reference service."""
-    with running_service(tmp_path_factory.mktemp("service")) as service:
-        yield service
+__all__ = ["service"]
 
 
 @pytest.fixture

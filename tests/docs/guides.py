@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import playbooks
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
-ADDRESS = "https://mail.example.net"
+ADDRESSES = ("https://mail.example.net", "http://127.0.0.1:8025")
 TOKEN = "the-token-of-your-tenant"
 #: Where the README has its readers work.
 HOME = "~/mail"
@@ -54,7 +54,7 @@ class Reader:
         variables: Mapping[str, str] = NOWHERE,
     ) -> None:
         self._folder = folder
-        self._places = {ADDRESS: service.url, TOKEN: service.token, **places}
+        self._places = {**dict.fromkeys(ADDRESSES, service.url), TOKEN: service.token, **places}
         settings = folder / "ansible"
         settings.mkdir()
         self._env = playbooks.environment(settings, **variables)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import write_program
+from ansible_collections.postroom.email.tests.docs.guides import missing, write_program
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot import settings
@@ -182,9 +182,7 @@ def test_the_session_works(home: Path, service: RunningService) -> None:
     run = playbooks.run(["bash", "-ec", "".join(script)], environment, repository.ROOT, secrets)
     assert run.status == 0, run.output
     for (_commands, wanted), output in zip(typed(), run.output.split(END), strict=False):
-        lines = iter(output.splitlines())
-        for line in wanted.splitlines():
-            assert line == "..." or line in lines, f"{line}\n\nis not in\n\n{output}"
+        assert missing(wanted, output) is None, output
     assert "canary" not in run.output
     assert service.token not in run.output
     assert "The audit is in order: 2 rows" in run.output

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -129,3 +132,21 @@ def test_a_role_has_examples_and_a_scenario(role: str) -> None:
     assert set() < variables(role, examples) <= {*options(role), f"{role}_result"}
     assert (repository.ROOT / "extensions" / "molecule" / role / "molecule.yml").is_file()
     assert f"| [`postroom.email.{role}`](roles/{role}/README.md) |" in README
+
+
+@pytest.mark.parametrize(("name", "lacking"), [("bot", "pydantic"), ("service", "sqlalchemy")])
+def test_a_program_names_the_extra_that_it_lacks(name: str, lacking: str) -> None:
+    """Without the packages of its extra, a program says which extra to install."""
+    run = f"from postroom_{name}.start import main; sys.exit(main())"
+    for hide, status, text in (
+        ("", 0, f"postroom-{name}"),
+        (f"sys.modules[{lacking!r}] = None;", 2, f"pip install 'postroom[{name}]'"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import sys; {hide} {run}", "--version"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, text in done.stdout + done.stderr) == (status, True)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference pages list every plugin, option, variable and error, and only real ones."""
+"""Reference pages list every option, variable and error, and the modules' examples run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.records import
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
 from ansible_collections.postroom.email.tests.docs import examples
 from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Api
 from ansible_collections.postroom.email.tools import playbook_reference
 from postroom_bot.settings import Settings
 
@@ -27,6 +29,9 @@ MODULES = "ansible_collections.postroom.email.plugins.modules"
 PAGES = [file for file in repository.files() if file.suffix == ".md"]
 USER_PAGES = [page for page in PAGES if page.parts[0] in ("README.md", "bot", "docs", "roles")]
 README = repository.read("README.md")
+#: What a tenant has to hold for a module's examples, where it is not the default.
+TENANTS: dict[str, tuple[str, ...]] = {"email_domain": (), "email_mailbox": ("example.com",)}
+DEFAULT_TENANT = ("example.com", "alice@example.com", "bob@example.com")
 _LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
@@ -53,10 +58,27 @@ def test_the_options_of_a_module_are_documented(module: str) -> None:
     compare(importlib.import_module(f"{MODULES}.{module}").ARGUMENT_SPEC, options)
 
 
+# Those of email_dns_records need name servers and run in tests/dns.
+@pytest.mark.parametrize("module", sorted({*repository.modules()} - {"email_dns_records"}))
+def test_the_examples_of_a_module_run(
+    module: str, tmp_path: Path, service: RunningService, tenant: Api
+) -> None:
+    """Each task succeeds without a warning, and returns what is documented, but no password."""
+    for name in TENANTS.get(module, DEFAULT_TENANT):
+        is_owner = module == "email_info" and name == "alice@example.com"
+        tenant.create(name, [name, "sales@example.com"] if is_owner else None)
+    run = examples.run_examples(module, tmp_path, service)
+    examples.assert_as_documented(module, run, tmp_path)
+    if module == "email_info":
+        # The expression over the list of mailboxes finds the only owner of the alias.
+        assert re.search(r'"msg": \[\s+"alice@example.com"\s+\]', run.output), run.output
+
+
 def test_the_shared_options_are_documented() -> None:
-    """The fragment and the README list the options that every module accepts."""
+    """The fragment and the guide list the options that every module accepts."""
     compare(API_OPTIONS, yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
-    assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == sorted(API_OPTIONS)
+    guide = repository.read("docs/modules.md").partition("\n## Names")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)) == sorted(API_OPTIONS)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
