@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The entry point of the command: says which extra to install if a package is missing."""
+"""The entry point of the command, which names the extra to install if a package is missing."""
 
 from __future__ import annotations
 

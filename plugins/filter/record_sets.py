@@ -39,8 +39,8 @@ options:
         C(name), C(record) or C(fqdn), in any case, with or without a dot at the end. Its C(type)
         and its C(ttl) are beside it.
       - Its values are C(record_values), C(values), C(value), C(content), C(records) or
-        C(resource_records), as one text, as a list of texts, or as a list of mappings with C(content) or C(value). This is
-        what M(postroom.email.email_dns_records), M(amazon.aws.route53),
+        C(resource_records), as one text, as a list of texts, or as a list of mappings with C(content)
+        or C(value). This is what M(postroom.email.email_dns_records), M(amazon.aws.route53),
         M(amazon.aws.route53_info), M(community.dns.hetzner_dns_record_set_info) and the
         interfaces of Cloudflare and PowerDNS return.
       - A TXT value is strings in double quotes, as a zone file has them, or a bare text in which
@@ -68,7 +68,7 @@ options:
       - Addresses of the resolvers that look up how many DNS look-ups a merged SPF record takes. The
         default is those of the system.
       - A merged record that takes more than ten look-ups is left as it is, with C(refused) saying why,
-        because receivers would reject it. This needs dnspython; without it, a warning says so.
+        because receivers would reject it. Without dnspython, the filter warns and does not count.
     type: list
     elements: str
 seealso:
@@ -107,7 +107,7 @@ _value:
     - Where one of the values has a comment, C(comments) has that of each value, or null.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) says why. C(before) is
       null where there is no record set, and otherwise a mapping with C(ttl) and C(value).
-    - C(refused) is there if a record set lacks something and is left alone, and says why.
+    - C(refused) explains why a record set that lacks something is left alone. Otherwise it is omitted.
   type: list
   elements: dict
 """

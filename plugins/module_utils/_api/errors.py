@@ -168,7 +168,7 @@ class AlreadyExists(ServiceError):
 
 
 class CreatedMeanwhile(AlreadyExists):
-    """Someone else has just created what was to be created, with the same addresses and members."""
+    """Another client has just created the same object, with the same addresses and members."""
 
 
 class Rejected(ServiceError):

@@ -38,7 +38,7 @@ def converge(
 ) -> Converged:
     """Make the tenant what the plan wants it to be.
 
-    Where someone else creates the same object meanwhile, it plans once more.
+    If another client creates the same object at the same time, plan again.
 
     :param name: the principal that the plan is about
     :param make_plan: one of the planner's functions, waiting for the tenant
@@ -61,8 +61,8 @@ def _converge_once(
     refusals = [p.text for p in plan.problems if p.refuses and not (dry_run and p.missing)]
     if refusals:
         raise errors.Refused(" ".join(refusals))
-    told = [p.warning if dry_run and p.missing else p.text for p in plan.problems]
-    warnings = tuple(dict.fromkeys([*told, *plan.warnings]))
+    problems = [p.warning if dry_run and p.missing else p.text for p in plan.problems]
+    warnings = tuple(dict.fromkeys([*problems, *plan.warnings]))
     after = {name: found}
     if dry_run:
         after |= {change.subject.name: change.after for change in plan.changes}

@@ -117,7 +117,7 @@ def servers_of(name: str, resolvers: Resolvers) -> Zone:
 
 
 def confirmed(resolvers: Resolvers, servers: Iterable[Server] = ()) -> Ask:
-    """Return how to ask resolvers. That a text is missing counts only if an authority says so.
+    """Return a lookup through resolvers that confirms a missing text at an authority.
 
     :param servers: may be authorities for some of the names, and are asked first
     """

@@ -68,7 +68,7 @@ def claims(tenant: Tenant, claimant: Individual, new: Iterable[Name]) -> Iterato
 
 
 def purge_without_list(aliases: frozenset[Name] | None, *, purge: bool) -> Iterator[str]:
-    """Yield a warning if aliases are to be purged and the task does not say which to keep."""
+    """Yield a warning if purge_aliases is set without aliases."""
     if purge and aliases is None:
         yield (
             "purge_aliases has no effect unless aliases is set. Set aliases to the list to keep, "

@@ -376,7 +376,7 @@ def rejection_of(cost: Cost) -> Rejection | None:
 
 
 def _look_ups_by_term(cost: Cost) -> str:
-    """Return how many look-ups each term takes, up to the one that exceeds the limit."""
+    """List the look-ups of each term, up to the term that exceeds the limit."""
     total = 0
     shown = []
     for term, number in cost.by_term:

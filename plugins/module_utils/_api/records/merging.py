@@ -201,7 +201,7 @@ def _meanings(spf: Spf) -> set[Meaning]:
 
 
 def _the_only(texts: Sequence[str], wanted: Spf, change: Callable[[str, Spf], str]) -> str:
-    """Return the record, or refuse and name the one that can replace several.
+    """Return the only record. Raise SpfConflict, with a replacement, if there are several.
 
     :param change: what is to be done to it for the sake of ``wanted``
     """
