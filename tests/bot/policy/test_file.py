@@ -350,4 +350,5 @@ def test_an_unreachable_rule_is_reported(earlier: dict[str, Any], later: dict[st
     assert found == "rules.1"
     assert "rule-1" in said
     assert not wrong(later, earlier)
-    assert [way for way, _ in wrong(PASSWORD, {"deny": "Closed."})] == ["rules.0"]
+    for rule in (PASSWORD, {**ALIAS, "automatic": None, "reserved": True, **BY_ADMINS}):
+        assert [way for way, _ in wrong(rule, {"deny": "Closed."})] == ["rules.0"]
