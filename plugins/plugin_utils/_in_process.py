@@ -16,13 +16,15 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - its own name everywhere
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
+from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import _import_httpx
 from ansible_collections.postroom.email.plugins.module_utils._module import (
@@ -33,6 +35,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 
 from ._conditions import against_environment, against_interpreter
 from ._connections import Connections
+from ._playbook_variables import unused_variables, with_variables
 from ._secrets import without
 from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, as_sent, run_in_process
 
@@ -44,6 +47,12 @@ except ImportError:
     HAS_HTTPX = False
 
 SWITCH = "postroom_in_process"
+#: Variables of roles and playbooks that hold the variable for each module option.
+_OPTION_VARIABLES = (
+    "__tenant_option_variables",
+    "__dns_option_variables",
+    "mail_option_variables",
+)
 
 _connections = Connections()
 _display = Display()
@@ -67,6 +76,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         environment: dict[str, Any] = {}
         self._compute_environment_string(environment)
         environment = {name: str(value) for name, value in environment.items()}
+        self._option_variables = self._find_option_variables(variables)
         reason = self._reason_for_module(variables, environment)
         if reason is not None:
             self._tell(f"runs as a module: {reason}")
@@ -75,6 +85,26 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         self._tell(f"runs in process {os.getpid()}: a local module would do the same")
         result = super(NormalAction, self).run(tmp, task_vars)
         return {**result, **self._read(**self._run_here(variables, environment))}
+
+    def _find_option_variables(self, variables: Mapping[str, Any]) -> dict[str, str]:
+        """Return the collection's variable by option, and warn of variables that do nothing."""
+        found: dict[str, str] = {}
+        for name in _OPTION_VARIABLES:
+            found.update(self._templar.template(variables.get(name, {})))
+        if "mail_arguments" in variables:
+            playbook = Path(self._templar.template(variables["mail_arguments"]))
+            for text in unused_variables(load_extra_vars(self._loader), playbook, found):
+                _display.warning(text)
+        return found
+
+    def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
+        """Parse what a module has printed. A failure names the collection's variables."""
+        if '"failed": true' in res["stdout"]:
+            with suppress(ValueError):
+                data = json.loads(res["stdout"])
+                data["msg"] = with_variables(data["msg"], self._option_variables)
+                res = {**res, "stdout": json.dumps(data)}
+        return super()._parse_returned_data(res, *profile)
 
     def _tell(self, text: str) -> None:
         _display.vvv(f"{self._task.action} {text}", host=self._play_context.remote_addr)

@@ -144,6 +144,28 @@ def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None
     assert PASSWORD not in done.output
 
 
+@pytest.mark.matrix
+def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
+    """An option's name, a misspelled variable and another playbook's variable give warnings."""
+    site.create("one.example", "bob@one.example")
+    desk.save("tenant.yml", {"domains": ["one.example"]})
+    given: dict[str, object] = {"mail_definition_files": "tenant.yml", "mail_purge": "mailbox"}
+    slips = [f"-e{name}=1" for name in ("max_deletions", "mail_max_deletion", "mail_alias")]
+    done = desk.play("converge", *slips, **given)
+    assert done.status == 2, done.output
+    for expected in (
+        "declare them. Set scope with mail_scope, max_deletions with mail_max_deletions.",
+        "variable max_deletions is not used: it is an option. Set mail_max_deletions.",
+        "uses the variable mail_max_deletion. Did you mean mail_max_deletions?",
+        "variable mail_alias is not used here, only in: add_alias, remove_alias.",
+    ):
+        assert expected in words(done), done.output
+    done = desk.play("converge", mail_max_deletions=1, **given)
+    assert done.status == 0, done.output
+    assert "WARNING" not in done.output
+    assert "bob@one.example" not in site.listing()
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("given", "stays", "shown"),

@@ -219,15 +219,14 @@ def _settle_claims(drafts: Drafts, tenant: Tenant, definition: Definition) -> It
                 if holder.declared is not None and holder.declared.aliases is None:
                     yield Finding(
                         f"{address} is taken: it is an alias of the {owner.kind} {owner.name}, "
-                        "which is declared without aliases. Add a list of aliases there, so that "
-                        "the address can move, or free it there first.",
+                        "which is declared without aliases. Add a list of aliases there without "
+                        "this address, or remove the address there first.",
                         draft.place_of(address),
                     )
             elif not is_declared:
                 yield Finding(
                     f"{address} is taken: it delivers to the {owner.kind} {owner.name}, which is "
-                    "not declared. Declare that too, so that the address can move, or free it "
-                    "there first.",
+                    "not declared. Declare that too, or remove the address there first.",
                     draft.place_of(address),
                 )
 

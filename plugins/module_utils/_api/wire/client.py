@@ -237,7 +237,7 @@ class Client:
                     if self._caller.took_effect(error, stands):
                         return target, True
                     if secrets:
-                        error.add("Whether the passwords were replaced is not known. Run again.")
+                        error.add("Whether the password was replaced is not known. Run again.")
                 attempt = self._caller.pause_or_raise(error, attempt)
 
     def _editable(self, name: Name) -> Individual:
