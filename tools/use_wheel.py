@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Use the wheel and the collection from one environment, as users do: `use_wheel.py COLLECTION`.
+"""Use the wheel and the collection in one environment: `use_wheel.py COLLECTION POLICY`.
 
 Run it with the Python that the wheel and ansible-core are installed for.
 """
@@ -68,6 +68,9 @@ def main() -> None:
     use_core()
     for name in ("postroom-bot", "postroom-service"):
         subprocess.run([program(name), "--version"], check=True)
+    asked = ["--user", "U024BE7LH", "alias", "add", "sales@example.com"]
+    explain = [program("postroom-bot"), "explain", "--policy", sys.argv[2], *asked]
+    subprocess.run(explain, check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as folder:
         use_together(Path(sys.argv[1]).resolve(), Path(folder))
     version = importlib.metadata.version("postroom")

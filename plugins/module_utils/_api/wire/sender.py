@@ -263,7 +263,7 @@ class Sender:
             f"Requests go through the proxy {proxy}, as HTTP_PROXY, HTTPS_PROXY or ALL_PROXY "
             "says: check it, or name the host in NO_PROXY."
             if proxy
-            else "Check api_url and the network."
+            else "Check api_url, the network and that the service runs."
         )
         cause = _cause_of(error)
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -272,7 +272,7 @@ class Sender:
             if cause.verify_code in _OTHER_HOST:
                 advice = "Write api_url with a host name that its certificate holds."
         elif cause is not None:
-            advice = "Check that api_url is right to begin with https."
+            advice = "If the service has no TLS there, begin api_url with http."
         message = f"{self._base_url} can't be reached for {describe(call)} ({detail}). {advice}"
         return kind(message, self._failure(kind.__name__, call, detail))
 
@@ -311,7 +311,7 @@ class Sender:
         return errors.Failure(kind, None, call.method, path, detail)
 
 
-_API_PATH = re.compile("/api/(principal|dns)(/.*)?$")
+_API_PATH = re.compile("/api(/(principal|dns)(/.*)?|/v[0-9]+)?/?$")
 _URL_ADVICE = "Write it with its scheme and host, such as https://mail.example.com."
 
 

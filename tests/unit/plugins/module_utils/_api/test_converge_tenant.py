@@ -227,6 +227,8 @@ def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) 
     with pytest.raises(errors.Incomplete, match="1 of 5 objects") as caught:
         converged(connect(server), parts)
     assert "q@b.example: it needs the domain b.example" in str(caught.value)
+    assert "correct what the service refuses" in str(caught.value)
+    assert "run again" not in str(caught.value)
     details, done = caught.value.details, list(caught.value.done)
     assert [(change["action"], change["name"]) for change in done] == [
         ("update", "alice@example.com"),

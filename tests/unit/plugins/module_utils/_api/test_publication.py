@@ -12,6 +12,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.applying.weigh
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
     Publication,
+    Surroundings,
     as_diff,
     plan_absence,
     plan_presence,
@@ -293,11 +294,11 @@ def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: boo
     """No record can be beside a CNAME record; withdrawing leaves it alone."""
     aliases = {name: "key.example.net"}
     if is_left:
-        plan = plan_presence(wanted(), {}, aliases, {name: behind})
+        plan = plan_presence(wanted(), {}, aliases, Surroundings({name: behind}))
         assert [change.subject.name for change in plan.changes] == [DOMAIN, DOMAIN]
     else:
         with pytest.raises(Refused) as caught:
-            plan_presence(wanted(), {}, aliases, {name: behind})
+            plan_presence(wanted(), {}, aliases, Surroundings({name: behind}))
         assert str(caught.value).startswith(f"{name}: the name is an alias (CNAME) of key.example")
         assert str(caught.value).count("CNAME) of") == 1
     assert plan_absence(wanted(), {}, aliases) == Publication()
@@ -305,7 +306,7 @@ def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: boo
 
 def test_addresses_by_a_wildcard_are_warned_of() -> None:
     """Each such name is the last warning."""
-    plan = plan_presence(wanted(), current(mx(OTHER)), {}, covered=[DOMAIN])
+    plan = plan_presence(wanted(), current(mx(OTHER)), {}, Surroundings(covered=[DOMAIN]))
     assert len(plan.warnings) == 2
     assert plan.warnings[1].startswith("example.com has addresses by a wildcard only")
 
