@@ -44,7 +44,12 @@ def settled() -> Iterator[None]:
     """Let a block take so long at least that Slack has taken in the acknowledgement before it."""
     begin = time.monotonic()
     yield
-    time.sleep(max(0.0, begin + SETTLE_SECONDS - time.monotonic()))
+    settle(begin)
+
+
+def settle(since: float) -> None:
+    """Wait until Slack has taken in an acknowledgement that was sent at this monotonic time."""
+    time.sleep(max(0.0, since + SETTLE_SECONDS - time.monotonic()))
 
 
 def show(answer: Answer, message: Message) -> None:

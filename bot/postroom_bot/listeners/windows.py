@@ -9,14 +9,15 @@ A trigger is good for 3 seconds, so a window that has to ask somebody first is o
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
-from postroom_bot.chat import ChatDown, Opened
+from postroom_bot.chat import ChatDown, ChatRefused, Opened
 from postroom_bot.model import Action, Request, Wish
 from postroom_bot.words import forms, notices, views
 from postroom_bot.words.blocks import View
-from postroom_bot.work.passwords import NeedsApproval, PressedTwice
+from postroom_bot.work.passwords import NeedsApproval, NotShown, PressedTwice, Revealed
 
-from .answers import EXPECTED, settled
+from .answers import EXPECTED, settle
 from .payloads import Caller
 from .services import Services
 
@@ -69,25 +70,30 @@ class Windows:
 
     def reveal(self, caller: Caller, window: Opened, confirmed: views.Confirmed) -> None:
         """Make a password and show it, in the window that says "working" by now."""
-        with settled():
-            view = self._revealed(caller, confirmed)
-        if view is None:
-            return
-        # The acknowledgement has changed the window since, so its hash is another.
-        self._insist(window._replace(hash=""), view)
+        acknowledged = time.monotonic()
 
-    def _revealed(self, caller: Caller, confirmed: views.Confirmed) -> View | None:
+        def show(view: View) -> None:
+            settle(acknowledged)
+            # The acknowledgement has changed the window since, so its hash is another.
+            self._insist(window._replace(hash=""), view)
+
+        def show_password(made: Revealed) -> None:
+            password = made.password.get_secret_value()
+            show(views.password_shown(made.mailbox, password, self._services.mail_host))
+
+        user, team, key = caller.user, caller.team, caller.key
+        mailbox, request_id = confirmed
         try:
-            made = self._services.passwords.reveal(
-                caller.key, caller.user, caller.team, confirmed.mailbox, confirmed.request_id
-            )
+            self._services.passwords.reveal(key, user, team, mailbox, request_id, show_password)
         except PressedTwice:
             # What the first delivery shows, or has shown already, must stay.
-            return None
+            return
+        except NotShown as error:
+            # Whoever closed the window gets a message as well.
+            with suppress(ChatDown, ChatRefused):
+                show(self._refused(caller, error))
         except EXPECTED as error:
-            return self._refused(caller, error)
-        password = made.password.get_secret_value()
-        return views.password_shown(made.mailbox, password, self._services.mail_host)
+            show(self._refused(caller, error))
 
     def _offered(self, caller: Caller, mailbox: str | None, request_id: str | None) -> View:
         try:

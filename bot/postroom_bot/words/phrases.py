@@ -148,7 +148,9 @@ def standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> st
         case State.DENIED:
             return _denied(votes or (), style) or _ended("Denied", request, style)
         case State.APPROVED if request.wish.action is Action.PASSWORD:
-            return "Approved; waiting for the owner to make it."
+            # A result that is there already tells why the owner has to make it again.
+            again = f" {style.sentence(request.result)}" if request.result else ""
+            return f"Approved; waiting for the owner to make it.{again}"
         case State.CANCELLED:
             return f"Cancelled by the requester{_time(request, style)}."
         case state if state in _ENDS:

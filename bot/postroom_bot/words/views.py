@@ -158,7 +158,7 @@ def read_deny_reason(private_metadata: str, values: Mapping[str, Any]) -> Denial
 
 def working(title: str) -> View:
     """Return what is seen while something is being done."""
-    text = "Working on it ... If this stays for a minute, close the window and try again."
+    text = "Working on it ... Leave this window open."
     return modal(ids.WORKING, _title(title), [section(text)])
 
 

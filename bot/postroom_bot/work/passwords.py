@@ -10,9 +10,9 @@ password is in this process between the mail service and the modal, and in no ro
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from pydantic import SecretStr
 
@@ -30,6 +30,7 @@ from .examine import examined
 from .facts import Asked, decided, in_full
 from .hold import BOT, Hold, claim, new_owner
 from .standing import approvals_of, why_stopped
+from .tell import OFFERED
 
 #: Letters and digits that nobody mistakes for one another.
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -50,6 +51,10 @@ class PressedTwice(Refusal):
     """The same press came before, and the window is for that one to fill."""
 
 
+class NotShown(Refusal):
+    """It was made, but Slack did not show it."""
+
+
 class Offer(NamedTuple):
     """A password that may be made now.
 
@@ -65,6 +70,10 @@ class Revealed(NamedTuple):
 
     mailbox: str
     password: SecretStr
+
+
+#: Shows a password to the mailbox's owner; ChatDown or ChatRefused if Slack does not take it.
+Show = Callable[[Revealed], None]
 
 
 def new_password() -> str:
@@ -101,13 +110,14 @@ class Passwords:
             return Offer(wish.target, None)
 
     def reveal(
-        self, key: str, user: str, team: str, mailbox: str, request_id: str | None
-    ) -> Revealed:
-        """Make a password, set it, and return it: once for each key.
+        self, key: str, user: str, team: str, mailbox: str, request_id: str | None, show: Show
+    ) -> None:
+        """Make a password, set it, and show it: once for each key. Then the request is done.
 
         :param key: of what Slack delivered
         :param mailbox: as it was offered
         :raises PressedTwice: the key has been used
+        :raises NotShown: it was set, but not shown; pressing again makes another
         :raises Refusal: it was not made, or nobody knows it; pressing again makes another
         """
         with _plainly(), self._deps.in_turn():
@@ -119,7 +129,7 @@ class Passwords:
             else:
                 hold = self._begin_approved(key, person, request_id)
             try:
-                return self._made(hold)
+                self._make(hold, show)
             finally:
                 hold.release(hold.now)
                 self._deps.wake.set()
@@ -217,11 +227,11 @@ class Passwords:
             hold.move(State.REFUSED, result=why)
             raise Refusal(why)
 
-    def _made(self, hold: Hold) -> Revealed:
+    def _make(self, hold: Hold, show: Show) -> None:
         mailbox = hold.request.wish.target
         hold.renew()
         if not hold.lock(mailbox):
-            self._hand_back(hold, sentences.MAILBOX_BUSY)
+            raise _hand_back(hold, sentences.MAILBOX_BUSY)
         # Due, in case that nobody comes back from this: the worker ends what was left.
         hold.move(
             State.EXECUTING,
@@ -235,29 +245,37 @@ class Passwords:
             hold.move(State.FAILED, result=str(refusal))
             raise
         except TryLater:
-            self._hand_back(hold, sentences.PRESS_AGAIN)
+            raise _hand_back(hold, sentences.PRESS_AGAIN) from None
+        hold.renew()
+        try:
+            show(Revealed(mailbox, SecretStr(password)))
+        except (ChatDown, ChatRefused):
+            raise _hand_back(hold, sentences.NOT_SHOWN, NotShown) from None
         hold.move(State.DONE, result=sentences.MADE)
-        return Revealed(mailbox, SecretStr(password))
 
-    def _hand_back(self, hold: Hold, why: str) -> NoReturn:
-        """Leave it unmade: what others approved can be tried again, one's own asked for anew."""
-        if not hold.request.quorum:
-            hold.move(State.FAILED, result=why)
-        elif hold.request.state is State.EXECUTING:
-            hold.move(State.APPROVED)
-        raise Refusal(why)
+
+def _hand_back(hold: Hold, why: str, kind: type[Refusal] = Refusal) -> Refusal:
+    """Return why there is no password: an approved request waits again, one's own has failed."""
+    request = hold.request
+    if not request.quorum:
+        hold.move(State.FAILED, result=why)
+    elif request.state is State.EXECUTING:
+        # The owner is offered it once more, with the reason.
+        told = " ".join(word for word in request.told.split() if word != OFFERED)
+        hold.move(State.APPROVED, result=why, told=told)
+    return kind(why)
 
 
 def watch(hold: Hold) -> None:
-    """End a password's request whose time is over, or whose maker went down in the midst of it.
+    """Hand back a password's request whose maker went down, and end one whose time is over.
 
     Its lease is the worker's now, so nobody is at it any more.
     """
     request = hold.request
     if request.state is State.EXECUTING:
-        hold.move(State.FAILED, result=sentences.ABANDONED)
+        _hand_back(hold, sentences.ABANDONED)
     elif request.expires_at is not None and request.expires_at <= hold.now:
-        hold.move(State.EXPIRED)
+        hold.move(State.EXPIRED, result=sentences.NEVER_SHOWN if request.result else "")
 
 
 @contextmanager

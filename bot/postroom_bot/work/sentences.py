@@ -42,7 +42,15 @@ PRESSED_TWICE = "I am making it already. If you see no password, ask for a new o
 MAILBOX_BUSY = "Something else is being done to this mailbox. Try again in a moment."
 PRESS_AGAIN = "The mail service did not say whether it took the password. Make another one."
 MADE = "A new password was made and shown once."
-ABANDONED = "I was stopped while I made the password, so nobody has seen it. Make another one."
+NOT_SHOWN = (
+    "Slack did not show the new password, and the previous one no longer works. Press again, or "
+    "use `/email password`, to make another."
+)
+ABANDONED = (
+    "I was stopped while I made a new password, so the previous one may no longer work. If you "
+    "did not see the new one, press again, or use `/email password`, to make another."
+)
+NEVER_SHOWN = "A new password was made but not shown; the previous one may no longer work. Ask again."
 
 _ENDS = {
     State.PENDING: "waits for approval",

@@ -26,6 +26,8 @@ from .troubles import refused_by_slack
 
 #: After this, what Slack did not take of an ended request is left untold.
 GIVE_UP = timedelta(days=3)
+#: The word for the owner of a mailbox having been offered an approved password.
+OFFERED = f"{State.APPROVED}-owner"
 #: The word for the requester having been told, once, what is in the way of a decision.
 TROUBLE = "trouble"
 

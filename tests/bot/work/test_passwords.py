@@ -13,24 +13,33 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.work.office import ALICE, Office
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.chat import ChatDown, ChatRefused
 from postroom_bot.executors.base import TryLater
 from postroom_bot.executors.mail import Mail
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import locks
 from postroom_bot.work.deps import Refusal
 from postroom_bot.work.hold import claim
-from postroom_bot.work.passwords import NeedsApproval, Revealed, new_password
+from postroom_bot.work.passwords import NeedsApproval, Revealed, Show, new_password
 
 ERIN = "erin@example.com"
 
 
 def _reveal(
-    office: Office, who: str, mailbox: str = ALICE, request: Request | None = None, key: str = ""
+    office: Office,
+    who: str,
+    mailbox: str = ALICE,
+    request: Request | None = None,
+    key: str = "",
+    show: Show | None = None,
 ) -> Revealed:
     """Press "Make it"."""
     user, team = office.people[who].id, office.deps.workspace.team
     request_id = request.id if request else None
-    return office.passwords.reveal(key or office.key(), user, team, mailbox, request_id)
+    shown: list[Revealed] = []
+    key = key or office.key()
+    office.passwords.reveal(key, user, team, mailbox, request_id, show or shown.append)
+    return shown[0]
 
 
 def _approved(office: Office) -> Request:
@@ -172,19 +181,26 @@ def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None
     assert office.desk.status(office.people["alice"].id) == []
 
 
-def test_one_that_was_begun_and_not_ended_is_told(
-    office: Office, mail: Mail, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("trouble", [ChatDown(), ChatRefused("not_found"), SystemExit()])
+def test_a_password_that_was_not_shown_can_be_made_again(
+    office: Office, trouble: BaseException
 ) -> None:
-    """The worker ends what was left behind, and says to make another one."""
+    """After an error of Slack or a crash the approval still counts, and the owner is told."""
     request = _approved(office)
-    monkeypatch.setattr(mail, "set_password", Mock(side_effect=SystemExit))
-    with pytest.raises(SystemExit):
-        _reveal(office, "erin", ERIN, request)
-    assert office.now(request).state is State.EXECUTING
+    for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
+        with pytest.raises((Refusal, SystemExit)):
+            _reveal(office, who, mailbox, approved, show=Mock(side_effect=trouble))
+        office.work()
+    assert office.now(request).state is State.APPROVED
+    assert "request.done" not in office.events(request)
+    assert office.slack.messages(office.channels["audit"]) == []
+    offers = [told for told in office.told("erin") if "Make it" in told]
+    assert ["previous one" in offer for offer in offers] == [False, True]
+    assert office.desk.status(office.people["alice"].id)[0].state is State.FAILED
+    assert "previous one" in office.told("alice")[-1]
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
     office.work()
-    failed = office.now(request)
-    assert failed.state is State.FAILED
-    assert "Make another one" in failed.result
+    assert office.now(request).state is State.DONE
 
 
 def test_a_silent_mail_service_costs_one_press(
