@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import importlib.metadata
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -55,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems = [str(error)]
     except KeyboardInterrupt:
         problems = ["interrupted"]
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough. Python flushes it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     for problem in problems:
         _say(_redacted(f"postroom-bot: {problem}"), sys.stderr)
     return 2
@@ -64,7 +69,15 @@ def _serve(options: argparse.Namespace) -> int:
     given = settings.load(options.config)
     logs.configure(style=given.log_format, level=given.log_level, secrets=given.secrets())
     logs.log_crashes()
-    process.run(given, options.ready_file)
+    try:
+        process.run(given, options.ready_file)
+    except (*_NOT_DONE, PolicyError):
+        raise
+    except Exception:  # noqa: BLE001 - logged, and the process ends
+        # Python would wait for threads, which may wait for Slack forever.
+        sys.excepthook(*sys.exc_info())
+        logging.shutdown()
+        os._exit(1)
     return 0
 
 

@@ -9,6 +9,7 @@ what was sent or answered, so that none can carry a token, a message or a profil
 from __future__ import annotations
 
 import http.client
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -33,6 +34,12 @@ _PASSING = frozenset(
         "service_unavailable",
     }
 )
+#: Refusals of the token itself.
+_LOCKED_OUT = frozenset(
+    {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
+)
+
+log = logging.getLogger("postroom_bot.chat")
 
 
 class ChatDown(Exception):
@@ -88,10 +95,12 @@ class Chat:
         self.client = client
         self._direct: dict[str, str] = {}
         self._lock = threading.Lock()
+        #: Why Slack refused the bot's token in the last call, or "".
+        self.locked_out = ""
 
     def post(self, channel: str, message: Message) -> Posted:
         """Post a message in a channel."""
-        answer = _asked(
+        answer = self._asked(
             lambda: self.client.chat_postMessage(
                 channel=channel,
                 text=message.text,
@@ -105,7 +114,7 @@ class Chat:
     def update(self, card: Posted, message: Message) -> None:
         """Put another message in a posted one's place."""
         # Slack keeps the old blocks unless it is told to have none.
-        _asked(
+        self._asked(
             lambda: self.client.chat_update(
                 channel=card.channel, ts=card.ts, text=message.text, blocks=message.blocks
             )
@@ -117,17 +126,17 @@ class Chat:
 
     def profile(self, user: str) -> Mapping[str, Any]:
         """Return what Slack knows of a user: the ``user`` of ``users.info``."""
-        return _part(_asked(lambda: self.client.users_info(user=user)), "user")
+        return _part(self._asked(lambda: self.client.users_info(user=user)), "user")
 
     def members(self, usergroup: str) -> frozenset[str]:
         """Return the ids of the users in a user group."""
-        answer = _asked(lambda: self.client.usergroups_users_list(usergroup=usergroup))
+        answer = self._asked(lambda: self.client.usergroups_users_list(usergroup=usergroup))
         return frozenset(map(str, answer.get("users") or ()))
 
     def find_by_email(self, email: str) -> str | None:
         """Return the id of the user whose profile has this address, or None."""
         try:
-            answer = _asked(lambda: self.client.users_lookupByEmail(email=email))
+            answer = self._asked(lambda: self.client.users_lookupByEmail(email=email))
         except ChatRefused as refusal:
             if refusal.code == "users_not_found":
                 return None
@@ -136,12 +145,14 @@ class Chat:
 
     def open_view(self, trigger_id: str, view: dict[str, Any]) -> Opened:
         """Open a modal; a trigger lives for 3 seconds."""
-        return _opened(_asked(lambda: self.client.views_open(trigger_id=trigger_id, view=view)))
+        return _opened(
+            self._asked(lambda: self.client.views_open(trigger_id=trigger_id, view=view))
+        )
 
     def update_view(self, opened: Opened, view: dict[str, Any]) -> Opened:
         """Put another view in an open one's place, unless it has changed meanwhile."""
         return _opened(
-            _asked(
+            self._asked(
                 lambda: self.client.views_update(
                     view_id=opened.view_id, hash=opened.hash or None, view=view
                 )
@@ -150,11 +161,11 @@ class Chat:
 
     def publish_home(self, user: str, view: dict[str, Any]) -> None:
         """Show this in the app's home tab of one person."""
-        _asked(lambda: self.client.views_publish(user_id=user, view=view))
+        self._asked(lambda: self.client.views_publish(user_id=user, view=view))
 
     def whoami(self) -> Mapping[str, Any]:
         """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
-        return _asked(self.client.auth_test)
+        return self._asked(self.client.auth_test)
 
     def open_socket(self, app_token: str) -> None:
         """Ask for a way into Socket Mode, which nobody needs to take."""
@@ -162,7 +173,7 @@ class Chat:
 
     def app_of(self, bot: str) -> str:
         """Return the id of the app that a bot belongs to, such as ``A0123``."""
-        answer = _asked(lambda: self.client.bots_info(bot=bot))
+        answer = self._asked(lambda: self.client.bots_info(bot=bot))
         return str(_part(answer, "bot").get("app_id") or "")
 
     def _conversation(self, user: str) -> str:
@@ -170,11 +181,28 @@ class Chat:
             known = self._direct.get(user)
         if known is not None:
             return known
-        answer = _asked(lambda: self.client.conversations_open(users=[user]))
+        answer = self._asked(lambda: self.client.conversations_open(users=[user]))
         channel = str(_part(answer, "channel")["id"])
         with self._lock:
             self._direct[user] = channel
         return channel
+
+    def _asked(self, call: Callable[[], SlackResponse]) -> dict[str, Any]:
+        """Call Slack, and keep whether it accepts the bot's token."""
+        try:
+            answer = _asked(call)
+        except ChatRefused as refusal:
+            self._keep(refusal.code if refusal.code in _LOCKED_OUT else "")
+            raise
+        self._keep("")
+        return answer
+
+    def _keep(self, locked_out: str) -> None:
+        before, self.locked_out = self.locked_out, locked_out
+        if locked_out and not before:
+            log.error("Slack refuses slack_bot_token (%s): install the app again", locked_out)
+        elif before and not locked_out:
+            log.warning("Slack accepts slack_bot_token again")
 
 
 def _asked(call: Callable[[], SlackResponse]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ import os
 import secrets
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
+from postroom_bot.chat import Chat, ChatDown, ChatRefused
 from postroom_bot.listeners.services import Services
 from postroom_bot.listeners.wiring import listen
 from postroom_bot.metrics import Metrics
@@ -87,18 +88,25 @@ class Bot:
         return addresses
 
     def stop(self) -> None:
-        """Let Slack in no more, finish what is begun, and close everything."""
+        """Let Slack in no more, finish what is begun, and close everything.
+
+        An error in one step leaves out none of the others.
+        """
         log.info("stopping")
-        self._look.stop()
-        self._front.stop()
-        if not self._worker.stop(STOP_SECONDS):
-            log.warning("a request was not finished in time; another process goes on with it")
-        self._close()
+        with ExitStack() as steps:
+            steps.callback(self._close)
+            steps.callback(self._stop_worker)
+            steps.callback(self._front.stop)
+            steps.callback(self._look.stop)
         log.info("stopped")
 
+    def _stop_worker(self) -> None:
+        if not self._worker.stop(STOP_SECONDS):
+            log.warning("a request was not finished in time; another process goes on with it")
+
     def _close(self) -> None:
-        self._admin.stop()
-        self._end.close()
+        with self._end:
+            self._admin.stop()
 
 
 def build(settings: Settings) -> Bot:
@@ -122,7 +130,7 @@ def build(settings: Settings) -> Bot:
         checks = {
             "database": lambda: _database_standing(database),
             "policy": policies.standing,
-            "slack": front.standing,
+            "slack": lambda: _slack_standing(deps.chat, front),
             # Requests wait for it, so that an outage there makes this bot no less ready.
             "mail": lambda: Standing(works=True, text=deps.mail.last_answer),
         }
@@ -157,6 +165,16 @@ def _database_standing(database: Database) -> Standing:
     except DatabaseError as error:
         return Standing(works=False, text=str(error))
     return Standing(works=True)
+
+
+def _slack_standing(chat: Chat, front: Front) -> Standing:
+    if chat.locked_out:
+        # Ask again: without traffic, no other call would find that the token works by now.
+        with suppress(ChatDown, ChatRefused):
+            chat.whoami()
+    if chat.locked_out:
+        return Standing(works=False, text=f"Slack refuses the token: {chat.locked_out}")
+    return front.standing()
 
 
 def _deps(

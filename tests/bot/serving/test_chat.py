@@ -46,6 +46,18 @@ def test_messages_are_posted_changed_and_told(slack: Workspace, chat: Chat) -> N
     assert len(slack.calls("conversations.open")) == 1
 
 
+def test_a_refused_token_is_kept_until_it_works_again(slack: Workspace, chat: Chat) -> None:
+    """Other refusals say nothing of the token."""
+    chat.client.token = "xoxb-revoked"
+    with pytest.raises(ChatRefused):
+        chat.whoami()
+    assert chat.locked_out == "invalid_auth"
+    chat.client.token = slack.bot_token
+    with pytest.raises(ChatRefused):
+        chat.post("C0000NONE", HELLO)
+    assert chat.locked_out == ""
+
+
 def test_a_window_is_updated_in_the_state_that_is_known(slack: Workspace, chat: Chat) -> None:
     """An update of what has changed meanwhile is refused; without a hash, it is not compared."""
     carol = slack.person("carol")

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.bot import PREFIX
+from ansible_collections.postroom.email.tests.support.bot import PREFIX, bot_environment
 from ansible_collections.postroom.email.tests.support.company import Company
 from ansible_collections.postroom.email.tests.support.repository import ROOT
 from ansible_collections.postroom.email.tests.support.secrets import shown
@@ -163,8 +165,9 @@ def test_reading_creates_no_database(
         assert (status, str(file) in err) == (2, True)
 
 
-@pytest.mark.usefixtures("in_environment")
-def test_the_audit_is_shown_in_part_or_as_a_whole(run: Run, tmp_path: Path) -> None:
+def test_the_audit_is_shown_in_part_or_as_a_whole(
+    in_environment: dict[str, object], run: Run, tmp_path: Path
+) -> None:
     """All rows, those after one, or those of a request; streamed lines are compared with them."""
     assert run("migrate")[0] == run("migrate")[0] == 0
     database, at = Database(str(tmp_path / "bot.sqlite3")), datetime.now(UTC)
@@ -180,6 +183,12 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(run: Run, tmp_path: Path) -> N
         return [json.loads(line)["seq"] for line in out.splitlines()]
 
     assert rows() == [1, 2]
+    command = [sys.executable, "-m", "postroom_bot", "audit", "show"]
+    env = bot_environment(in_environment)
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as cut:
+        assert cut.stdout is not None
+        cut.stdout.close()
+        assert cut.communicate()[1] == b""
     assert rows("--after", "1") == rows("--request", "R-3333") == [2]
     # An empty answer may as well be a typing error.
     assert run("audit", "show", "--request", "R-XXXX")[0] == 1

@@ -6,11 +6,17 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.bot import PREFIX, running_bot
+from ansible_collections.postroom.email.tests.support.bot import (
+    PREFIX,
+    bot_environment,
+    running_bot,
+)
 from ansible_collections.postroom.email.tests.support.company import Company
 from postroom_bot.__main__ import main
 from postroom_bot.serving import process
@@ -65,26 +71,19 @@ def test_what_prevents_a_start_is_one_sentence(
 
 
 @pytest.mark.full
-def test_socket_mode_is_ready_with_its_connection_and_ends_well(
-    here: Company, tmp_path: Path
-) -> None:
-    """A lost connection shows in the readiness and comes back; SIGTERM ends with status 0."""
+def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> None:
+    """A second process over its file is refused; SIGTERM ends with status 0, without a warning."""
     options = {"log_level": "debug"}
     with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
         assert bot.slack_url == ""
         second = bot.command("serve")
         assert second.returncode == 2
         assert "more than one replica needs PostgreSQL" in second.stderr
-        quiet = len(bot.log().splitlines())
-        with here.slack.down():
-            here.slack.wait_for(lambda: bot.readiness()[0] == 503)
-            assert "no connection" in bot.readiness()[1]["slack"]
-        here.slack.wait_for(lambda: bot.readiness()[0] == 200)
         assert here.alice.command("/email help").ok
         assert bot.stop() == 0
         lines = [json.loads(line) for line in bot.log().splitlines()]
     assert lines[-1]["event"] == "stopped"
-    assert {line["level"] for line in lines[:quiet]} <= {"info", "debug"}
+    assert {line["level"] for line in lines} <= {"info", "debug"}
 
 
 @pytest.mark.full
@@ -131,6 +130,34 @@ def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> 
         assert "Check api_token" in bot.log()
         status, parts = bot.readiness()
         assert (status, parts["mail"]) == (200, "refused")
+
+
+def test_a_crash_of_the_main_thread_ends_the_process(in_environment: dict[str, object]) -> None:
+    """An error in one step leaves out none of the others, and no thread keeps the process."""
+    program = """
+import signal, sys, threading
+from postroom_bot.__main__ import main
+from postroom_bot.serving.fronts import SocketFront
+
+def fail(*_):
+    raise RuntimeError
+
+threading.Thread(target=threading.Event().wait).start()
+signal.sigwait = SocketFront.stop = fail
+sys.exit(main(["serve"]))
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command,
+        env=bot_environment(in_environment),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "RuntimeError" in done.stderr
+    assert "operators find me at" in done.stderr
 
 
 def test_a_second_signal_is_ignored() -> None:

@@ -75,7 +75,12 @@ def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
         "DELETE FROM audit_head",
         "UPDATE audit_head SET seq = 1",
     ]
-    if not database.is_sqlite:  # which has no TRUNCATE
+    if database.is_sqlite:
+        statements += [
+            "INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 3",
+            "INSERT OR REPLACE INTO audit_head SELECT * FROM audit_head",
+        ]
+    else:
         statements += ["TRUNCATE audit", "TRUNCATE audit_head"]
     for statement in statements:
         with pytest.raises(DBAPIError, match="only ever added to"):
@@ -125,8 +130,11 @@ def unprotected(database: Database, clock: Clock) -> Database:
     """Give a database with six rows and without the triggers that protect them."""
     filled(database, clock, 6)
     if database.is_sqlite:
-        names = ("audit_no_update", "audit_no_delete", "audit_head_no_update")
-        statements = [f"DROP TRIGGER {name}" for name in (*names, "audit_head_no_delete")]
+        statements = [
+            f"DROP TRIGGER {table}_no_{event}"
+            for table in ("audit", "audit_head")
+            for event in ("update", "delete", "replace")
+        ]
     else:
         tables_ = ("audit", "audit_head")
         statements = [f"ALTER TABLE {name} DISABLE TRIGGER USER" for name in tables_]

@@ -16,6 +16,7 @@ from threading import Barrier
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
@@ -28,8 +29,8 @@ PAIRS = (("a", "b"), ("b", "a"))
 LATER = """
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "9001"
+down_revision = "{head}"
 
 def upgrade():
     op.execute("CREATE TABLE later (id INTEGER)")
@@ -60,17 +61,18 @@ def test_another_schema_is_migrated_or_left_alone(
     """The check of an older one names both versions, and its rows are kept; a later one stays."""
     database.write(lambda c: inbox.first(c, "kept", at=START))
     (place,) = migrations.__path__
+    head = ScriptDirectory(place).get_current_head()
     shutil.copytree(place, tmp_path / "later")
-    (tmp_path / "later" / "versions" / "v0002_later.py").write_text(LATER)
+    (tmp_path / "later" / "versions" / "v9001_later.py").write_text(LATER.format(head=head))
     monkeypatch.setattr(schema, "LOCATION", str(tmp_path / "later"))
-    with pytest.raises(DatabaseError, match=r"schema 0001 of an earlier version.* needs 0002"):
+    with pytest.raises(DatabaseError, match=rf"schema {head} of an earlier version.* needs 9001"):
         checked(database_url)
     migrate(database_url)
     checked(database_url)
     assert not database.write(lambda c: inbox.first(c, "kept", at=START))
-    database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '0099'")))
+    database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")))
     for refuse in (checked, migrate):
-        with pytest.raises(DatabaseError, match="schema 0099, which this version doesn't know"):
+        with pytest.raises(DatabaseError, match="schema 9999, which this version doesn't know"):
             refuse(database_url)
 
 
