@@ -198,8 +198,10 @@ class Settings(_Given):
         if info.data.get("executor") != "awx":
             return value
         token, username = info.data.get("awx_token"), info.data.get("awx_username")
-        if (token is None) == (username is None and value is None):
-            raise ValueError("is needed with awx_username, unless there is awx_token")
+        if token is None and username is None and value is None:
+            raise ValueError("is missing, as is awx_token: give that, or awx_username with this")
+        if token is not None and not (username is None and value is None):
+            raise ValueError("is given beside awx_token: keep one of the two")
         if (username is None) != (value is None):
             raise ValueError("goes together with awx_username")
         return value

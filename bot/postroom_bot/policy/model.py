@@ -158,10 +158,20 @@ class Requests(_Part):
     """How long things wait."""
 
     expire_after: Duration = _lasting("24h", "When a request that nobody decided ends by itself.")
-    remind_after: Duration = _lasting("4h", "When the approvers are reminded, once.")
+    remind_after: Duration = _lasting(
+        "4h",
+        "When the approvers are reminded, once. Without it, half of expire_after if that is sooner.",
+    )
     tombstone: Duration = _lasting(
         "90d", "How long an address that was given up is kept from everybody else."
     )
+
+    @model_validator(mode="after")
+    def _remind_before_the_end(self) -> Self:
+        if "remind_after" not in self.model_fields_set:
+            earliest = min(self.remind_after, self.expire_after / 2)
+            object.__setattr__(self, "remind_after", earliest)
+        return self
 
 
 class Rule(_Part):

@@ -71,8 +71,9 @@ def _mail_problems(mail: Mail) -> Iterator[str]:
     try:
         mail.domains()
     except TryLater as later:
-        remedy = "Check api_token" if later.lasting else "Check api_url, and that it runs"
-        yield f"The mail service can't be used now: {_cause(later)} {remedy}."
+        # What lasts names its remedy itself.
+        remedy = "" if later.lasting else " Check api_url, and that it runs."
+        yield f"The mail service can't be used now: {_cause(later)}{remedy}"
     except WontDo as refusal:
         yield f"The mail service can't be used: {_cause(refusal)} Check api_url."
 

@@ -50,9 +50,7 @@ ABANDONED = (
     "I was stopped while I made a new password, so the previous one may no longer work. If you "
     "did not see the new one, press again, or use `/email password`, to make another."
 )
-NEVER_SHOWN = (
-    "A new password was made but not shown; the previous one may no longer work. Ask again."
-)
+NEVER_SHOWN = "The new password was not shown; the previous one may no longer work. Ask again."
 
 _ENDS = {
     State.PENDING: "waits for approval",

@@ -102,6 +102,8 @@ def test_the_example_is_valid_with_and_without_a_byte_order_mark(tmp_path: Path)
     assert policy.rules[0].name == "own-password"
     assert policy.requests.expire_after.total_seconds() == 24 * 3600
     assert policy.limits.open_requests == 5
+    short = parse(GOOD.replace("rules:", "requests: {expire_after: 2h}\nrules:", 1)).requests
+    assert short.remind_after.total_seconds() == 3600
     assert policy.identity.slack_email is None
 
 

@@ -15,8 +15,8 @@ def upgrade() -> None:
     if op.get_bind().dialect.name != "sqlite":
         return
     for table, key in (("audit", "seq"), ("audit_head", "id")):
+        there = f"EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608
         op.execute(
-            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table}"
-            f" WHEN EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key})"
+            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} WHEN {there}"
             " BEGIN SELECT RAISE(ABORT, 'the audit is only ever added to'); END"
         )
