@@ -120,6 +120,13 @@ class Chat:
             )
         )
 
+    def link(self, posted: Posted) -> str:
+        """Return the address of a posted message."""
+        answer = self._asked(
+            lambda: self.client.chat_getPermalink(channel=posted.channel, message_ts=posted.ts)
+        )
+        return str(answer["permalink"])
+
     def tell(self, user: str, message: Message) -> Posted:
         """Post a message in the bot's conversation with one person."""
         return self.post(self._conversation(user), message)

@@ -129,6 +129,11 @@ class Channels(_Part):
         description="The channel that gets one line about everything that was done.",
         examples=["C024BE92M"],
     )
+    mention_approvers: bool = Field(
+        default=True,
+        description="Whether cards and reminders notify the groups that approve.",
+        examples=[False],
+    )
 
 
 class Reserved(_Part):
@@ -160,7 +165,7 @@ class Requests(_Part):
     expire_after: Duration = _lasting("24h", "When a request that nobody decided ends by itself.")
     remind_after: Duration = _lasting(
         "4h",
-        "When the approvers are reminded, once. Without it, half of expire_after if that is sooner.",
+        "When the approvers are reminded, once; without it, at half of a shorter `expire_after`.",
     )
     tombstone: Duration = _lasting(
         "90d", "How long an address that was given up is kept from everybody else."
@@ -291,6 +296,13 @@ class Policy(_Part):
         """What tells this policy from every other, built-in names included."""
         built_in = [sorted(RESERVED), list(SENSITIVE)]
         return digest_of([self.model_dump(mode="json"), built_in])
+
+    def mentioned(self, quorum: tuple[Quorum, ...]) -> list[str]:
+        """Return the ids of the users and user groups that a card with this quorum mentions."""
+        if not self.channels.mention_approvers:
+            return []
+        groups = [self.groups[one.group] for one in quorum if one.group in self.groups]
+        return [one for group in groups for one in (*group.usergroups, *group.users)]
 
     def channel_of(self, quorum: tuple[Quorum, ...]) -> str:
         """Return the channel where a card with this quorum belongs: its first group's."""

@@ -8,20 +8,31 @@ from collections.abc import Mapping, Sequence
 
 from postroom_bot.model import Request, State, Vote
 from postroom_bot.words import ids, phrases
-from postroom_bot.words.blocks import Block, actions, button, sections
-from postroom_bot.words.message import Message, joined
+from postroom_bot.words.blocks import Block, actions, button, section, sections
+from postroom_bot.words.message import Message, joined, mentions
 from postroom_bot.words.phrases import MARKUP, Style
 
 _BUTTONS = "Buttons: Approve, and Deny, which asks you for a reason."
+_NO_BUTTONS = (
+    "The buttons are about to appear. If they do not, another card of this request has them."
+)
 
 
-def card(request: Request, votes: Sequence[Vote], *, names: Mapping[str, str]) -> Message:
+def card(
+    request: Request,
+    votes: Sequence[Vote],
+    *,
+    names: Mapping[str, str],
+    approvers: Sequence[str] = (),
+    draft: bool = False,
+) -> Message:
     """Return the card for the state that a request is in; only a pending one has buttons.
 
     :param votes: all of the request's votes; those that don't count are left out
     :param names: from Slack users' ids, their names, for the text that is read out
+    :param approvers: ids of the Slack users and user groups to mention while it is pending
+    :param draft: whether to leave out the buttons of a pending one
     """
-    pending = request.state is State.PENDING
     plain = phrases.plain(names)
     text = [*_asked(request, plain), *_warned(request, plain), *_stands(request, votes, plain)]
     blocks = [
@@ -29,9 +40,11 @@ def card(request: Request, votes: Sequence[Vote], *, names: Mapping[str, str]) -
         *sections(_warned(request, MARKUP)),
         *sections(_stands(request, votes, MARKUP)),
     ]
-    if pending:
-        text.append(_BUTTONS)
-        blocks.append(_buttons(request))
+    if request.state is State.PENDING:
+        if approvers:
+            blocks.append(section(mentions(approvers)))
+        text.append(_NO_BUTTONS if draft else _BUTTONS)
+        blocks.append(section(_NO_BUTTONS) if draft else _buttons(request))
     return Message(joined(text), blocks)
 
 

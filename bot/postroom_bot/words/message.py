@@ -20,6 +20,7 @@ LONGEST_ADDRESS = 254
 _LONGEST_SENTENCE = 1000
 
 _USER = re.compile(r"[UW][A-Z0-9]+")
+_USERGROUP = re.compile(r"S[A-Z0-9]+")
 _CHANNEL = re.compile(r"[CDG][A-Z0-9]+")
 _PIECE = re.compile(r"&\w+;|<[^<>]*>|.", re.DOTALL)
 
@@ -72,6 +73,12 @@ def sentence(text: str) -> str:
 def mention(user: str) -> str:
     """Return a Slack user as everybody sees them by name."""
     return f"<@{user}>" if _USER.fullmatch(user) else bare(user)
+
+
+def mentions(ids: Iterable[str]) -> str:
+    """Return a line that notifies Slack users and user groups."""
+    groups = "<!subteam^{}>".format
+    return " ".join(groups(one) if _USERGROUP.fullmatch(one) else mention(one) for one in ids)
 
 
 def channel(identifier: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from postroom_bot.model import Action, Request, State, Vote
 from postroom_bot.words import catalog, ids, phrases
 from postroom_bot.words.blocks import Block, actions, button, section
-from postroom_bot.words.message import Message, joined
+from postroom_bot.words.message import Message, escape, joined, mentions
 from postroom_bot.words.phrases import MARKUP, PLAIN, Style
 
 _LOOKING = "I am looking into it and will tell you what becomes of it."
@@ -75,14 +75,21 @@ def cancel_button(request: Request) -> Block:
     )
 
 
-def reminder(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Remind approvers of a pending request, in the channel that has its card."""
+def reminder(
+    request: Request, votes: Sequence[Vote] = (), *, link: str, approvers: Sequence[str] = ()
+) -> Message:
+    """Remind approvers of a pending request, in the channel that has its card.
+
+    :param link: to the card
+    :param approvers: ids of the Slack users and user groups to mention
+    """
     return Message(
         joined(
             [
+                *([mentions(approvers)] if approvers else []),
                 f"{phrases.title(request, MARKUP)} still waits: {phrases.deed(request, MARKUP)}.",
                 phrases.standing(request, votes, MARKUP),
-                "Approve or deny it on its card, further up in this channel.",
+                f"Approve or deny it on <{escape(link)}|its card>.",
             ]
         )
     )

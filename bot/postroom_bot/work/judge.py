@@ -20,17 +20,28 @@ from .troubles import refused_by_slack
 def judge(deps: Deps, hold: Hold) -> None:
     """Judge the votes that have been cast, oldest first; then let the request expire in its time.
 
+    Votes on a request that is decided or cancelled by then are refused.
+
     :raises ChatDown: Slack does not answer
     :raises TryLater: the mail service does not
     """
-    for vote in deps.database.read(lambda c: votes.of(c, hold.request.id)):
-        if vote.state is VoteState.CAST and hold.request.state is State.PENDING:
+    for vote in _cast(deps, hold):
+        if hold.request.state is State.PENDING:
             hold.renew()
             _judge_one(deps, hold, vote)
     request = hold.request
     over = request.expires_at is not None and request.expires_at <= hold.now
     if request.state is State.PENDING and over:
         hold.move(State.EXPIRED)
+    if hold.request.state is not State.PENDING:
+        for vote in _cast(deps, hold):
+            hold.renew()
+            _turn_away(deps, hold, vote, sentences.not_waiting(hold.request))
+
+
+def _cast(deps: Deps, hold: Hold) -> list[Vote]:
+    found = deps.database.read(lambda c: votes.of(c, hold.request.id))
+    return [vote for vote in found if vote.state is VoteState.CAST]
 
 
 def _judge_one(deps: Deps, hold: Hold, vote: Vote) -> None:

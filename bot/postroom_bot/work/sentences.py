@@ -13,7 +13,7 @@ from postroom_bot.model import Action, Request, State, Wish
 
 ELSEWHERE = "This bot only serves people of its own workspace."
 TAKEN = "I have this already; `/email status` shows what became of it."
-VOTE_TAKEN = "I am looking at your answer. The card shows what becomes of it."
+VOTE_TAKEN = "I am looking at your answer. If it does not count, I will write to you."
 VOTED_ALREADY = "You have answered this request already."
 WRONG_CARD = "This is not the request's own card, so I did nothing. Use the latest card."
 OWN_REQUEST = "You asked for this, so someone else has to approve it."

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 
 from postroom_bot.chat import ChatRefused
 from postroom_bot.model import Action, Posted, Request, State, Vote, VoteState
@@ -73,7 +74,10 @@ def remind(deps: Deps, hold: Hold) -> None:
         return
     found = deps.database.read(lambda c: votes.of(c, request.id))
     try:
-        deps.chat.post(request.card.channel, notices.reminder(request, found))
+        link = deps.chat.link(request.card)
+        approvers = deps.policy().mentioned(request.quorum)
+        message = notices.reminder(request, found, link=link, approvers=approvers)
+        deps.chat.post(request.card.channel, message)
     except ChatRefused as refusal:
         refused_by_slack(deps, "reminder", request, refusal)
     hold.change(remind_at=None)
@@ -95,13 +99,15 @@ def _show(deps: Deps, hold: Hold, found: list[Vote]) -> None:
     pending = request.state is State.PENDING
     if request.shown == shown or (request.card is None and not pending):
         return
-    card = cards.card(request, found, names=names_of(deps, request, found))
+    names, approvers = names_of(deps, request, found), deps.policy().mentioned(request.quorum)
+    card = partial(cards.card, request, found, names=names, approvers=approvers)
     hold.renew()
-    if request.card is not None and _updated(deps, request, request.card, card):
-        hold.change(shown=shown)
-    elif pending:
-        _post(deps, hold, card, shown)
-    else:
+    is_shown = request.card is not None and _updated(deps, request, request.card, card())
+    if not is_shown and pending:
+        # Without buttons first: if Slack's answer is lost, there is another card for good.
+        posted = _post(deps, hold, card(draft=True))
+        is_shown = posted is not None and _updated(deps, request, posted, card())
+    if is_shown or not pending:
         hold.change(shown=shown)
 
 
@@ -115,7 +121,7 @@ def _updated(deps: Deps, request: Request, posted: Posted, card: Message) -> boo
     return True
 
 
-def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
+def _post(deps: Deps, hold: Hold, card: Message) -> Posted | None:
     request = hold.request
     channel = deps.policy().channel_of(request.quorum)
     try:
@@ -124,13 +130,10 @@ def _post(deps: Deps, hold: Hold, card: Message, shown: str) -> None:
         key = "channels.approvals, or the approving group's channel, in the policy"
         refused_by_slack(deps, "card", request, refusal, _uninvited(channel, key))
         hold.move(State.REFUSED, data={"slack": refusal.code}, result=sentences.NO_CARD)
-        return
+        return None
     data = {"channel": posted.channel, "ts": posted.ts, "digest": request.digest}
-    hold.change(
-        also=lambda c: hold.audit(c, "card.posted", BOT, data),
-        card=posted,
-        shown=shown,
-    )
+    hold.change(also=lambda c: hold.audit(c, "card.posted", BOT, data), card=posted)
+    return posted
 
 
 def _uninvited(channel: str, key: str) -> str:

@@ -177,7 +177,7 @@ def _advanced(deps: Deps, hold: Hold) -> datetime | None:
     with deps.people.one_look():
         if hold.request.state is State.NEW:
             examine(deps, hold)
-        if hold.request.state is State.PENDING:
+        if hold.request.state is not State.NEW:
             judge(deps, hold)
     if hold.request.state in (State.APPROVED, State.EXECUTING):
         if hold.request.wish.action is Action.PASSWORD:

@@ -177,7 +177,7 @@ def test_the_published_schema_is_the_model_s() -> None:
     assert policy_reference.page(page, SCHEMA) == page
     assert part(("groups", "admins", "users", 0))["title"] == "User id"
     assert part(("rules", 3, "own"))["type"] == "boolean"
-    assert part(("channels",))["properties"].keys() == {"approvals", "audit"}
+    assert part(("channels",))["properties"].keys() == {"approvals", "audit", "mention_approvers"}
     assert part(("nothing", "here")) == {}
 
 

@@ -44,7 +44,7 @@ def test_hostile_requests_are_shown_as_text() -> None:
         check(card(made, votes, names={text: text}))
         check(notices.received(made))
         check(notices.progress(made, votes))
-        check(notices.reminder(made, votes))
+        check(notices.reminder(made, votes, link="https://x.slack.com/p1"))
         check(notices.owner_notice(made, votes))
         check(notices.audit_notice(made, votes, names={text: text}))
         check(lists.request_list([made]))
@@ -104,8 +104,11 @@ def test_notices_name_the_request() -> None:
     for part in ("by Alice", "Approved by Bob (1 of 2)", "Done 2026-11-21 13:22", "aliases"):
         assert part in audit
     fresh = request(State.NEW, requester_mailbox=None)
-    reminder = notices.reminder(request(), votes[:1]).text
+    link = "https://x.slack.com/p1"
+    reminder = notices.reminder(request(), votes[:1], link=link, approvers=["S1", BOB]).text
     assert "has 1 so far" in reminder
+    assert f"<{link}|its card>" in reminder
+    assert reminder.startswith(f"<!subteam^S1> <@{BOB}>")
     for text in (notices.received(fresh).text, notices.taken(fresh), reminder, audit):
         assert "R-7K2M" in text
         assert ADDRESS in text

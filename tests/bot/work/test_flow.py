@@ -122,10 +122,15 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
 
 
 def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office) -> None:
-    """Time alone ends it."""
+    """Card and reminder mention them, and the reminder has a link to the card."""
     request = office.ask()
     office.pass_time(hours=4)
-    assert [request.id in message.text for message in office.cards()] == [True, True]
+    card, reminder = office.cards()
+    assert "/archives/" in reminder.text
+    assert all("<!subteam^S" in f"{one.text} {one.blocks}" for one in (card, reminder))
+    channels = office.policies[0].channels.model_dump(exclude_none=True)
+    office.set_policy(channels={**channels, "mention_approvers": False})
+    assert office.policies[0].mentioned(request.quorum) == []
     office.pass_time(hours=10)
     assert len(office.cards()) == 2
     office.pass_time(hours=10)
@@ -218,8 +223,7 @@ def test_limits_count_what_was_asked_for_before(office: Office) -> None:
 def _there(office: Office) -> None:
     """Give Alice an alias, and a forwarder to Alice and Bob."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
-    body = {"type": "individual", "name": TEAM, "emails": [TEAM], "members": [ALICE, BOB]}
-    assert office.api.create(body).status_code == 201
+    office.api.forwarder(TEAM, [ALICE, BOB])
 
 
 @pytest.mark.usefixtures("_there")

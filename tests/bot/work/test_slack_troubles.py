@@ -145,7 +145,7 @@ def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None
 
 
 def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Office) -> None:
-    """The bot never learned of the first one; its buttons are refused."""
+    """The bot never learned of the first one, which has no buttons; a press on it is refused."""
     office.slack.faults.lose_answer("chat.postMessage")
     request = office.ask()
     office.pass_time(minutes=1)
@@ -153,6 +153,10 @@ def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Off
     request = office.now(request)
     assert request.card is not None
     assert request.card.ts == second.ts
+    assert [any("Approve" in str(block) for block in card.blocks) for card in (first, second)] == [
+        False,
+        True,
+    ]
     dead = request.card._replace(ts=first.ts)
     assert "not the request's own card" in office.vote("bob", request, card=dead)
     assert office.approve(request, "bob").state is State.DONE

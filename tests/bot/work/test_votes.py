@@ -134,20 +134,25 @@ def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
 
 
 def test_an_ended_request_takes_no_votes(office: Office) -> None:
-    """The voter hears how it ended."""
+    """The voter hears how it ended, also if it ended after the vote was cast."""
     request = office.ask()
     office.approve(request, "bob")
     assert "is done already" in office.vote("carol", request)
+    request = office.ask(wish=Wish(Action.ALIAS_ADD, "later@example.com"))
+    office.vote("bob", request)
+    office.desk.cancel(office.key(), request.id, office.people["alice"].id)
+    office.work()
+    assert [vote.state for vote in office.votes(request)] == [VoteState.REFUSED]
+    assert "vote.refused" in office.events(request)
+    assert "has been cancelled" in office.told("bob")[-1]
 
 
 @pytest.fixture
 def readers(office: Office) -> Readers:
     """Give what looks things up."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
-    forwarder = {"type": "individual", "emails": []}
-    for name, member in (("team@example.com", ALICE), ("board@example.com", BOB)):
-        body = {**forwarder, "name": name, "emails": [name], "members": [member]}
-        assert office.api.create(body).status_code == 201
+    office.api.forwarder("team@example.com", [ALICE])
+    office.api.forwarder("board@example.com", [BOB])
     return Readers(office.deps)
 
 

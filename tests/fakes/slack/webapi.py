@@ -173,6 +173,14 @@ def _post_message(world: World, args: Payload, scopes: Scopes) -> Payload:
     return {"channel": channel.id, "ts": message.ts, "message": message.as_slack()}
 
 
+def _permalink(world: World, args: Payload, scopes: Scopes) -> Payload:
+    place = (str(args.get("channel", "")), str(args.get("message_ts", "")))
+    if place not in [(one.channel, one.ts) for one in world.messages]:
+        raise Refused("message_not_found")
+    link = f"https://example.slack.com/archives/{place[0]}/p{place[1].replace('.', '')}"
+    return {"channel": place[0], "permalink": link}
+
+
 def _update_message(world: World, args: Payload, scopes: Scopes) -> Payload:
     channel = world.channels.get(str(args.get("channel", "")))
     if channel is None:
@@ -194,6 +202,7 @@ METHODS = {
     "apps.connections.open": Method("connections:write", _open_connection, "xapp-"),
     "auth.test": Method("", _auth_test),
     "bots.info": Method("users:read", _bot_info),
+    "chat.getPermalink": Method("", _permalink),
     "chat.postMessage": Method("chat:write", _post_message),
     "chat.update": Method("chat:write", _update_message),
     "conversations.open": Method("im:write", _open_conversation),
