@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import getpass
 import importlib.metadata
 import json
 import logging
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,7 +26,7 @@ from typing import Any, TextIO
 from postroom_bot import logs, settings
 from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.executors.ledger import definition
-from postroom_bot.model import Action, Wish
+from postroom_bot.model import Action, State, Wish
 from postroom_bot.names import address, domain
 from postroom_bot.policy import supposed
 from postroom_bot.policy.explain import explain
@@ -31,10 +34,12 @@ from postroom_bot.policy.file import PolicyError, load
 from postroom_bot.serving import mailing, process, slack, survey
 from postroom_bot.serving.web import StartError
 from postroom_bot.settings import Settings, SettingsError
-from postroom_bot.store import audit, ledger
+from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.database import Connection, Database, DatabaseError, check_url, migrate
 from postroom_bot.words import parse
 from postroom_bot.words.manifest import manifest
+from postroom_bot.work.deps import Workspace
+from postroom_bot.work.desk import Desk
 from postroom_bot.work.sentences import try_again
 
 #: What keeps a command from being done; each is a sentence.
@@ -168,6 +173,30 @@ def _ledger(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as end:
         _print_json(definition(wishes, mailing.mail_of(given, end).mailboxes()))
     return 0
+
+
+def _requests(options: argparse.Namespace) -> int:
+    """Print the open requests, oldest first, a line of JSON each."""
+    with _database(settings.load(options.config)) as database:
+        for one in database.read(requests.open_by):
+            asked = {"id": one.id, "state": one.state, "requester": one.requester}
+            times = {"created_at": one.created_at, "expires_at": one.expires_at}
+            _say(json.dumps({**asked, **times, **one.wish.as_dict()}, default=str))
+    return 0
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    """Cancel a request; a running bot then updates its card and writes to the requester."""
+    operator = f"operator:{getpass.getuser()}"
+    with _database(settings.load(options.config)) as database:
+        if (found := database.read(lambda c: requests.get(c, options.request))) is None:
+            _say(f"postroom-bot: there is no request {options.request}", sys.stderr)
+            return 1
+        desk = Desk(database, lambda: datetime.now(UTC), Workspace(""))
+        key = f"{operator}:{secrets.token_hex(8)}"
+        _say(desk.cancel(key, found.id, operator, operator=True))
+        after = database.read(lambda c: requests.get(c, found.id))
+    return 0 if after is not None and after.state is State.CANCELLED else 1
 
 
 def _audit_verify(options: argparse.Namespace) -> int:
@@ -317,6 +346,12 @@ def _add_database_commands(commands: Any) -> None:
         commands, "ledger", "print what chat has changed, as a definition for email_tenant"
     )
     books.set_defaults(run=_ledger)
+    _added(commands, "requests", "list the open requests, a line of JSON each").set_defaults(
+        run=_requests
+    )
+    cancel = _added(commands, "cancel", "cancel an open request of anybody")
+    cancel.add_argument("request", metavar="ID", help="such as R-7K2M")
+    cancel.set_defaults(run=_cancel)
     audits = commands.add_parser("audit", help="look at the audit").add_subparsers(
         required=True, metavar="COMMAND"
     )

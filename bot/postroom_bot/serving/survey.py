@@ -70,18 +70,9 @@ class Survey:
 def _mail_problems(mail: Mail) -> Iterator[str]:
     try:
         mail.domains()
-    except TryLater as later:
-        # What lasts names its remedy itself.
-        remedy = "" if later.lasting else " Check api_url, and that it runs."
-        yield f"The mail service can't be used now: {_cause(later)}{remedy}"
-    except WontDo as refusal:
-        yield f"The mail service can't be used: {_cause(refusal)} Check api_url."
-
-
-def _cause(error: Exception) -> str:
-    """Return the mail service's own words, where there are some."""
-    words = str(error.__cause__ or error)
-    return words if words.endswith(".") else f"{words}."
+    except (TryLater, WontDo) as error:
+        # The client's own words name the remedy.
+        yield f"The mail service can't be used: {error.__cause__ or error}"
 
 
 def _slack_problems(chat: Chat, policy: Policy) -> Iterator[str]:

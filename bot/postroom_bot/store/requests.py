@@ -157,10 +157,12 @@ def poke(connection: Connection, request_id: str, *, at: datetime) -> bool:
     return connection.execute(poked.values(due_at=at, version=table.c.version + 1)).rowcount == 1
 
 
-def open_by(connection: Connection, requester: str) -> list[Request]:
-    """Return a person's open requests, oldest first."""
-    mine = select(table).where(table.c.requester == requester, table.c.state.in_(OPEN))
-    return _all(connection, mine.order_by(table.c.created_at, table.c.id))
+def open_by(connection: Connection, requester: str | None = None) -> list[Request]:
+    """Return a person's open requests, or everybody's, oldest first."""
+    found = select(table).where(table.c.state.in_(OPEN))
+    if requester is not None:
+        found = found.where(table.c.requester == requester)
+    return _all(connection, found.order_by(table.c.created_at, table.c.id))
 
 
 def recent_by(connection: Connection, requester: str, limit: int = 10) -> list[Request]:

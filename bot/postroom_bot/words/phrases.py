@@ -152,7 +152,8 @@ def standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> st
             again = f" {style.sentence(request.result)}" if request.result else ""
             return f"Approved; waiting for the owner to make it.{again}"
         case State.CANCELLED:
-            return f"Cancelled by the requester{_time(request, style)}."
+            by = "" if request.result else " by the requester"
+            return _ended(f"Cancelled{by}", request, style)
         case state if state in _ENDS:
             return _ended(_ENDS[state], request, style)
         case state:

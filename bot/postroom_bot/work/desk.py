@@ -104,11 +104,17 @@ class Desk:
         self._wake()
         return answer
 
-    def cancel(self, key: str, request_id: str, user: str) -> str:
-        """End one's own request, unless it is too late, and return a sentence."""
+    def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> str:
+        """End a request, unless it is too late, and return a sentence.
+
+        :param key: of the delivery, the same in each
+        :param user: the requester's id, or an operator's name, who may end anybody's
+        """
         for _ in range(RACES):
             with suppress(Lost):
-                answer = self._database.write(lambda c: self._cancelled(c, key, request_id, user))
+                answer = self._database.write(
+                    lambda c: self._cancelled(c, key, request_id, user, operator=operator)
+                )
                 self._wake()
                 return answer
         raise Lost(request_id)
@@ -217,17 +223,20 @@ class Desk:
         }
         self._note(c, "vote.turned_away", press.user, request, data)
 
-    def _cancelled(self, c: Connection, key: str, request_id: str, user: str) -> str:
+    def _cancelled(
+        self, c: Connection, key: str, request_id: str, user: str, *, operator: bool
+    ) -> str:
         at = self._clock()
         request = requests.get(c, request_id)
-        if request is None or request.requester != user:
+        if request is None or (request.requester != user and not operator):
             return sentences.unknown(request_id)
         first = inbox.first(c, key, at=at)
         if request.state is State.CANCELLED:
             return sentences.cancelled(request)
         if not first or request.state not in CANCELLABLE or request.is_begun:
             return sentences.too_late(request)
-        requests.move(c, request, State.CANCELLED, at=at)
+        result = sentences.BY_OPERATOR if operator else ""
+        requests.move(c, request, State.CANCELLED, at=at, result=result)
         requests.poke(c, request.id, at=at)
         self._note(c, "request.cancelled", user, request, {})
         return sentences.cancelled(request)

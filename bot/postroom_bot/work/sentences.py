@@ -26,6 +26,7 @@ APPROVERS_CHANGED = "Somebody who approved it may not do so any more. Ask again.
 POLICY_CHANGED = "The policy changed since it was asked for. Ask again."
 TOO_LONG = "I could not look at it in time. Ask again."
 DAY_OVER = "The day until which it was to last is over. Name a later one."
+BY_OPERATOR = "An operator of the bot cancelled it."
 GAVE_UP = "The mail service did not take it, however often I tried. Ask again later."
 NO_CARD = "I can't post it where it would be approved. Tell those who run me."
 
