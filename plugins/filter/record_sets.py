@@ -34,7 +34,7 @@ options:
   current:
     description:
       - What is there now, of these names at least. Other names do not matter, and neither do
-        types other than MX, TXT and CNAME, so that a whole zone will do.
+        types other than MX, TXT, CNAME and DNAME, so that a whole zone will do.
       - An item is a record or a record set, and empty ones are passed over. Its name in full is
         C(name), C(record) or C(fqdn), in any case, with or without a dot at the end. Its C(type)
         and its C(ttl) are beside it.
@@ -126,10 +126,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.re
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
     Publication,
-    Weigh,
+    Surroundings,
     plan_absence,
     plan_presence,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.planning.values import Weigh
 from ansible_collections.postroom.email.plugins.module_utils._api.records.doubts import (
     matching,
     refuse_doubts,
@@ -146,7 +147,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 
 Choice = TypeVar("Choice")
 
-_PLANNERS = {"present": plan_presence, "absent": plan_absence}
+_STATES = {"present": True, "absent": False}
 _SECONDS_FOR_ONE = 3.0
 _SECONDS_FOR_ALL = 10.0
 _ESCAPES: dict[str, Escapes] = {"decimal": "decimal", "octal": "octal"}
@@ -160,7 +161,7 @@ def record_sets(
     escapes: Any = "decimal",
     resolvers: Any = None,
 ) -> list[dict[str, Any]]:
-    planner = _choice("state", state, _PLANNERS)
+    is_present = _choice("state", state, _STATES)
     wanted = list(read_found(records, DEFAULT_TTL).sets.values())
     refuse_doubts(records)
     # A set that does not say its time to live is taken to have the wanted one.
@@ -168,8 +169,12 @@ def record_sets(
     names = {record_set.name for record_set in wanted}
     found = read_found(current, ttl, names, _choice("escapes", escapes, _ESCAPES), "current")
     to_plan = _to_plan(records, wanted, found)
-    options = {"weigh": _weigh(resolvers)} if planner is plan_presence else {}
-    publication = planner(to_plan, found.sets, found.aliases, **options)
+    if is_present:
+        around = Surroundings(redirections=found.redirections)
+        check = _weigh(resolvers)
+        publication = plan_presence(to_plan, found.sets, found.aliases, around, check)
+    else:
+        publication = plan_absence(to_plan, found.sets, found.aliases, found.redirections)
     for warning in publication.warnings:
         Display().warning(warning)
     return [_row(record_set, found, publication) for record_set in wanted]
@@ -182,13 +187,15 @@ def _weigh(resolvers: Any) -> Weigh:
     addresses = listed(addresses or [], "resolvers")
     given = tuple(finding.parse_address(str(address), "resolvers") for address in addresses)
 
-    def weigh(name: str, before: str | None, after: str) -> Sequence[str]:
+    def weigh(name: str, wanted: str, before: str | None, after: str) -> Sequence[str]:
         try:
             require()
         except ImportError:
+            if before == after:
+                return []
             return [f"{name}: its SPF record's DNS look-ups were not counted: install dnspython."]
         asked = Resolvers(given or finding.system_resolvers(), _SECONDS_FOR_ONE)
-        return weigher(finding.confirmed(asked), _SECONDS_FOR_ALL)(name, before, after)
+        return weigher(finding.confirmed(asked), _SECONDS_FOR_ALL)(name, wanted, before, after)
 
     return weigh
 

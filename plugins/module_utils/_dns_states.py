@@ -24,7 +24,7 @@ from ._api.nameservers.library import require
 from ._api.nameservers.resolving import Resolvers
 from ._api.nameservers.updating import UpdateServer, time_left
 from ._api.records.judging import Verdict
-from ._api.records.observed import Server
+from ._api.records.observed import Redirection, Server
 from ._api.records.sets import RecordSet, wanted_sets
 from ._dns_records import Retrieved
 from ._module import Outcome, Params
@@ -202,7 +202,7 @@ def _with(published: Published, outcome: Outcome) -> Outcome:
     values = {
         **outcome.values,
         "changes": [change.as_dict() for change in changes],
-        "current": _current(published.sets, published.aliases),
+        "current": _current(published.sets, published.aliases, published.redirections),
     }
     return Outcome(bool(changes), values, published.diff, (*outcome.warnings, *warnings))
 
@@ -233,7 +233,7 @@ def _values_of(found: Verification) -> Values:
         "verified": found.verified,
         "stage": found.stage,
         "advice": list(found.advice),
-        "current": _current(sets, found.aliases),
+        "current": _current(sets, found.aliases, found.redirections),
     }
 
 
@@ -252,12 +252,24 @@ def _judged(records: list[Values], verdicts: Iterable[Verdict]) -> list[Values]:
     ]
 
 
-def _current(sets: Iterable[RecordSet], aliases: Mapping[str, str]) -> list[Values]:
-    """Return record sets, and the aliases among their names, as plain data."""
+def _current(
+    sets: Iterable[RecordSet], aliases: Mapping[str, str], redirections: Mapping[str, Redirection]
+) -> list[Values]:
+    """Return record sets, and what makes their names aliases, as plain data."""
     return [
         *(one.as_dict() for one in sets if one.values),
         *(
-            {"name": name, "type": "CNAME", "ttl": None, "value": [f"{target}."]}
+            _alias(name, "CNAME", target)
             for name, target in aliases.items()
+            if name not in redirections
+        ),
+        *(
+            _alias(above.owner, "DNAME", above.dname_target(name))
+            for name, above in redirections.items()
+            if above.type == "DNAME"
         ),
     ]
+
+
+def _alias(name: str, kind: str, target: str) -> Values:
+    return {"name": name, "type": kind, "ttl": None, "value": [f"{target}."]}

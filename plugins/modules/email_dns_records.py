@@ -45,8 +45,12 @@ options:
         record that is there, and other MX records stay, with a warning. A key that someone
         published for the service's DKIM selector is replaced. Before a merge the look-ups of the SPF
         record are counted through the resolvers; if they would become more than receivers allow,
-        nothing is changed. A domain that only a wildcard gives addresses loses them once it has
-        records of its own; that is a warning.
+        it is not changed. If a term before the service's own matches an address that the service is
+        known to send from, and does not pass it, the task fails and changes nothing.
+      - A wildcard no longer applies to a domain that has records of its own. If a wildcard gives the
+        domain A, AAAA, MX or TXT records, V(present) warns, and the diff shows MX and TXT records.
+      - If a DNAME record or a delegation (NS) above the DKIM record has it kept elsewhere, V(present)
+        fails unless the key is found there, and V(absent) leaves the key alone with a warning.
       - With V(absent), exactly these records are withdrawn, and the C(include) mechanism is taken
         out of the SPF record. Of a domain that the service does not know, nothing is known that
         could be withdrawn; that is a warning. So withdraw first, and then delete the domain.
@@ -305,7 +309,9 @@ current:
       returned: always
       sample: example.com
     type:
-      description: Type of the records. One of V(MX), V(TXT), and V(CNAME) for a name that is an alias.
+      description:
+        - Type of the records. One of V(MX), V(TXT), V(CNAME) for a name that is an alias, and V(DNAME)
+          for a name that makes all names below it aliases.
       type: str
       returned: always
       sample: TXT

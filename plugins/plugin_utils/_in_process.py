@@ -24,7 +24,6 @@ from ansible import constants as C  # noqa: N812 - its own name everywhere
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
-from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import _import_httpx
 from ansible_collections.postroom.email.plugins.module_utils._module import (
@@ -93,7 +92,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             found.update(self._templar.template(variables.get(name, {})))
         if "mail_arguments" in variables:
             playbook = Path(self._templar.template(variables["mail_arguments"]))
-            for text in unused_variables(load_extra_vars(self._loader), playbook, found):
+            for text in unused_variables(self._loader, playbook, found):
                 _display.warning(text)
         return found
 
@@ -102,7 +101,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         if '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])
-                data["msg"] = with_variables(data["msg"], self._option_variables)
+                data["msg"] = with_variables(data.get("msg", ""), self._option_variables)
                 res = {**res, "stdout": json.dumps(data)}
         return super()._parse_returned_data(res, *profile)
 

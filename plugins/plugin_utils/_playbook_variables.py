@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible import context
+from ansible.utils.vars import load_extra_vars
 
 _PREFIXES = ("mail_", "vault_mail_")
 #: Options of an account file, which people give to every playbook.
@@ -35,21 +35,19 @@ def with_variables(message: str, variables: Mapping[str, str]) -> str:
     return f"{message}{chr(10) if chr(10) in message else ' '}Set {', '.join(named)}."
 
 
-def unused_variables(
-    given: Mapping[str, Any], playbook: Path, options: Mapping[str, str]
-) -> Iterator[str]:
+def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) -> Iterator[str]:
     """Yield a warning for each extra variable that looks like an option and does nothing.
 
-    :param given: all extra variables
+    :param loader: Ansible's DataLoader
     :param playbook: the playbook's file in ``playbooks/arguments``
     :param options: the variable by the name of the module's option
     """
-    known = {file.stem: _options(file) for file in playbook.parent.glob("*.yml")}
+    known = {file.stem: _options(loader, file) for file in playbook.parent.glob("*.yml")}
     used = known[playbook.stem].union(*(known[name] for name in _ACCOUNT))
     everywhere = set().union(*known.values())
     # A file of variables may serve several playbooks.
     typed = " ".join(text for text in context.CLIARGS.get("extra_vars", ()) if text[:1] != "@")
-    for name in sorted(given.keys() - used):
+    for name in sorted(load_extra_vars(loader).keys() - used):
         if name in options:
             yield f"The variable {name} is not used: it is an option. Set {options[name]}."
         elif name in everywhere:
@@ -62,7 +60,7 @@ def unused_variables(
             yield f"No playbook of the collection uses the variable {name}.{meant}"
 
 
-def _options(file: Path) -> set[str]:
-    described = yaml.safe_load(file.read_text("utf-8"))
+def _options(loader: Any, file: Path) -> set[str]:
+    described = loader.load_from_file(str(file))
     shared = (file.with_name(f"{name}.yml") for name in described.get("options_from", ()))
-    return set(described["options"]).union(*map(_options, shared))
+    return set(described["options"]).union(*(_options(loader, one) for one in shared))

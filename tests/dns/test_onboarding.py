@@ -126,8 +126,7 @@ def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
     ):
         with contextlib.closing(Api(service.url, service.token)) as api:
             api.create("example.com")
-        reader = Reader(folder, service, {"192.0.2.53": str(server), "192.0.2.54": str(server)})
-        account = (folder / "account.yml").read_text("utf-8")
-        reader.save("account.yml", f"{account}vault_tsig_secret: {key.secret}\n")
+        addresses = dict.fromkeys(("192.0.2.53", "192.0.2.54"), str(server))
+        reader = Reader(folder, service, {**addresses, "the-secret-of-the-key": key.secret})
         reader.follow(GUIDE)
         assert server.lookup("example.com", "TXT") == ('"theirs"',)

@@ -81,6 +81,8 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         "_domainkey.split.example": keys_zone("split.example"),
         "partly.example": "_domainkey NS ns1.partly.example.",
         "_domainkey.partly.example": Zone(keys_zone("partly.example"), policy=other),
+        "renamed.example": "_domainkey DNAME keys.renamed.example.",
+        "delegated.example": "_domainkey NS ns1.elsewhere.example.",
         "wild.example": WILD,
         "hosts.example": "* A 192.0.2.7\n* AAAA 2001:db8::7\nold A 192.0.2.8\n",
         "aliases.example": "* CNAME www.example.org.\n",
@@ -329,6 +331,59 @@ def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
     longest = ".".join([*["a" * 63] * 3, "a" * 29, "wild.example"])
     stage.publish(records_of(longest))
     assert stage.held(longest) == everything()
+
+
+def test_records_by_a_wildcard_end(stage: Stage) -> None:
+    """The warnings and the diff show them, and copies of them at the name are kept and merged."""
+    domain = "shop.wild.example"
+    predicted = stage.publish(records_of(domain), dry_run=True)
+    mx, txt = predicted.publication.warnings
+    assert f"{domain} gets MX 20 wild.example.org. from a wildcard" in mx
+    assert 'TXT "v=spf1 -all"' in txt
+    assert [len(one["before"].splitlines()) for one in predicted.diff] == [1, 2, 2]
+    assert all(one["before"].startswith("; from a wildcard: ") for one in predicted.diff)
+    copies = [f"{domain}. 60 MX 20 wild.example.org.", f'{domain}. 60 TXT "v=spf1 -all"']
+    stage.bind.change("wild.example", add=copies)
+    stage.publish(records_of(domain))
+    held = stage.held(domain)
+    assert held["MX"] == (*MX, "20 wild.example.org.")
+    assert held["TXT"] == spf(INCLUDE, "-all")
+
+
+@pytest.mark.parametrize(
+    ("domain", "record", "remedies"),
+    [
+        (
+            "renamed.example",
+            "_domainkey.renamed.example. DNAME",
+            ["DNAME record at _domainkey.renamed.example makes", f"{SELECTOR.split('.')[0]}.keys"],
+        ),
+        (
+            "delegated.example",
+            "_domainkey.delegated.example. NS",
+            ["_domainkey.delegated.example is delegated (NS)", "ns1.elsewhere.example"],
+        ),
+    ],
+)
+def test_keys_that_are_kept_elsewhere(
+    stage: Stage, domain: str, record: str, remedies: list[str]
+) -> None:
+    """The message names the DNAME or NS record; the key there counts, and so does deleting it."""
+    with pytest.raises(errors.Refused) as caught:
+        stage.publish(records_of(domain))
+    assert [words for words in remedies if words not in str(caught.value)] == []
+    assert f"at {record.split('. ', maxsplit=1)[0]}" in str(caught.value)
+    assert stage.gate.updates == 0
+    if "DNAME" in record:
+        key = f"service.keys.{domain}. 60 TXT {DKIM_HELD[0]}"
+        stage.bind.change(domain, add=[key])
+    done = stage.publish(records_of(domain), ask=lambda _name, _kind: Lookup("found", (DKIM,)))
+    assert len(done.publication.changes) == 2
+    (warning,) = stage.publish(records_of(domain), absent=True).publication.warnings
+    assert record.split(". ", maxsplit=1)[0] in warning
+    stage.bind.change(domain, delete=[record])
+    stage.publish(records_of(domain))
+    assert stage.held(domain) == everything()
 
 
 @pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])

@@ -56,6 +56,8 @@ ZONES: dict[str, Zone | str] = {
     "two.example": zone("two.example", '@ 300 TXT "v=spf1 a -all"'),
     "cut.example": zone("cut.example", dkim=quoted(txt_strings(DKIM)[:1])),
     "fixed.example": zone("fixed.example", spf=EXPENSIVE),
+    "refused.example": zone("refused.example", spf=f"v=spf1 -ip4:192.0.2.0/24 {SPF[7:]}"),
+    "refusing.example": zone("refusing.example", spf="v=spf1 -ip4:192.0.2.0/24 ~all"),
     "full.example": zone("full.example", spf=f"v=spf1 {TEN} -all"),
     "halves.example": zone(
         "halves.example",
@@ -227,6 +229,20 @@ def test_no_remedy_costs_more_than_receivers_allow(home: str, scene: Scene) -> N
     assert "Replace them" not in spf.remedy
     assert "replace the SPF record by" not in spf.remedy
     assert "more than 10 DNS look-ups (include:" in spf.remedy
+
+
+@pytest.mark.parametrize("home", ["refused.example", "refusing.example"])
+def test_a_term_that_refuses_the_services_mail(home: str, scene: Scene) -> None:
+    """It is a conflict, and the suggested record is a match."""
+    resolvers = (scene.resolver,)
+    verification = seen(home, scene.authority, resolvers=resolvers)
+    assert verification.stage == "created"
+    assert statuses(verification) == ["match", "conflict", "match"]
+    spf = verification.verdicts[1]
+    assert "-ip4:192.0.2.0/24 is before include:spf.example.net" in spf.detail
+    suggested = f'"{spf.remedy[spf.remedy.index("v=spf1") :]}"'
+    scene.authority.change(home, delete=[f"{home}. TXT"], add=[f"{home}. 60 TXT {suggested}"])
+    assert statuses(seen(home, scene.authority, resolvers=resolvers)) == MATCH
 
 
 def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:

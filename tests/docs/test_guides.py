@@ -145,8 +145,6 @@ def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file:
 
 #: How many rows the benchmark has of each unit.
 ROWS = {
-    "process": 2,
-    "request": 3,
     "task of a loop": 2,
     "mailbox created": 4 * 2 * 4,
     "play": 4 * 2 + 1,

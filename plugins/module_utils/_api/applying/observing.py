@@ -18,7 +18,7 @@ from ..nameservers.wildcards import probes_of
 from ..records.criteria import Wanted
 from ..records.judging import Verdict, is_wildcards, judge
 from ..records.lookups import Cost
-from ..records.observed import Answer, Observation, Server
+from ..records.observed import Answer, Observation, Redirection, Server
 from ..records.sets import Key
 
 Item = TypeVar("Item")
@@ -114,7 +114,7 @@ class Observer:
         zones = together({each.name for each in wanted}, self._zone)
         by_key = {each.key: each for each in wanted}
         asked = [(each, server) for each in by_key.values() for server in zones[each.name].servers]
-        answers = together(asked, lambda pair: self._ask(*pair, zones[pair[0].name].apex))
+        answers = together(asked, lambda pair: self._ask(*pair, zones[pair[0].name]))
         seen: dict[Key, list[Answer]] = {key: [] for key in by_key}
         for each, server in asked:
             seen[each.key].append(answers[each, server])
@@ -140,16 +140,23 @@ class Observer:
             return _Zone((), problem=error)
         return _Zone(zone.servers, zone.name)
 
-    def _ask(self, wanted: Wanted, server: Server, zone: str) -> Answer:
-        answer = ask(server, wanted.name, wanted.record.type, timeout=self._timeout, zone=zone)
+    def _ask(self, wanted: Wanted, server: Server, zone: _Zone) -> Answer:
+        kind = wanted.record.type
+        answer = ask(server, wanted.name, kind, timeout=self._timeout, zone=zone.apex)
+        cut = answer.redirection
+        is_delegated = answer.kind == "lame" and cut is not None and cut.is_below(wanted.domain)
+        elsewhere = wanted.name if is_delegated else answer.alias
         # A domain can't be an alias. A key can, of a name that may be kept anywhere.
-        if answer.alias is None or answer.values or wanted.record.host == "@":
+        if elsewhere is None and answer.kind == "answered":
+            return answer._replace(redirection=zone.delegation(wanted.domain))
+        if elsewhere is None or answer.values or wanted.record.host == "@":
             return answer
-        behind = self.resolvers.resolve(answer.alias, wanted.record.type)
+        behind = self.resolvers.resolve(elsewhere, kind)
         told = [each for each in behind if each.kind == "answered"]
         if told:
-            return answer._replace(values=told[0].values, ttl=told[0].ttl)
-        return answer._replace(detail="no resolver tells what is there")
+            values, ttl = told[0].values, told[0].ttl
+            return answer._replace(kind="answered", detail="", values=values, ttl=ttl)
+        return answer if is_delegated else answer._replace(detail="no resolver tells what is there")
 
     def _probe(self, sight: Sight, wanted: Wanted, zone: _Zone) -> Answer | None:
         """Ask for names that are not there, where one does not hold what is wanted.
@@ -179,6 +186,12 @@ class _Zone(NamedTuple):
     servers: tuple[Server, ...]
     apex: str = ""
     problem: NameServersNotFound | None = None
+
+    def delegation(self, domain: str) -> Redirection | None:
+        """Return the delegation of a part of a domain to this zone's servers, if it is one."""
+        hosts = dict.fromkeys(server.name or server.address for server in self.servers)
+        delegation = Redirection("NS", self.apex, ", ".join(hosts))
+        return delegation if delegation.is_below(domain) else None
 
 
 def together(

@@ -21,11 +21,13 @@ from ..nameservers.updating import UpdateServer
 from ..planning.publication import (
     Publication,
     SetChange,
+    Surroundings,
     as_diff,
     plan_absence,
     plan_presence,
 )
 from ..records.lookups import Ask
+from ..records.observed import Redirection
 from ..records.sets import Key, Mx, RecordSet, texts_of
 from .weighing import weigher
 
@@ -83,12 +85,14 @@ class Published(NamedTuple):
 
     :param publication: what was changed, or would be, and warnings
     :param sets: what the name server holds at the names that were asked for, or would hold
-    :param aliases: where CNAME records at these names lead to
+    :param aliases: where CNAME and DNAME records have these names lead to
+    :param redirections: the DNAME records and delegations above these names
     """
 
     publication: Publication
     sets: tuple[RecordSet, ...]
     aliases: Mapping[str, str]
+    redirections: Mapping[str, Redirection]
 
     def raise_if_refused(self) -> None:
         """Raise TooExpensive if an SPF record was left alone; the others were written."""
@@ -133,8 +137,10 @@ class _Seen(NamedTuple):
     """What a name server holds of what is wanted."""
 
     wanted: Sequence[RecordSet]
-    sets: Mapping[Key, RecordSet]
-    aliases: Mapping[str, str]
+    sets: dict[Key, RecordSet]
+    aliases: dict[str, str]
+    redirections: dict[str, Redirection]
+    wildcards: dict[Key, RecordSet]
 
 
 class _Planner(Protocol):
@@ -147,7 +153,7 @@ class _Absence:
 
     def plan(self, seen: _Seen) -> Publication:
         """Plan from what was seen."""
-        return plan_absence(*seen)
+        return plan_absence(seen.wanted, seen.sets, seen.aliases, seen.redirections)
 
 
 class _Presence:
@@ -161,10 +167,13 @@ class _Presence:
 
     def plan(self, seen: _Seen) -> Publication:
         """Plan from what was seen, and from what is behind it."""
-        behind = {name: self._texts(alias) for name, alias in seen.aliases.items()}
+        elsewhere = {**{name: name for name in seen.redirections}, **seen.aliases}
+        behind = {name: self._texts(place) for name, place in elsewhere.items()}
+        covered = tuple(self._covered(seen))
+        around = Surroundings(behind, covered, seen.wildcards, seen.redirections)
         # The other half of the time is for writing.
         weigh = weigher(self._ask, min(_FOR_WEIGHING, self._attempts.left / 2))
-        return plan_presence(*seen, behind, tuple(self._covered(seen)), weigh)
+        return plan_presence(seen.wanted, seen.sets, seen.aliases, around, weigh)
 
     def _texts(self, name: str) -> Sequence[str]:
         """Return the texts at a name, from the server if it is in charge, or else from others."""
@@ -198,25 +207,45 @@ class _Run:
         self._server = server
         self._planner = planner
         #: Of every name, before anything is written: a name that is kept elsewhere ends it here.
-        self._zones = {
-            name: server.zone_of(name) for name in dict.fromkeys(one.name for one in wanted)
-        }
+        self._zones: dict[str, str] = {}
+        #: Of names that the domain's zone delegates to other servers.
+        self._delegations: dict[str, Redirection] = {}
+        for name in sorted({one.name for one in wanted}, key=len):
+            self._find_zone(name)
         self._done: dict[Key, SetChange] = {}
         #: What was sent, and no answer came.
         self._unsure: dict[Key, SetChange] = {}
 
+    def _find_zone(self, name: str) -> None:
+        try:
+            self._zones[name] = self._server.zone_of(name)
+        except errors.UpdateRefused:
+            cut = self._server.delegation_of(name)
+            if cut is None or not any(cut.owner.endswith(f".{known}") for known in self._zones):
+                raise
+            self._delegations[name] = cut
+
     def look(self) -> Published:
         """Look at all sets and plan. Return what would be done, and what there would be then."""
-        found: dict[Key, RecordSet] = {}
-        aliases: dict[str, str] = {}
+        seen = _Seen(self._wanted, {}, {}, {**self._delegations}, {})
         for one in self._wanted:
-            current = self._server.read(one.name, one.type)
-            if current.set is not None:
-                found[one.key] = current.set
-            if current.alias is not None:
-                aliases[one.name] = current.alias
-        publication = self._planner.plan(_Seen(self._wanted, found, aliases))
-        return Published(publication, tuple(_after(found, publication.changes)), aliases)
+            if one.name in self._zones:
+                self._read(one, seen)
+        publication = self._planner.plan(seen)
+        after = tuple(_after(seen.sets, publication.changes))
+        return Published(publication, after, seen.aliases, seen.redirections)
+
+    def _read(self, one: RecordSet, seen: _Seen) -> None:
+        """Add what the server holds of one record set to what was seen."""
+        current = self._server.read(one.name, one.type)
+        if current.set is not None:
+            seen.sets[one.key] = current.set
+        if current.alias is not None:
+            seen.aliases[one.name] = current.alias
+        if current.dname is not None:
+            seen.redirections[one.name] = current.dname
+        if current.wildcard is not None:
+            seen.wildcards[one.key] = current.wildcard
 
     def carry_out(self, attempts: Attempts) -> Published:
         """Look, plan and write until nothing is left to do."""

@@ -21,7 +21,7 @@ from ..records.advising import advise
 from ..records.criteria import Wanted, in_a_row, wanted_records
 from ..records.judging import Stage, Verdict, is_resolved, is_wildcards, stage
 from ..records.lookups import Ask, Cost, count, within
-from ..records.observed import Observation
+from ..records.observed import Observation, Redirection
 from ..records.sets import Key, RecordSet, texts_of
 from ..records.spf import is_spf
 from .observing import Asked, Observer, Sight
@@ -49,7 +49,8 @@ class Verification(NamedTuple):
     :param advice: what is no error of a record, a sentence or two each
     :param current: the record set of each name and type, with the values of all servers that
         told; without values where there is none but a wildcard's, and None where nobody told
-    :param aliases: where a CNAME record leads to, by name
+    :param aliases: where a CNAME or DNAME record leads to, by name
+    :param redirections: the DNAME record above a name, by name
     """
 
     domain: str
@@ -58,6 +59,7 @@ class Verification(NamedTuple):
     advice: tuple[str, ...]
     current: Mapping[Key, RecordSet | None]
     aliases: Mapping[str, str]
+    redirections: Mapping[str, Redirection]
 
     @property
     def verified(self) -> bool:
@@ -125,7 +127,7 @@ class _Verifier:
         sight = self._observer.resolve(self._observer.look(self.wanted))
         ask = self._observer.lookup if sight.has_resolved else None
         verdicts = [
-            _affordable(sight.judged(each, _cost(each, sight, ask)), each, sight, ask)
+            _checked(sight.judged(each, _cost(each, sight, ask)), each, sight, ask)
             for each in self.wanted
         ]
         resolved = all(is_resolved(each, sight.of(each)) for each in self.wanted)
@@ -138,6 +140,7 @@ class _Verifier:
             tuple(dict.fromkeys(advice)),
             {key: _current(seen) for key, seen in sight.observations.items()},
             _aliases(sight.observations.values()),
+            _redirections(sight.observations.values()),
         )
 
     def again(self, known: Mapping[Wanted, Verdict]) -> dict[Wanted, Verdict]:
@@ -215,25 +218,28 @@ def _cost(wanted: Wanted, sight: Sight, ask: Ask | None) -> Cost | None:
     return count(text, wanted.name, within(_LOOKING_UP, ask))
 
 
-def _affordable(verdict: Verdict, wanted: Wanted, sight: Sight, ask: Ask | None) -> Verdict:
-    """Return a verdict that suggests no SPF record that receivers would reject."""
-    if ask is None or not wanted.is_spf or verdict.status not in ("missing", "conflict"):
+def _checked(verdict: Verdict, wanted: Wanted, sight: Sight, ask: Ask | None) -> Verdict:
+    """Return a verdict that suggests no SPF record that rejects all mail, or the service's."""
+    if ask is None or not wanted.is_spf or verdict.status == "unknown":
         return verdict
     texts = list(dict.fromkeys(filter(is_spf, _texts(sight.of(wanted)))))
     proposal = merging.proposal(texts, wanted.record.value) if texts else None
-    if proposal is None or proposal in texts:
+    if proposal is None:
         return verdict
     before = texts[0] if len(texts) == 1 else None
     try:
-        weigher(ask, _LOOKING_UP)(wanted.name, before, proposal)
+        weigher(ask, _LOOKING_UP)(wanted.name, wanted.record.value, before, proposal)
     except TooExpensive as error:
         return verdict._replace(step=str(error), place="")
+    except merging.SpfConflict as error:
+        detail = error.problem if len(texts) == 1 else f"{verdict.detail} {error.problem}"
+        return verdict._replace(status="conflict", detail=detail, step=error.remedy, place="")
     return verdict
 
 
 def _texts(seen: Observation) -> Iterator[str]:
     for answer in seen.answers:
-        if answer.kind == "answered":
+        if answer.kind == "answered" and not is_wildcards(answer, seen.wildcard):
             yield from texts_of(answer.values)
 
 
@@ -256,4 +262,13 @@ def _aliases(observations: Iterable[Observation]) -> dict[str, str]:
         for answer in seen.answers
         # A wildcard's alias gives way to whatever is published at the name.
         if answer.alias is not None and not is_wildcards(answer, seen.wildcard)
+    }
+
+
+def _redirections(observations: Iterable[Observation]) -> dict[str, Redirection]:
+    return {
+        seen.name: answer.redirection
+        for seen in observations
+        for answer in seen.answers
+        if answer.alias is not None and answer.redirection is not None
     }

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The DNS look-ups of an SPF record, counted before it is written or suggested.
+"""An SPF record is checked through resolvers before it is written or suggested.
 
 One look-up too many makes receivers reject the whole record, and with it mail of the domain's owner
-that does not involve the service.
+that does not involve the service. A term before the service's own may refuse the service's mail.
 """
 
 from __future__ import annotations
@@ -14,23 +14,28 @@ import functools
 from collections.abc import Sequence
 
 from ..errors import TooExpensive
-from ..planning.publication import Weigh
-from ..records.judging import cost_advice, rejection_of
+from ..planning.values import Weigh
+from ..records.costs import cost_advice, rejection_of
 from ..records.lookups import Ask, count, within
+from ..records.refusals import check_refusals
 
 
 def weigher(ask: Ask, seconds: float) -> Weigh:
-    """Return the function that counts the look-ups of SPF records.
+    """Return the function that checks SPF records.
 
-    It takes a name, the record there or None, and the record to write. It returns advice, and
-    raises TooExpensive if the new record takes too many look-ups and the one before does not.
+    It takes a name, the service's record, the record there or None, and the record to write. It
+    returns advice, and raises TooExpensive if the new record takes too many look-ups and the one
+    before does not, and SpfConflict if the new record refuses the service's mail.
 
     :param seconds: for all questions
     """
     # Both records lead to the same questions.
     ask = within(seconds, functools.cache(ask))
 
-    def weigh(name: str, before: str | None, after: str) -> Sequence[str]:
+    def weigh(name: str, wanted: str, before: str | None, after: str) -> Sequence[str]:
+        check_refusals(after, wanted, name, ask)
+        if before == after:
+            return ()
         cost = count(after, name, ask)
         rejection = rejection_of(cost)
         record = f"the SPF record at {name}"

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import redact
-from ..records.observed import Answer, Kind, Server
+from ..records.observed import Answer, Kind, Redirection, Server
 from ..records.sets import Mx, Txt, Value
+from .messages import delegation, dname, no_authority, owners, plain
 
 with contextlib.suppress(ImportError):
     import dns.edns
@@ -80,6 +81,7 @@ class Found(NamedTuple):
     :param rcode: such as ``NXDOMAIN``; empty where no answer came
     :param ttl: seconds; None where there are no records
     :param alias: where CNAME records lead to in this answer, or None
+    :param redirection: see `Answer`
     """
 
     kind: Kind
@@ -88,6 +90,7 @@ class Found(NamedTuple):
     records: tuple[Rdata, ...] = ()
     ttl: int | None = None
     alias: str | None = None
+    redirection: Redirection | None = None
 
 
 def ask(server: Server, name: str, kind: str, *, timeout: float, zone: str = "") -> Answer:
@@ -102,7 +105,9 @@ def ask(server: Server, name: str, kind: str, *, timeout: float, zone: str = "")
 def answer_of(server: Server, found: Found) -> Answer:
     """Return what a server said, as plain values of MX and TXT records."""
     values = values_of(found.records)
-    return Answer(server, found.kind, found.detail, values, found.ttl, found.alias)
+    return Answer(
+        server, found.kind, found.detail, values, found.ttl, found.alias, found.redirection
+    )
 
 
 def find(
@@ -159,11 +164,6 @@ def has_route(server: Server) -> bool:
     return True
 
 
-def plain(name: Name) -> str:
-    """Return a name in lower case, without a dot at the end; the root is empty."""
-    return name.to_text().lower().removesuffix(".")
-
-
 def upwards(name: str) -> Iterator[str]:
     """Yield a name and all names above it, but the root."""
     while name:
@@ -180,13 +180,16 @@ def _judged(query: Message, response: Message, zone: str, *, recursive: bool) ->
         kind: Kind = "lame" if rcode in _NOT_IN_CHARGE else "failed"
         return Found(kind, _with_reason(response, rcode), rcode)
     if not recursive and not response.flags & dns.flags.AA:
-        return Found("lame", no_authority(response), rcode)
+        return Found("lame", no_authority(response), rcode, redirection=delegation(response))
     name, rrset = _followed(query, response)
-    alias = None if name == query.question[0].name else plain(name)
+    asked = query.question[0].name
+    alias, above = None, None
+    if name != asked:
+        alias, above = plain(name), dname(response, asked, name)
     if rrset:
-        return Found("answered", "", rcode, tuple(rrset), rrset.ttl, alias)
+        return Found("answered", "", rcode, tuple(rrset), rrset.ttl, alias, above)
     if alias is not None:
-        return Found("answered", "", rcode, alias=alias)
+        return Found("answered", "", rcode, alias=alias, redirection=above)
     return _nothing(query, response, zone, recursive=recursive)._replace(rcode=rcode)
 
 
@@ -237,23 +240,6 @@ def _nothing_resolved(response: Message, answered_for: Name | None) -> Found:
     if answered_for or (can_resolve and not owners(response.authority, "NS")):
         return Found("answered")
     return Found("lame", "it does not look names up for others")
-
-
-def no_authority(response: Message) -> str:
-    """Return a clause on a server that answers, but not as an authority."""
-    zones = owners(response.authority, "NS")
-    if zones and not response.answer:
-        return f"it refers to the servers of {plain(zones[0]) or 'the root'}"
-    if response.flags & dns.flags.RA:
-        # Some networks have a resolver answer whatever is asked at port 53.
-        return "a resolver answered, and not an authority"
-    return "its answer is not an authority's"
-
-
-def owners(section: Iterable[RRset], kind: str) -> list[Name]:
-    """Return the names in one section of an answer that have records of a type."""
-    wanted = dns.rdatatype.from_text(kind)
-    return [rrset.name for rrset in section if rrset.rdtype == wanted]
 
 
 def _with_reason(response: Message, rcode: str) -> str:

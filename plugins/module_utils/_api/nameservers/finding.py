@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ..errors import InvalidInput, NameServersNotFound
 from ..records.lookups import Ask, Lookup
 from ..records.observed import Server
-from .asking import has_route, plain, upwards
+from .asking import has_route, upwards
+from .messages import plain
 from .resolving import Resolvers, text_of
 
 with contextlib.suppress(ImportError):

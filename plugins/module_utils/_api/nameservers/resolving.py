@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, cast
 from ..records.lookups import Lookup
 from ..records.observed import Answer, Server
 from ..records.sets import Mx
-from .asking import Found, answer_of, find, plain, value_of
+from .asking import Found, answer_of, find, value_of
+from .messages import plain
 
 with contextlib.suppress(ImportError):
     import dns.rdatatype

@@ -23,10 +23,11 @@ from ..errors import (
     UpdateRefused,
     ZoneChanged,
 )
-from ..records.observed import Server
+from ..records.observed import Redirection, Server
 from ..records.sets import RecordSet, as_rdata
-from .asking import NoReply, no_authority, over_tcp, owners, plain, upwards, values_of
+from .asking import NoReply, over_tcp, upwards, values_of
 from .keys import Key
+from .messages import delegation, dname, no_authority, owners, plain
 from .wildcards import probes_of
 
 with contextlib.suppress(ImportError):
@@ -74,10 +75,14 @@ class Current(NamedTuple):
 
     :param set: None where there is none
     :param alias: the name that a CNAME record at this name leads to, or None
+    :param dname: the DNAME record above that makes the alias, or None
+    :param wildcard: the records that a wildcard gives the name, or None
     """
 
     set: RecordSet | None
     alias: str | None = None
+    dname: Redirection | None = None
+    wildcard: RecordSet | None = None
 
 
 class Change(Protocol):
@@ -135,12 +140,25 @@ class UpdateServer:
         :raises UpdateRefused: the server is not in charge of it
         :raises NameServerError: it did not tell
         """
-        found = self._found(name, kind)
-        if found is None or self._is_wildcards(found, name, kind):
+        response = self._ask(name, kind)
+        found = _records(response, name, kind)
+        if found is None:
             return Current(None)
-        if found.rdtype == dns.rdatatype.CNAME:
-            return Current(None, plain(found[0].target))
-        return Current(RecordSet(name, kind, found.ttl, values_of(found)))
+        is_alias = found.rdtype == dns.rdatatype.CNAME
+        held = None if is_alias else RecordSet(name, kind, found.ttl, values_of(found))
+        if self._is_wildcards(found, name, kind):
+            return Current(None, wildcard=held)
+        if is_alias:
+            target = found[0].target
+            return Current(None, plain(target), dname(response, _name(name), target))
+        return Current(held)
+
+    def delegation_of(self, name: str) -> Redirection | None:
+        """Return the delegation to other name servers that a name is below, if there is one.
+
+        :raises NameServerError: it did not tell
+        """
+        return delegation(self._send(_query(name, "SOA")))
 
     def is_wildcards(self, name: str, kind: str) -> bool:
         """Tell whether a wildcard gives a name records of some type, or an alias.
@@ -183,13 +201,11 @@ class UpdateServer:
 
     def _found(self, name: str, kind: str) -> RRset | None:
         """Return the records of a type that the server gives for a name, or the alias there."""
-        response = self._ask(name, kind)
-        return _at(response, name, kind) or _at(response, name, "CNAME")
+        return _records(self._ask(name, kind), name, kind)
 
     def _ask(self, name: str, kind: str) -> Message:
         """Return the server's answer as an authority for the name."""
-        query = dns.message.make_query(_name(name), kind, flags=0)
-        response = self._send(query)
+        response = self._send(_query(name, kind))
         rcode = dns.rcode.to_text(response.rcode())
         if rcode in ("NOERROR", "NXDOMAIN"):
             if response.flags & dns.flags.AA:
@@ -341,6 +357,15 @@ def _subject(change: Change) -> str:
 
 def _name(text: str) -> Name:
     return dns.name.from_text(f"{text}.")
+
+
+def _query(name: str, kind: str) -> Message:
+    return dns.message.make_query(_name(name), kind, flags=0)
+
+
+def _records(response: Message, name: str, kind: str) -> RRset | None:
+    """Return the records of a type at this very name, or the alias there."""
+    return _at(response, name, kind) or _at(response, name, "CNAME")
 
 
 def _at(response: Message, name: str, kind: str) -> RRset | None:

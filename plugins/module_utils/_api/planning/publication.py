@@ -12,18 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, Refused, TooExpensive
-from ..records import dkim, merging, spf
-from ..records.sets import Key, Mx, RecordSet, Txt, Value, as_lines, texts_of, txt
+from ..records import dkim, spf
+from ..records.observed import Redirection
+from ..records.sets import (
+    Key,
+    Mx,
+    RecordSet,
+    Txt,
+    as_lines,
+    as_rdata,
+    texts_of,
+)
 from .changes import Action, shown
+from .values import Draft, Weigh, with_service, without_service
 
 CurrentSets = Mapping[Key, RecordSet]
-#: Counts the look-ups of an SPF record: see ``weighing.weigher``.
-Weigh = Callable[[str, "str | None", str], Sequence[str]]
-_Values = tuple[Value, ...]
-_NO_TEXTS: Mapping[str, Sequence[str]] = MappingProxyType({})
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 class SetChange(NamedTuple):
@@ -32,12 +39,14 @@ class SetChange(NamedTuple):
     :param before: the whole set; None where there is none
     :param after: the whole set; None where it is to go
     :param reason: a clause
+    :param hidden: the records that a wildcard gives the name until the set exists, or None
     """
 
     action: Action
     before: RecordSet | None
     after: RecordSet | None
     reason: str
+    hidden: RecordSet | None = None
 
     @property
     def subject(self) -> RecordSet:
@@ -65,64 +74,97 @@ class Publication(NamedTuple):
     refused: Mapping[Key, str] = MappingProxyType({})
 
 
-class _Draft(NamedTuple):
-    """What becomes of the values of a set; without reasons they are as they were."""
+class Surroundings(NamedTuple):
+    """What is known of names beside the record sets at them.
 
-    values: _Values
-    reasons: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    :param behind: the texts where aliases and delegations lead to, by name, as far as known. The
+        service's key there is as good as at the name itself
+    :param covered: names that have addresses by a wildcard, and nothing of their own
+    :param wildcards: the records that wildcards give names that have nothing of their own
+    :param redirections: the DNAME record or the delegation above a name, by name
+    """
 
-    def then(self, step: _Draft) -> _Draft:
-        """Return what becomes of it by one step more."""
-        reasons, warnings = self.reasons + step.reasons, self.warnings + step.warnings
-        return _Draft(step.values, reasons, warnings)
+    behind: Mapping[str, Sequence[str]] = _NONE
+    covered: Collection[str] = ()
+    wildcards: Mapping[Key, RecordSet] = _NONE
+    redirections: Mapping[str, Redirection] = _NONE
+
+
+_NOTHING = Surroundings()
 
 
 def plan_presence(
     wanted: Sequence[RecordSet],
     current: CurrentSets,
     aliases: Mapping[str, str],
-    behind: Mapping[str, Sequence[str]] = _NO_TEXTS,
-    covered: Collection[str] = (),
-    weigh: Weigh = lambda _name, _before, _after: (),
+    around: Surroundings = _NOTHING,
+    weigh: Weigh = lambda _name, _wanted, _before, _after: (),
 ) -> Publication:
     """Plan that the service's records are there.
 
     :param current: what is at the names now, by name and type
     :param aliases: where the CNAME records at the names lead to
-    :param behind: the texts there, by the same names, as far as they are known. An alias that
-        leads to the service's key is as good as the key
-    :param covered: names that have addresses by a wildcard, and nothing of their own
-    :param weigh: counts the look-ups of an SPF record before it is written or suggested
+    :param weigh: checks an SPF record before it is written or suggested
     :raises Refused: something is there that only its owner can decide on
     """
-    free = [record_set for record_set in wanted if record_set.name not in aliases]
-    barred = [
-        record_set.name
-        for record_set in wanted
-        if record_set.name in aliases and not _leads(behind.get(record_set.name, ()), record_set)
-    ]
+    elsewhere = aliases.keys() | around.redirections.keys()
+    free = [record_set for record_set in wanted if record_set.name not in elsewhere]
     problems = [
-        f"{name}: the name is an alias (CNAME) of {aliases[name]}, and nothing else can be at it. "
-        "Delete the CNAME record first."
-        for name in dict.fromkeys(barred)
+        _barred(record_set, aliases, around.redirections)
+        for record_set in wanted
+        if record_set.name in elsewhere
+        and not _leads(around.behind.get(record_set.name, ()), record_set)
     ]
-    publication = _plan(free, current, partial(_with, weigh=weigh), problems)
-    warnings = publication.warnings + tuple(map(_uncovered, covered))
-    return publication._replace(warnings=warnings)
+    problems = list(dict.fromkeys(problems))
+    publication = _plan(free, current, partial(with_service, weigh=weigh), problems)
+    changes = tuple(
+        change._replace(hidden=around.wildcards.get(change.subject.key))
+        for change in publication.changes
+    )
+    domains = {one.name for one in wanted if any(isinstance(value, Mx) for value in one.values)}
+    hidden = [_hidden(change) for change in changes if change.subject.name in domains]
+    warnings = (*publication.warnings, *filter(None, hidden), *map(_uncovered, around.covered))
+    return publication._replace(changes=changes, warnings=warnings)
+
+
+def _barred(
+    wanted: RecordSet, aliases: Mapping[str, str], redirections: Mapping[str, Redirection]
+) -> str:
+    """Return why a record set can't be published at its name, and what to do."""
+    name = wanted.name
+    redirection = redirections.get(name)
+    if redirection is None:
+        return (
+            f"{name}: the name is an alias (CNAME) of {aliases[name]}, and nothing else can be at "
+            "it. Delete the CNAME record first."
+        )
+    is_key = all(isinstance(value, Txt) and dkim.is_key(value.text) for value in wanted.values)
+    problem, remedy = redirection.problem(name), redirection.remedy(is_key=is_key)
+    return f"{wanted} can't be published: {problem}. {remedy}"
 
 
 def plan_absence(
-    wanted: Sequence[RecordSet], current: CurrentSets, aliases: Mapping[str, str]
+    wanted: Sequence[RecordSet],
+    current: CurrentSets,
+    aliases: Mapping[str, str],
+    redirections: Mapping[str, Redirection] = _NONE,
 ) -> Publication:
     """Plan that the service's records are gone, and nothing else.
 
     :param current: what is at the names now, by name and type
     :param aliases: where the CNAME records at the names lead to; such names are left alone
+    :param redirections: by name; such names are left alone, with a warning
     :raises Refused: something is there that only its owner can decide on
     """
-    free = [record_set for record_set in wanted if record_set.name not in aliases]
-    return _plan(free, current, _without, [])
+    elsewhere = aliases.keys() | redirections.keys()
+    free = [record_set for record_set in wanted if record_set.name not in elsewhere]
+    publication = _plan(free, current, without_service, [])
+    kept = tuple(
+        f"{name} is left alone, because {above.owner} has {above.type} records. Delete the "
+        f"service's records at {above.place}."
+        for name, above in redirections.items()
+    )
+    return publication._replace(warnings=publication.warnings + kept)
 
 
 def as_diff(publication: Publication) -> list[dict[str, str]]:
@@ -131,11 +173,19 @@ def as_diff(publication: Publication) -> list[dict[str, str]]:
         {
             "before_header": f"record set {change.subject}",
             "after_header": f"record set {change.subject}",
-            "before": as_lines([change.before] if change.before else []),
+            "before": "".join(_lines_before(change)),
             "after": as_lines([change.after] if change.after else []),
         }
         for change in publication.changes
     ]
+
+
+def _lines_before(change: SetChange) -> Iterator[str]:
+    """Yield the lines of a set before a change, those from a wildcard as comments."""
+    if change.hidden:
+        for line in as_lines([change.hidden]).splitlines():
+            yield f"; from a wildcard: {line}\n"
+    yield as_lines([change.before] if change.before else [])
 
 
 def _leads(texts: Sequence[str], wanted: RecordSet) -> bool:
@@ -155,10 +205,27 @@ def _uncovered(name: str) -> str:
     )
 
 
+def _hidden(change: SetChange) -> str:
+    """Return what a wildcard's records at a name mean that gets records of its own."""
+    kept = change.after.values if change.after else ()
+    lost = [value for value in (change.hidden.values if change.hidden else ()) if value not in kept]
+    if not lost:
+        return ""
+    name, kind = change.subject.key
+    records = ", ".join(f"{kind} {as_rdata(value)}" for value in lost)
+    advice = f"Add them at {name} if you need them."
+    if any(spf.is_spf(text) for text in texts_of(lost)):
+        advice += " If it has an SPF record by then, add the terms to that: only one may exist."
+    return (
+        f"{name} gets {records} from a wildcard, which no longer applies once the name has records "
+        f"of its own. {advice}"
+    )
+
+
 def _plan(
     wanted: Sequence[RecordSet],
     current: CurrentSets,
-    rule: Callable[[RecordSet, RecordSet], _Draft],
+    rule: Callable[[RecordSet, RecordSet], Draft],
     problems: list[str],
 ) -> Publication:
     """Return what a rule makes of each set; all that stands against it is told at once."""
@@ -183,7 +250,7 @@ def _plan(
     return Publication(tuple(changes), tuple(warnings), refused)
 
 
-def _change(wanted: RecordSet, before: RecordSet, draft: _Draft) -> Iterator[SetChange]:
+def _change(wanted: RecordSet, before: RecordSet, draft: Draft) -> Iterator[SetChange]:
     ours = set(draft.values) <= set(wanted.values)
     # What holds other people's records as well keeps their time to live.
     after = before._replace(values=draft.values, ttl=wanted.ttl if ours else before.ttl)
@@ -199,162 +266,3 @@ def _change(wanted: RecordSet, before: RecordSet, draft: _Draft) -> Iterator[Set
         yield SetChange("delete", before, None, reason)
     else:
         yield SetChange("update", before, after, reason)
-
-
-def _with(wanted: RecordSet, before: RecordSet, *, weigh: Weigh) -> _Draft:
-    """Return a set's values with the service's among them."""
-    draft = _Draft(before.values)
-    for value in wanted.values:
-        if isinstance(value, Txt) and spf.is_spf(value.text):
-            draft = draft.then(_with_spf(draft.values, value, partial(weigh, wanted.name)))
-        else:
-            draft = draft.then(_with_value(draft.values, value, wanted.values))
-    return draft._replace(warnings=(*draft.warnings, *_rivals(wanted, before)))
-
-
-def _with_value(values: _Values, wanted: Value, ours: _Values) -> _Draft:
-    if isinstance(wanted, Mx):
-        return _with_mx(values, wanted, ours)
-    if dkim.is_key(wanted.text):
-        return _with_key(values, wanted, ours)
-    if wanted.text in texts_of(values):
-        return _Draft(values)
-    return _Draft((*values, wanted), ("it lacks a text of the service",))
-
-
-def _with_mx(values: _Values, wanted: Mx, ours: _Values) -> _Draft:
-    """Return the values with a mail server in one priority and no other."""
-    hosts = [value for value in values if isinstance(value, Mx)]
-    if any(not value.exchange for value in hosts):
-        raise Refused(
-            "a null MX record (0 .) says that the domain takes no mail. Delete it first if the "
-            "domain is to receive mail."
-        )
-    moved = [v for v in hosts if v.exchange == wanted.exchange and v not in ours]
-    kept = tuple(value for value in values if value not in moved)
-    priority = f"is to have priority {wanted.priority} only"
-    reasons = [f"its mail server {_named(value)} {priority}" for value in moved]
-    if wanted not in kept:
-        kept = (*kept, wanted)
-        reasons = reasons or [f"it lacks the mail server {_named(wanted)}"]
-    return _Draft(kept, tuple(reasons))
-
-
-def _with_spf(
-    values: _Values, wanted: Txt, weigh: Callable[[str | None, str], Sequence[str]]
-) -> _Draft:
-    """Return the values with the service's terms in the one SPF record."""
-    try:
-        merged = merging.merge(texts_of(values), wanted.text)
-    except merging.SpfConflict as conflict:
-        if conflict.replacement:
-            try:
-                weigh(None, conflict.replacement)
-            except TooExpensive as error:
-                raise merging.SpfConflict(conflict.problem, str(error)) from None
-        raise
-    advice = merging.size_advice(merged)
-    warnings: tuple[str, ...] = (advice,) if advice else ()
-    found = [value for value in _of_text(values) if spf.is_spf(value.text)]
-    if not found:
-        return _Draft((*values, wanted), ("it lacks the SPF record",), warnings)
-    there = found[0]
-    if there.text == merged:
-        return _Draft(values, (), warnings)
-    warnings += tuple(weigh(there.text, merged))
-    after = tuple(txt(merged) if value == there else value for value in values)
-    return _Draft(after, (_lack(there.text, wanted.text),), warnings)
-
-
-def _lack(there: str, wanted: str) -> str:
-    lacking = merging.lacking(spf.parse(wanted), spf.parse(there).before_all)
-    if lacking:
-        return f"its SPF record lacks {', '.join(map(str, lacking))}"
-    return "its SPF record names the service more than once"
-
-
-def _with_key(values: _Values, wanted: Txt, ours: _Values) -> _Draft:
-    """Return the values with the service's key and no other, for a selector has one."""
-    keys = [v for v in _of_text(values) if dkim.is_key(v.text) and (v == wanted or v not in ours)]
-    # The same key in other words stays; of several, the one in the service's words.
-    same = [key for key in keys if dkim.compare(wanted.text, [key.text]).status == "match"]
-    kept = wanted if wanted in same or not same else min(same)
-    if keys == [kept]:
-        return _Draft(values)
-    after = tuple(value for value in values if value == kept or value not in keys)
-    if kept in keys:
-        return _Draft(after, ("it has other DKIM keys beside the service's",))
-    reason = "its DKIM key is not the service's" if keys else "it lacks the DKIM key"
-    return _Draft((*after, kept), (reason,))
-
-
-def _rivals(wanted: RecordSet, before: RecordSet) -> Iterator[str]:
-    """Yield what mail servers of others at the name mean."""
-    ours = [value for value in wanted.values if isinstance(value, Mx)]
-    first = min((mx.priority for mx in ours), default=0)
-    hosts = {mx.exchange for mx in ours}
-    for value in sorted(mx for mx in before.values if isinstance(mx, Mx)):
-        if value.exchange in hosts:
-            continue
-        effect = "gets mail while the service cannot be reached"
-        if value.priority <= first:
-            effect = "gets the mail first" if value.priority < first else "gets a part of the mail"
-        yield f"{_named(value)} is kept and {effect}. Remove its record unless you want that."
-
-
-def _without(wanted: RecordSet, before: RecordSet) -> _Draft:
-    """Return a set's values without the service's."""
-    draft = _Draft(before.values)
-    for value in wanted.values:
-        draft = draft.then(_without_value(draft.values, value))
-    return draft
-
-
-def _without_value(values: _Values, wanted: Value) -> _Draft:
-    if isinstance(wanted, Mx):
-        return _dropped(values, [wanted], f"the mail server {_named(wanted)}")
-    if spf.is_spf(wanted.text):
-        return _without_spf(values, wanted.text)
-    texts = _of_text(values)
-    if dkim.is_key(wanted.text):
-        ours = [v for v in texts if dkim.is_key(v.text) and dkim.same_key(wanted.text, v.text)]
-        return _dropped(values, ours, "the service's DKIM key")
-    return _dropped(values, [v for v in texts if v.text == wanted.text], "a text of the service")
-
-
-def _dropped(values: _Values, ours: Sequence[Value], what: str) -> _Draft:
-    kept = tuple(value for value in values if value not in ours)
-    return _Draft(kept, (f"it is not to have {what}",) if kept != values else ())
-
-
-def _without_spf(values: _Values, wanted: str) -> _Draft:
-    """Return the values with the service's terms in no SPF record, however many there are."""
-    records = [value for value in _of_text(values) if spf.is_spf(value.text)]
-    exact = [value for value in records if value.text == wanted]
-    draft = _dropped(values, exact, "the SPF record")
-    for record in records:
-        if record not in exact:
-            draft = draft.then(_without_terms(draft.values, record, wanted))
-    return draft
-
-
-def _without_terms(values: _Values, record: Txt, wanted: str) -> _Draft:
-    try:
-        rest = merging.withdraw([record.text], wanted)
-    except InvalidInput as error:
-        return _Draft(values, (), (f"the SPF record cannot be read and stays as it is. {error}",))
-    if rest is None:
-        return _dropped(values, [record], "the SPF record")
-    if rest == record.text:
-        return _Draft(values)
-    after = (txt(rest) if value == record else value for value in values)
-    values = tuple(dict.fromkeys(after))
-    return _Draft(values, ("its SPF record is not to have the service's terms",))
-
-
-def _of_text(values: _Values) -> list[Txt]:
-    return [value for value in values if isinstance(value, Txt)]
-
-
-def _named(value: Mx) -> str:
-    return f"{value.exchange} (priority {value.priority})"

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ..models import DnsRecord
+from .costs import cost_advice, rejection_of
 from .criteria import Finding, Status, Wanted, compare, in_a_row
 from .dkim import abridged
-from .lookups import MOST_LOOKUPS, MOST_VOIDS, Cost
-from .observed import Answer, Observation
+from .lookups import Cost
+from .observed import Answer, Observation, Redirection
 from .sets import as_rdata
 
 Stage = Literal["created", "published", "active", "unknown"]
@@ -21,7 +22,6 @@ Stage = Literal["created", "published", "active", "unknown"]
 #: From what is heeded first, where servers do not agree, to what is heeded last.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _DAY = 86400
-_MOST_NAMED = 3
 #: What is said of servers that answer, but not of the record, and what to do: by the answer's kind.
 _MISPLACED = "Check the option nameservers or, where it is not set, the delegation of {domain}."
 _UNTOLD = {
@@ -82,13 +82,6 @@ class Verdict(NamedTuple):
         """All that there is to say of a record that is lacking. Keys are abridged."""
         told = f"{self.detail} {self.step[:1].upper()}{self.step[1:]}"
         return f"{self.name} {self.record.type} ({self.status}): {abridged(told)}"
-
-
-class Rejection(NamedTuple):
-    """Why receivers reject an SPF record, and what to do: two clauses."""
-
-    why: str
-    remedy: str
 
 
 class _Seen(NamedTuple):
@@ -174,7 +167,9 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
         return _Seen(answer, _unanswered(wanted, answer))
     # What an alias leads to is told of the name that it is at.
     finding = compare(wanted._replace(name=answer.alias or wanted.name), answer.values)
-    if answer.alias is not None:
+    if answer.redirection is not None:
+        finding = _redirected(wanted, answer.redirection, finding, answer.detail)
+    elif answer.alias is not None:
         finding = _aliased(wanted, answer.alias, finding, answer.detail)
     if finding.status != "match" and is_wildcards(answer, wildcard):
         finding = wanted.finding(
@@ -187,6 +182,10 @@ def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
 
 def _unanswered(wanted: Wanted, answer: Answer) -> Finding:
     """Return what is to be said of a server whose answer says nothing of the record."""
+    redirection = answer.redirection
+    if redirection is not None and redirection.is_below(wanted.domain):
+        problem = redirection.problem(wanted.name)
+        return _unfollowed(wanted, problem, "no resolver tells what is there")
     clause, remedy = (
         text.format(name=wanted.name, domain=wanted.domain)
         for text in _UNTOLD.get(answer.kind, _SILENT)
@@ -208,17 +207,44 @@ def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> F
             f"replace the CNAME record by A and AAAA records, and add {wanted.shown}",
         )
     if unfollowed:
-        return Finding(
-            "unknown",
-            f"says that {found_as}, and {unfollowed}",
-            f"Set the option resolvers to some that can look up {alias}, and run again.",
-        )
+        return _unfollowed(wanted, found_as, unfollowed)
     if finding.status == "match":
         return finding
     return wanted.finding(
         "conflict",
         f"{found_as}, and {finding.detail}",
         f"replace the CNAME record by {wanted.shown}",
+    )
+
+
+def _redirected(
+    wanted: Wanted, redirection: Redirection, finding: Finding, unfollowed: str
+) -> Finding:
+    """Return what a DNAME record or a delegation above a name means.
+
+    :param unfollowed: why it is not known what is there; empty where it is known
+    """
+    problem = redirection.problem(wanted.name)
+    is_domain = wanted.record.host == "@"
+    if unfollowed and not is_domain:
+        return _unfollowed(wanted, problem, unfollowed)
+    if finding.status == "match" and not is_domain:
+        return finding
+    detail = f"{problem}, and {finding.detail}"
+    if redirection.type == "NS" and finding.status == "conflict":
+        return finding._replace(detail=detail)
+    # At other name servers, the record can be published without a conflict.
+    status = finding.status if redirection.type == "NS" else "conflict"
+    remedy = redirection.remedy(is_key=wanted.is_key)
+    step = f"{remedy} The wanted record is {wanted.shown}"
+    return Finding(status, detail, step, place=f"At {wanted.name}: ")
+
+
+def _unfollowed(wanted: Wanted, problem: str, reason: str) -> Finding:
+    return Finding(
+        "unknown",
+        f"says that {problem}, and {reason}",
+        f"Set the option resolvers to some that can look up {wanted.name}, and run again.",
     )
 
 
@@ -286,38 +312,6 @@ def _held(
     return Finding("match", detail, "", tuple(advice))
 
 
-def cost_advice(record: str, cost: Cost) -> list[str]:
-    """Return what is to be said of the look-ups that an SPF record takes.
-
-    :param record: in words
-    """
-    advice = []
-    uncounted = (
-        f"The DNS look-ups of {record} could not be counted to the end, so they may be more than "
-        f"the {MOST_LOOKUPS} that receivers allow"
-    )
-    if cost.failed:
-        advice.append(
-            f"{uncounted}: no resolver told of {_some(cost.failed)}. Give others in the option "
-            "resolvers."
-        )
-    if cost.unfollowed:
-        advice.append(f"{uncounted}: where {_some(cost.unfollowed)} leads depends on the sender.")
-    if cost.voids_ipv6 > MOST_VOIDS:
-        advice.append(
-            f"For a sender of IPv6, {cost.voids_ipv6} of the DNS look-ups of {record} find "
-            f"nothing, and some receivers allow {MOST_VOIDS}. Write ip4 for a and mx of hosts that "
-            "have no address of IPv6."
-        )
-    return advice
-
-
-def _some(words: Sequence[str]) -> str:
-    """Return the first of many words as a sentence lists them, and how many more there are."""
-    more = len(words) - _MOST_NAMED
-    return in_a_row([*words[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-
-
 def _stale(wanted: Wanted, observation: Observation) -> list[str]:
     """Return which resolvers do not give yet what is published."""
     seen = [_seen(wanted, answer, None) for answer in observation.resolved]
@@ -354,39 +348,6 @@ def _too_dear(wanted: Wanted, cost: Cost | None) -> Finding | None:
         f"The SPF record at {wanted.name} is there, but receivers reject it: {rejection.why}.",
         f"mend the SPF record: {rejection.remedy}.",
     )
-
-
-def rejection_of(cost: Cost) -> Rejection | None:
-    """Return why receivers reject an SPF record for what it takes, if they do."""
-    if cost.problem:
-        return Rejection(
-            cost.problem, "take out the term that leads there, or have that record mended"
-        )
-    if cost.lookups > MOST_LOOKUPS:
-        return Rejection(
-            f"it takes more than {MOST_LOOKUPS} DNS look-ups ({_look_ups_by_term(cost)})",
-            "take out what no mail of yours needs, or write ip4 and ip6 for include, a and mx",
-        )
-    if cost.too_many:
-        return Rejection(
-            f"{cost.voids} of its DNS look-ups find nothing, and {MOST_VOIDS} may",
-            "take out the terms whose domains do not exist any more",
-        )
-    return None
-
-
-def _look_ups_by_term(cost: Cost) -> str:
-    """List the look-ups of each term, up to the term that exceeds the limit."""
-    total = 0
-    shown = []
-    for term, number in cost.by_term:
-        total += number
-        if total > MOST_LOOKUPS:
-            shown.append(f"{term} at least {number}")
-            break
-        shown.append(f"{term} {number}")
-    more = len(cost.by_term) - len(shown)
-    return ", ".join(shown) + (f" and {more} more terms" if more else "")
 
 
 def _servers(seen: Sequence[_Seen]) -> str:

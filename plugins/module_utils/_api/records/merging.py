@@ -11,7 +11,7 @@ are put in or taken out; every other byte stays, spaces included.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..errors import InvalidInput, Refused
 from .spf import Spf, Term, is_all, is_spf, parse
@@ -37,6 +37,7 @@ class SpfConflict(Refused):
     def __init__(self, problem: str, remedy: str, replacement: str | None = None) -> None:
         super().__init__(f"{problem} {remedy}")
         self.problem = problem
+        self.remedy = remedy
         self.replacement = replacement
 
 
@@ -82,6 +83,17 @@ def withdraw(current: Sequence[str], wanted: str) -> str | None:
     asked = parse(wanted)
     text = _the_only(there, asked, _without)
     return None if _in_the_same_words(text, wanted) else _without(text, asked)
+
+
+def moved_before(text: str, ours: Collection[tuple[str, str]], place: int) -> str:
+    """Return a record with the service's mechanisms before the term at a place.
+
+    :param ours: the keys of the service's mechanisms
+    """
+    terms = parse(text).terms
+    dropped = {number for number, term in enumerate(terms) if term.key in ours}
+    added = dict.fromkeys(str(terms[number]) for number in sorted(dropped))
+    return _rewritten(text, dropped, list(added), place)
 
 
 def size_advice(text: str) -> str | None:

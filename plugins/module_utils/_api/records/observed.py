@@ -35,6 +35,49 @@ class Server(NamedTuple):
 Kind = Literal["answered", "silent", "lame", "failed", "garbled", "unfound", "bogus"]
 
 
+class Redirection(NamedTuple):
+    """Records above a name because of which the name is not kept in the zone above.
+
+    :param type: ``DNAME``, or ``NS`` for a delegation
+    :param owner: the name that has these records
+    :param target: the alias that the DNAME record makes of the name, or the delegated name servers
+    """
+
+    type: Literal["DNAME", "NS"]
+    owner: str
+    target: str
+
+    def dname_target(self, name: str) -> str:
+        """Return what the DNAME record itself names, of which a name below it gets an alias."""
+        return self.target.removeprefix(name.removesuffix(self.owner))
+
+    @property
+    def place(self) -> str:
+        """Where records are to be published instead."""
+        return f"the name servers {self.target}" if self.type == "NS" else self.target
+
+    def is_below(self, domain: str) -> bool:
+        """Whether only a part of the domain is kept elsewhere."""
+        return self.owner.endswith(f".{domain}")
+
+    def problem(self, name: str) -> str:
+        """Return why records of a name can't be published in the zone above, as a clause."""
+        if self.type == "NS":
+            return f"{self.owner} is delegated (NS) to other name servers, {self.target}"
+        return f"the DNAME record at {self.owner} makes {name} an alias of {self.target}"
+
+    def remedy(self, *, is_key: bool) -> str:
+        """Return what to do about it, in one sentence.
+
+        :param is_key: a DKIM key is to be published, which may be kept elsewhere
+        """
+        records = "NS records" if self.type == "NS" else "DNAME record"
+        delete = f"elete the {records} at {self.owner}"
+        if not is_key:
+            return f"D{delete}."
+        return f"Publish the DKIM key at {self.place}, where resolvers must find it, or d{delete}."
+
+
 class Answer(NamedTuple):
     """What one server said of one name and type.
 
@@ -44,6 +87,7 @@ class Answer(NamedTuple):
     :param ttl: seconds; None where there are no records
     :param alias: the name that a CNAME record leads to, or None. ``values`` are then those that
         the same answer gave for that name
+    :param redirection: the DNAME record that makes the alias, or the delegation of the name
     """
 
     server: Server
@@ -52,6 +96,7 @@ class Answer(NamedTuple):
     values: tuple[Value, ...] = ()
     ttl: int | None = None
     alias: str | None = None
+    redirection: Redirection | None = None
 
 
 class Observation(NamedTuple):

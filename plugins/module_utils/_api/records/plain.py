@@ -13,7 +13,7 @@ An item is a record or a record set. It has a ``type`` and
 * where the values of an MX record lack it, ``priority``;
 * perhaps ``ttl``.
 
-Items of other types than MX, TXT and CNAME are passed over, and so are empty ones.
+Items of other types than MX, TXT, CNAME and DNAME are passed over, and so are empty ones.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
 from .notation import Escapes, checked_ttl, read_txt
+from .observed import Redirection
 from .sets import Key, RecordSet, Txt, Value, as_rdata, read_rdata
 
 #: Seconds, where nobody says.
@@ -36,16 +37,18 @@ class Found(NamedTuple):
     """Record sets, with what writing them back needs.
 
     :param sets: by name and type
-    :param aliases: where a CNAME record leads to, by name
+    :param aliases: where a CNAME or DNAME record leads to, by name
     :param spelling: how values were written, by name, type and value; a provider may take other
         spellings for other records
     :param comments: what somebody noted on values, in the same way
+    :param redirections: the DNAME record above a name, by name
     """
 
     sets: dict[Key, RecordSet]
     aliases: dict[str, str]
     spelling: dict[tuple[str, str, Value], str]
     comments: dict[tuple[str, str, Value], str]
+    redirections: dict[str, Redirection]
 
     def spelled(self, record_set: RecordSet) -> list[str]:
         """Return the values of a set, those that were there as they were written."""
@@ -86,9 +89,11 @@ def read_found(
     :param what: what the data is, for the sentence of the error
     :raises InvalidInput: the data does not have the shape above
     """
-    found = Found({}, {}, {}, {})
+    found = Found({}, {}, {}, {}, {})
     for item in _items(data, names, what):
-        if item.type != "CNAME":
+        if item.type == "DNAME":
+            _add_dname(found, item, names or ())
+        elif item.type != "CNAME":
             _add(found, item, ttl, escapes)
         elif item.values:
             found.aliases[item.name] = ", ".join(one.text.rstrip(".") for one in item.values)
@@ -122,6 +127,15 @@ def listed_texts(data: Any, what: str) -> list[Any]:
         raise InvalidInput(
             f"{what}: this is neither a text nor a list of texts. Give one of them."
         ) from None
+
+
+def _add_dname(found: Found, item: _Item, names: Collection[str]) -> None:
+    """Add the aliases that a DNAME record makes of the names below it."""
+    for name in names:
+        if name.endswith(f".{item.name}") and item.values:
+            alias = f"{name.removesuffix(item.name)}{item.values[0].text.rstrip('.')}"
+            found.aliases[name] = alias
+            found.redirections[name] = Redirection("DNAME", item.name, alias)
 
 
 def _add(found: Found, item: _Item, ttl: int, escapes: Escapes) -> None:
@@ -171,7 +185,8 @@ def _items(data: Any, names: Collection[str] | None, what: str) -> Iterator[_Ite
         name, kind = _name(item, place), str(item.get("type", "")).upper()
         if not kind:
             raise InvalidInput(f"{name}: type is missing. Give MX, TXT or another type.")
-        if kind in {"MX", "TXT", "CNAME"} and (names is None or name in names):
+        is_at = kind in {"MX", "TXT", "CNAME"} and (names is None or name in names)
+        if is_at or kind == "DNAME":
             where = f"{name} {kind}"
             yield _Item(name, kind, read_ttl(item.get("ttl"), where), _values(item, kind, where))
 

@@ -72,6 +72,11 @@ class Term(NamedTuple):
         return _hosts(self)[0]
 
     @property
+    def lengths(self) -> tuple[str, str]:
+        """The lengths of IPv4 and IPv6 networks that an ``a`` or ``mx`` has; each may be empty."""
+        return _hosts(self)[1:]
+
+    @property
     def key(self) -> tuple[str, str]:
         """What two terms have in common that mean the same, apart from the qualifier."""
         if self.is_modifier and self.name not in _NAMING_MODIFIERS:

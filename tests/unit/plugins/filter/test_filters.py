@@ -138,13 +138,20 @@ def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
     assert {row["action"] for row in rows} == {"create"}
 
 
-def test_an_alias_of_the_right_key_stays() -> None:
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        (SELECTOR, "CNAME", "Delete the CNAME record first"),
+        (f"_domainkey.{DOMAIN}", "DNAME", "an alias of service.keys.example.net"),
+    ],
+)
+def test_an_alias_of_the_right_key_stays(name: str, kind: str, words: str) -> None:
     """It was verified that it leads there; otherwise it is in the way."""
-    alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
+    alias = [{"name": name, "type": kind, "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
     assert len(FILTERS["records_for"](rows, "nsupdate")) == 2
-    with pytest.raises(AnsibleFilterError, match="is an alias"):
+    with pytest.raises(AnsibleFilterError, match=words):
         FILTERS["record_sets"](verified("missing", "missing", "conflict"), alias)
 
 

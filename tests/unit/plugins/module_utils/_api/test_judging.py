@@ -357,6 +357,34 @@ def test_only_a_key_may_be_behind_an_alias(
     assert remedy in verdict.remedy
 
 
+RENAMED = observed.Redirection("DNAME", "_domainkey.example.com", "service.keys.example")
+DELEGATED = observed.Redirection("NS", "_domainkey.example.com", "ns1.keys.example")
+AT_ALIAS = says(alias=RENAMED.target)._replace(redirection=RENAMED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "detail", "remedy"),
+    [
+        (AT_ALIAS, "conflict", "no DKIM record at service.keys", "key at service.keys.example,"),
+        (AT_ALIAS._replace(values=(txt(WANTED_KEY),)), "match", "", ""),
+        (AT_ALIAS._replace(detail="unsure"), "unknown", "and unsure", "the option resolvers"),
+        (says()._replace(redirection=DELEGATED), "missing", "(NS)", "name servers ns1.keys"),
+        (says(WANTED_KEY)._replace(redirection=DELEGATED), "match", "", ""),
+        (says("v=DKIM1; p=BB")._replace(redirection=DELEGATED), "conflict", "(NS)", "Replace the"),
+        (fails("lame", "")._replace(redirection=DELEGATED), "unknown", "(NS)", "option resolvers"),
+    ],
+)
+def test_a_key_may_be_kept_elsewhere(
+    answer: observed.Answer, status: str, detail: str, remedy: str
+) -> None:
+    """The DNAME record or the delegation is named, with where to publish the key instead."""
+    verdict = judged(answer, wanted=DKIM)
+    assert verdict.status == status
+    assert "_domainkey.example.com" in verdict.detail or status == "match"
+    assert detail in verdict.detail
+    assert remedy in verdict.remedy
+
+
 @pytest.mark.parametrize(
     ("answer", "wildcard", "is_wildcard"),
     [

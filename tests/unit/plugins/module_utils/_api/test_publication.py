@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
 
@@ -182,6 +183,48 @@ def test_an_expensive_spf_record_is_neither_written_nor_suggested() -> None:
     with pytest.raises(Refused, match=r"There are 2 SPF records.*First take out") as caught:
         plan_presence(wanted(), current(texts(*two)), {}, weigh=weigh)
     assert "Replace them" not in str(caught.value)
+
+
+#: Where the service sends from, and what owners' records lead to.
+SENDERS = {
+    ("spf.example.net", "TXT"): ("v=spf1 -ip4:192.0.2.99 a:out.example.net ip6:2001:db8::/48",),
+    ("out.example.net", "A"): ("192.0.2.7",),
+    ("mail.example.com", "A"): ("192.0.2.7",),
+}
+
+
+def ask_senders(name: str, kind: str) -> Lookup:
+    """Return what is known of senders; every other question fails."""
+    found = SENDERS.get((name, kind))
+    return Lookup("found", found) if found else Lookup("failed")
+
+
+@pytest.mark.parametrize(
+    ("terms", "refused"),
+    [
+        ("-ip4:192.0.2.0/24 {} -all", "192.0.2.7"),
+        ("mx:198.51.100.1.example -ip4:192.0.2.0/24 {}", ""),
+        ("a:mail.example.com -ip4:192.0.2.0/24 {} -all", ""),
+        ("-ip4:198.51.100.0/24 ip4:192.0.2.0/29 ~ip6:2001:db8:0:1::/64 {}", "2001:db8:0:1::/64"),
+        ("?a:mail.example.com {}", "192.0.2.7"),
+        ("ip4:192.0.2.0/25 ip4:192.0.2.128/25 -ip4:192.0.2.0/24 {}", ""),
+        ("-ip4:192.0.2.99 -exists:%{{i}}.example.com -include:unknown.example {}", ""),
+        ("include:spf.example.net -ip4:192.0.2.0/24 {}", ""),
+    ],
+)
+@pytest.mark.parametrize("is_merged", [True, False])
+def test_terms_that_refuse_the_services_mail(terms: str, refused: str, is_merged: bool) -> None:
+    """They are a conflict if known to match its addresses; the suggested record is accepted."""
+    weigh = weigher(ask_senders, 5)
+    text = f"v=spf1 {' '.join(terms.format('include:spf.example.net' * is_merged).split())}"
+    if not refused:
+        plan_presence(wanted(), current(texts(text)), {}, weigh=weigh)
+        return
+    with pytest.raises(Refused, match=f"matches {re.escape(refused)}, from which") as caught:
+        plan_presence(wanted(), current(texts(text)), {}, weigh=weigh)
+    suggested = str(caught.value)[str(caught.value).index("v=spf1") :]
+    plan = plan_presence(wanted(), current(*wanted(), texts(suggested)), {}, weigh=weigh)
+    assert plan == Publication()
 
 
 def test_missing_record_sets_are_created() -> None:
