@@ -20,14 +20,12 @@ from ansible_collections.postroom.email.tests.benchmark import (  # noqa: E402
     creating,
     growth,
     measure,
-    single,
+    plays,
 )
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 
 PARTS = {
-    "imports": single.imports,
-    "service": single.serving,
-    "tasks": single.tasks,
+    "tasks": plays.tasks,
     "create": creating.measure,
     "unchanged": creating.measure_unchanged,
     "growth": growth.measure,

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plays against one server, which their tasks find in the environment."""
+"""Plays against one server, which their tasks find in the environment, and loops of tasks."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable
@@ -11,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.postroom.email.tests.benchmark.measure import Ratio, interleaved, timed
 from ansible_collections.postroom.email.tests.support import playbooks
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.site import Api
 
 Task = dict[str, Any]
 
@@ -97,3 +101,32 @@ def uri(path: str, **options: Any) -> Task:
             **options,
         }
     }
+
+
+GOALS = {"in process": 1 / 40, "module": 1.0}
+
+
+def tasks(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
+    """Run loops of unchanged mailboxes, in Ansible's worker and as modules, and of `uri`."""
+    names = [f"user{number:05}@single.example" for number in range(items)]
+    with contextlib.closing(Api(service.url, service.token)) as api:
+        api.clear()
+        api.create("single.example")
+        for name in names:
+            api.create(name, emails=[name, f"a-{name}"])
+    plays = Plays(service.url, service.token, folder / "plays")
+    loop = {"loop": names}
+    mailbox = {"postroom.email.email_mailbox": {"name": "{{ item }}", "aliases": ["a-{{ item }}"]}}
+    get = uri("/api/principal/{{ item }}", return_content=True)
+    things = {
+        "empty": plays.play("empty"),
+        "in process": plays.play("in_process", mailbox | loop),
+        "module": plays.play("module", mailbox | loop, in_process=False),
+        "uri": plays.play("uri", get | loop),
+    }
+    seconds = interleaved(rounds, {name: timed(play) for name, play in things.items()})
+    net = {name: (taken - seconds["empty"]) * 1000 / items for name, taken in seconds.items()}
+    return [
+        Ratio(f"email_mailbox, {way}", "uri", net[way], net["uri"], "task of a loop", goal)
+        for way, goal in GOALS.items()
+    ]

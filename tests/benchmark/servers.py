@@ -59,17 +59,12 @@ class Server(NamedTuple):
 
     def posts(self, bodies: Sequence[dict[str, Any]]) -> list[bytes]:
         """Return the requests that create principals, as they go over the wire."""
-        return [self.request("POST", "/api/principal", body) for body in bodies]
-
-    def request(self, method: str, path: str, body: Any = None) -> bytes:
-        """Return a request as it goes over the wire."""
-        content = b"" if body is None else json.dumps(body).encode()
         head = (
-            f"{method} {path} HTTP/1.1\r\nhost: {urlsplit(self.url).netloc}\r\n"
+            f"POST /api/principal HTTP/1.1\r\nhost: {urlsplit(self.url).netloc}\r\n"
             f"authorization: Bearer {self.token}\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(content)}\r\n\r\n"
         )
-        return head.encode() + content
+        contents = [json.dumps(body).encode() for body in bodies]
+        return [f"{head}content-length: {len(c)}\r\n\r\n".encode() + c for c in contents]
 
 
 @contextlib.contextmanager

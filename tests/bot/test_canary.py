@@ -204,6 +204,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         automation = end.enter_context(spoiled(awx.url))
         patch = end.enter_context(pytest.MonkeyPatch.context())
         settings = {
+            "api_url": mail.url,
             "log_level": "debug",
             "audit_lines": place / "audit.jsonl",
             "timeout": 2,
@@ -220,7 +221,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         running = running_bot(
             place,
             here.slack,
-            here.mail_through(mail.url),
+            here.mail,
             here.policy,
             mode="http",
             settings=settings,

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 import yaml
@@ -77,19 +76,6 @@ def test_the_action_group_holds_every_module() -> None:
 # --- roles -------------------------------------------------------------------------------------
 
 
-def entry_points(role: str) -> dict[str, dict[str, Any]]:
-    """Return the options of each of a role's entry points."""
-    specs = repository.read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
-    return {entry: spec.get("options", {}) for entry, spec in specs.items()}
-
-
-def options(role: str) -> dict[str, dict[str, Any]]:
-    """Return all options of a role, first those of `main`."""
-    entries = entry_points(role)
-    others = {name: option for entry in entries.values() for name, option in entry.items()}
-    return entries["main"] | {n: o for n, o in others.items() if n not in entries["main"]}
-
-
 def variables(role: str, text: str) -> set[str]:
     """Return the variables in a text that have the role's prefix."""
     return set(re.findall(rf"(?<![\w./]){role}_\w+", text))
@@ -106,22 +92,22 @@ def code(role: str) -> str:
 @pytest.mark.parametrize("role", ROLES)
 def test_the_variables_of_a_role_are_documented(role: str) -> None:
     """Specification, defaults and README list the same variables, and the role uses no other."""
-    main, defaults = (
-        entry_points(role)["main"],
-        repository.read_yaml(f"roles/{role}/defaults/main.yml"),
-    )
+    specification = repository.read(f"roles/{role}/meta/argument_specs.yml")
+    main = yaml.safe_load(specification)["argument_specs"]["main"]["options"]
+    defaults = repository.read_yaml(f"roles/{role}/defaults/main.yml")
+    options = repository.role_options(role)
     assert {name for name, option in main.items() if not option.get("required")} == set(defaults)
     documented = {name: option["default"] for name, option in main.items() if "default" in option}
     fixed = {name: value for name, value in defaults.items() if "{{" not in str(value)}
     assert documented == fixed
     page = repository.read(f"roles/{role}/README.md")
-    assert re.findall(rf"^\| `({role}_\w+)` \|", page, re.MULTILINE) == list(options(role))
+    assert re.findall(rf"^\| `({role}_\w+)` \|", page, re.MULTILINE) == list(options)
     used = variables(role, code(role))
     facts = {name for name in used if re.search(rf"^\s+{name}:(\s|$)", code(role), re.MULTILINE)}
-    assert used - facts <= options(role).keys()
-    assert options(role).keys() <= used | variables(role, yaml.safe_dump(defaults))
+    assert used - facts <= options.keys()
+    assert options.keys() <= used | variables(role, yaml.safe_dump(defaults))
     # With no_log, ansible-core before 2.19 refuses mappings that have vaulted values.
-    assert [name for name, option in options(role).items() if option.get("no_log")] == []
+    assert not re.search(r"^ +no_log:", specification, re.MULTILINE)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -129,7 +115,7 @@ def test_a_role_has_examples_and_a_scenario(role: str) -> None:
     """The README's examples use documented variables, and Molecule converges the role."""
     blocks = readme.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
     examples = yaml.safe_dump([yaml.safe_load(block.text) for block in blocks], width=1000)
-    assert set() < variables(role, examples) <= {*options(role), f"{role}_result"}
+    assert set() < variables(role, examples) <= {*repository.role_options(role), f"{role}_result"}
     assert (repository.ROOT / "extensions" / "molecule" / role / "molecule.yml").is_file()
     assert f"| [`postroom.email.{role}`](roles/{role}/README.md) |" in README
 

@@ -31,12 +31,6 @@ def schema(name: str) -> dict[str, Any]:
     return found
 
 
-def role_options(role: str) -> set[str]:
-    """Return the variables that a role documents, for all of its entry points."""
-    specs = repository.read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
-    return {name for entry in specs.values() for name in entry.get("options", {})}
-
-
 def test_each_playbook_has_an_argument_file() -> None:
     """The other files are shared, each follows the schema, and the reference shows them all."""
     assert list(reference.playbooks(FILES)) == PLAYBOOKS
@@ -66,7 +60,8 @@ def test_every_variable_is_documented(playbook: str) -> None:
     unknown = code.taken - options.keys() - HOST_VARIABLES
     assert [name for name in unknown if not name.startswith(of_roles)] == []
     roles = repository.roles() if code.roles else []
-    assert options.keys() - code.taken <= {name for role in roles for name in role_options(role)}
+    of_any_role = {name for role in roles for name in repository.role_options(role)}
+    assert options.keys() - code.taken <= of_any_role
     assert {*FILES[playbook].get("roles", [])} <= code.roles
     # `default(X, true)` replaces false, 0 and an empty list, too, which are values.
     kinds = {name: option["type"] for name, option in options.items()}

@@ -7,18 +7,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import playbooks, repository
-from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.service import SERVICE_PATH, RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 from ansible_collections.postroom.email.tools import ansible_tree
 
@@ -152,26 +150,15 @@ def test_the_environment_is_enough(folder: Path, service: RunningService, tenant
     assert service.token not in run.output
 
 
-def test_the_service_starts(tmp_path: Path) -> None:
+def test_the_service_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command of the wheel, over the checkout's own code; the token file is its owner's."""
     _enter, serve = commands("Start the service")
     arguments = serve.removeprefix("postroom-service ").partition(" 2>")[0].split()
-    env = {
-        **os.environ,
-        "PYTHONPATH": str(readme.CHECKOUT / "service"),
-        # Not the port of the README, which something else may have here.
-        "POSTROOM_SERVICE_PORT": "0",
-    }
-    with subprocess.Popen(
-        [sys.executable, "-m", "postroom_service", *arguments, "--ready-file", "ready"],
-        cwd=tmp_path,
-        env=env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        end = time.monotonic() + 60
-        while not (tmp_path / "ready").exists() and time.monotonic() < end:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
-    assert process.returncode == 0
+    # Not the port of the README, which something else may have here.
+    env = {**os.environ, "PYTHONPATH": str(SERVICE_PATH), "POSTROOM_SERVICE_PORT": "0"}
+    command = [sys.executable, "-m", "postroom_service", *arguments, "--ready-file", "ready"]
+    monkeypatch.chdir(tmp_path)
+    process = Running(command, env, tmp_path / "log", patience=60)
+    process.wait_until((tmp_path / "ready").exists, seconds=60)
+    assert process.stop() == 0
     assert (tmp_path / "token").stat().st_mode & 0o077 == 0

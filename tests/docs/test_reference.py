@@ -99,9 +99,7 @@ def variables() -> Iterator[str]:
     for arguments in playbook_reference.read_all().values():
         yield from arguments["options"]
     for role in repository.roles():
-        specs = repository.read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
-        for entry in specs.values():
-            yield from entry.get("options", {})
+        yield from repository.role_options(role)
         for file in repository.ROOT.glob(f"roles/{role}/tasks/*.yml"):
             yield from facts(file.read_text("utf-8"))
     yield from Settings.model_fields

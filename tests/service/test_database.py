@@ -7,11 +7,11 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import socket
 import sqlite3
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -115,30 +115,18 @@ def test_a_restart_keeps_everything(tmp_path: Path) -> None:
 def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> None:
     """A request under way when the signal comes is answered; then the process exits with 0."""
     with running_service(tmp_path, faults="latency=1s,methods=POST") as service:
-        where = urlsplit(service.url)
-        with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
-            connection.sendall(raw_creation(service.token))
-            # It has reached the service when a later one on another connection is answered.
-            with Api(service.url, service.token) as api:
-                assert api.listing() == []
-            service.process.send_signal(number)
-            answer = b"".join(iter(lambda: connection.recv(4096), b""))
-        assert answer.startswith(b"HTTP/1.1 201 ")
+        connection = HTTPConnection(urlsplit(service.url).netloc, timeout=60)
+        headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
+        body = '{"name": "example.com", "type": "domain"}'
+        connection.request("POST", "/api/principal", body, headers)
+        # It has reached the service when a later one on another connection is answered.
+        with Api(service.url, service.token) as api:
+            assert api.listing() == []
+        service.process.send_signal(number)
+        assert connection.getresponse().status == 201
+        connection.close()
         assert service.process.wait(60) == 0
         assert not (tmp_path / "ready.json").exists()
-
-
-def raw_creation(token: str) -> bytes:
-    """Give the bytes of a request that creates a domain."""
-    body = '{"name": "example.com", "type": "domain"}'
-    lines = [
-        "POST /api/principal HTTP/1.1",
-        "Host: localhost",
-        f"Authorization: Bearer {token}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-    ]
-    return "\r\n".join([*lines, "", body]).encode()
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:

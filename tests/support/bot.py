@@ -18,11 +18,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.service import RunningService
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0
@@ -34,22 +36,6 @@ PROGRAM = (sys.executable, "-m", "postroom_bot")
 
 class BotError(RuntimeError):
     """The bot did not start or end as it should; the message holds the tail of its log."""
-
-
-class SlackAccess(Protocol):
-    """How the bot gets into Slack; the stand-in's workspace has all of it."""
-
-    base_url: str
-    bot_token: str
-    app_token: str
-    signing_secret: str
-
-
-class MailAccess(Protocol):
-    """How the bot gets into the mail service; a running reference service has both."""
-
-    url: str
-    token: str
 
 
 class RunningBot(Running):
@@ -110,8 +96,8 @@ class RunningBot(Running):
 @contextmanager
 def running_bot(
     directory: str | os.PathLike[str],
-    slack: SlackAccess,
-    mail: MailAccess,
+    slack: Workspace,
+    mail: RunningService,
     policy: str | Path,
     *,
     mode: str = "socket",
@@ -140,8 +126,8 @@ def running_bot(
 
 def bot_settings(
     directory: Path,
-    slack: SlackAccess,
-    mail: MailAccess,
+    slack: Workspace,
+    mail: RunningService,
     policy: str | Path,
     *,
     mode: str = "socket",

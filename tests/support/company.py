@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE, Clock, now
-from ansible_collections.postroom.email.tests.service.api import SECRET, Api
+from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     running_service,
@@ -51,14 +51,6 @@ rules:
 """
 
 
-@dataclass
-class MailThrough:
-    """Access to the mail service by way of a proxy."""
-
-    url: str
-    token: str
-
-
 @dataclass(frozen=True)
 class Company:
     """Who and what is there.
@@ -85,10 +77,6 @@ class Company:
         """Return all addresses of a mailbox, its own one first."""
         found: list[str] = self.api.get(mailbox).json()["emails"]
         return found
-
-    def mail_through(self, url: str) -> MailThrough:
-        """Return access to the mail service by way of a proxy at this URL."""
-        return MailThrough(url, self.mail.token)
 
     def card_of(self, person: Person, part: str) -> Message:
         """Wait for the card of a request that this person made and whose text has this part.
@@ -151,7 +139,7 @@ def company(directory: Path, *, clock: Clock = now) -> Iterator[Company]:
         Api(mail.url, mail.token) as api,
     ):
         slack.be_patient(PATIENCE)
-        api.create({"type": "domain", "name": DOMAIN})
+        api.domain(DOMAIN)
         alice, bob, carol, dora = (
             employed(slack, api, name) for name in ("alice", "bob", "carol", "dora")
         )
@@ -161,7 +149,4 @@ def company(directory: Path, *, clock: Clock = now) -> Iterator[Company]:
 
 def employed(slack: Workspace, api: Api, name: str) -> Person:
     """Give somebody an account and a mailbox."""
-    mailbox = f"{name}@{DOMAIN}"
-    body = {"type": "individual", "name": mailbox, "emails": [mailbox], "secrets": [SECRET]}
-    assert api.create(body).is_success
-    return slack.person(name, email=mailbox)
+    return slack.person(name, email=api.mailbox(f"{name}@{DOMAIN}"))

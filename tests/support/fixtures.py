@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -33,18 +32,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
         yield running
 
 
-@contextmanager
-def postgresql() -> Iterator[str]:
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
     """Run a real PostgreSQL server and give its URL; skip where there is none."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
     with cluster(place) as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def postgresql_url() -> Iterator[str]:
-    """Give a real PostgreSQL server's URL."""
-    with postgresql() as url:
         yield url

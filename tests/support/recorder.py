@@ -14,10 +14,9 @@ gate.wait()
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import HTTPException
 
 from ansible_collections.postroom.email.tests.fakes.http_server import (
@@ -33,17 +32,11 @@ GATE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and the status of its answer, or None without one.
-
-    :param began: when it came, by the monotonic clock
-    :param ended: when its answer came
-    """
+    """One request and the status of its answer, or None without one."""
 
     method: str
     path: str
     status: int | None
-    began: float = field(default=0.0, compare=False)
-    ended: float = field(default=0.0, compare=False)
 
     @property
     def is_write(self) -> bool:
@@ -134,7 +127,6 @@ class Recorder:
 
     def __call__(self, request: Request) -> Reply:
         """Pass a request on, or cut the connection."""
-        began = time.monotonic()
         if self.forbids_writes and request.method not in READS:
             refused = Exchange(request.method, request.target, 500)
             self.exchanges.append(refused)
@@ -145,9 +137,7 @@ class Recorder:
         with suppress(OSError, HTTPException):
             reply = pass_on(request, self.upstream)
         status = reply.status if reply else None
-        self.exchanges.append(
-            Exchange(request.method, request.target, status, began, time.monotonic())
-        )
+        self.exchanges.append(Exchange(request.method, request.target, status))
         if reply is None:
             raise ConnectionAbortedError
         self._hold(request.method, after=True)

@@ -46,6 +46,13 @@ def roles() -> list[str]:
     return sorted({file.parts[1] for file in files() if file.parts[0] == "roles"})
 
 
+def role_options(role: str) -> dict[str, dict[str, Any]]:
+    """Return the options of all entry points of a role, in the order of its specification."""
+    specs = read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
+    entries = [entry.get("options", {}) for entry in specs.values()]
+    return {name: option for entry in entries for name, option in entry.items()}
+
+
 def read(file: Path | str) -> str:
     """Return the text of a file."""
     return (ROOT / file).read_text("utf-8")

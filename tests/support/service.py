@@ -78,7 +78,6 @@ def running_service(
     tenant: str = "tests",
     secret_cost: str = CHEAP_SECRETS,
     extra_args: Sequence[str] = (),
-    environment: Mapping[str, str] | None = None,
 ) -> Iterator[RunningService]:
     """Run the service on a free loopback port with its files in `directory`; end it afterwards.
 
@@ -98,7 +97,7 @@ def running_service(
     }
     program = [sys.executable, "-m", "postroom_service", "serve"]
     command = [*program, *itertools.chain(*options.items()), *extra_args]
-    settings = _environment(database or str(place / "service.sqlite3"), environment)
+    settings = _environment(database or str(place / "service.sqlite3"))
     service = RunningService(place, command, settings)
     try:
         yield service
@@ -107,12 +106,11 @@ def running_service(
     service.check(status)
 
 
-def _environment(database: str, extra: Mapping[str, str] | None) -> dict[str, str]:
+def _environment(database: str) -> dict[str, str]:
     paths = [str(SERVICE_PATH), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "POSTROOM_SERVICE_DATABASE": database,
-        **(extra or {}),
     }

@@ -22,46 +22,6 @@ MODULES = "ansible_collections.postroom.email.plugins.modules"
 Shape = dict[str, Any]
 
 
-class Site:
-    """One tenant of a running service."""
-
-    def __init__(self, service_url: str, token: str, recorder: Recorder) -> None:
-        self.token = token
-        self.recorder = recorder
-        self.url = recorder.url
-        self._service = Api(service_url, token)
-
-    def listing(self) -> dict[str, Shape]:
-        """Return everything that the tenant holds, by name."""
-        return self._service.listing()
-
-    def create(self, *names: str, **lists: list[str]) -> None:
-        """Create domains and mailboxes by name; with `emails` or `members`, one with those."""
-        for name in names:
-            self._service.create(name, **lists)
-
-    def delete(self, name: str) -> None:
-        """Delete one of them."""
-        self._service.delete(name)
-
-    def clear(self) -> None:
-        """Delete all that the tenant holds, and forget what has passed the recorder."""
-        self._service.clear()
-        self.recorder.take()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._service.close()
-
-    def run(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
-        """Run a module against the tenant, through the recorder, and return its result."""
-        main = importlib.import_module(f"{MODULES}.{module}").main
-        access = {"api_url": self.url, "api_token": self.token}
-        result = run_module(main, {**access, **options}, check=check, diff=True)
-        result.pop("invocation", None)
-        return result
-
-
 class Api:
     """The interface by hand."""
 
@@ -104,6 +64,34 @@ class Api:
         for name in self.listing():
             if "@" not in name:
                 self.delete(name)
+
+
+class Site(Api):
+    """One tenant of a running service, and the modules that run on it."""
+
+    def __init__(self, service_url: str, token: str, recorder: Recorder) -> None:
+        super().__init__(service_url, token)
+        self.token = token
+        self.recorder = recorder
+        self.url = recorder.url
+
+    def create(self, *names: str, **lists: list[str]) -> None:  # type: ignore[override]
+        """Create domains and mailboxes by name; with `emails` or `members`, one with those."""
+        for name in names:
+            super().create(name, **lists)
+
+    def clear(self) -> None:
+        """Delete all that the tenant holds, and forget what has passed the recorder."""
+        super().clear()
+        self.recorder.take()
+
+    def run(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """Run a module against the tenant, through the recorder, and return its result."""
+        main = importlib.import_module(f"{MODULES}.{module}").main
+        access = {"api_url": self.url, "api_token": self.token}
+        result = run_module(main, {**access, **options}, check=check, diff=True)
+        result.pop("invocation", None)
+        return result
 
 
 def _as_sets(row: Shape) -> Shape:

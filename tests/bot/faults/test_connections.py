@@ -7,7 +7,6 @@ from __future__ import annotations
 import select
 import socket
 import socketserver
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import serving
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import (
     Company,
@@ -58,29 +58,12 @@ class _Relayed(socketserver.BaseRequestHandler):
                         other[end].sendall(content)
 
 
-@contextmanager
-def relaying(upstream: tuple[str, int]) -> Iterator[Relay]:
-    """Relay for the length of a block."""
-    with Relay(upstream) as relay:
-        thread = threading.Thread(target=relay.serve_forever)
-        thread.start()
-        yield relay
-        relay.shutdown()
-        thread.join()
-
-
 class Line(NamedTuple):
     """A bot with Socket Mode, behind a relay."""
 
     here: Company
     bot: RunningBot
     relay: Relay
-
-    def check_one_card(self, about: str) -> None:
-        """Check that a request was made once."""
-        self.here.card_of(self.here.alice, about)
-        cards = self.here.slack.messages(self.here.approvals)
-        assert len([one for one in cards if about in one.text]) == 1
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +73,8 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
     with company(place / "company") as here:
         world = here.slack.world
         address = urlsplit(world.socket_address)
-        with relaying((str(address.hostname), address.port or 0)) as relay:
+        relay = Relay((str(address.hostname), address.port or 0))
+        with serving(relay):
             world.socket_address = f"ws://127.0.0.1:{relay.server_address[1]}"
             with running_bot(place / "bot", here.slack, here.mail, here.policy) as bot:
                 yield Line(here, bot, relay)
@@ -101,7 +85,9 @@ def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
     """What Slack could not deliver comes over the next one, once."""
     line.relay.silences += 1
     assert line.here.alice.command("/email alias add silent@example.com").ok
-    line.check_one_card("silent@")
+    line.here.card_of(line.here.alice, "silent@")
+    cards = line.here.slack.messages(line.here.approvals)
+    assert ["silent@" in one.text for one in cards].count(True) == 1
     assert line.bot.readiness()[0] == 200
 
 

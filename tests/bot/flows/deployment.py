@@ -90,13 +90,9 @@ class Deployment:
         """The company."""
         return self.premises.here
 
-    def asks(self, person: Person, text: str) -> str:
-        """Have a person type a command that becomes a request; return the request's number."""
-        return number_in(person.command(f"/email {text}"))
-
     def card(self, person: Person, text: str) -> Message:
         """Have a person request what needs approval, and wait for the card."""
-        return self.here.card_of(person, self.asks(person, text))
+        return self.here.card_of(person, number_in(person.command(f"/email {text}")))
 
     def cards(self, about: str) -> list[Message]:
         """Return all cards with this text, also those that are no longer valid."""
@@ -133,7 +129,11 @@ class Deployment:
 
     def requests(self) -> list[Request]:
         """Return all requests that the bots have."""
-        return self.read(_all)
+
+        def found(c: Connection) -> list[Request | None]:
+            return [requests.get(c, one) for one in c.scalars(select(request_table.c.id))]
+
+        return [one for one in self.read(found) if one is not None]
 
     def has_one_card_each(self) -> bool:
         """Whether each request that had to be approved has one card."""
@@ -183,10 +183,11 @@ def deployed(
         for number in range(plan.replicas):
             place = directory / f"bot-{number}"
             given = {"replicas": plan.replicas, "audit_lines": place / "audit.jsonl"}
+            given["api_url"] = there.recorder.url
             bot = running_bot(
                 place,
                 there.here.slack,
-                there.here.mail_through(there.recorder.url),
+                there.here.mail,
                 there.policy,
                 mode=plan.mode,
                 database=database,
@@ -215,8 +216,3 @@ def number_of(text: str) -> str:
     found = _ID.search(text)
     assert found is not None, text
     return found[0]
-
-
-def _all(c: Connection) -> list[Request]:
-    found = [requests.get(c, number) for number in c.scalars(select(request_table.c.id))]
-    return [one for one in found if one is not None]

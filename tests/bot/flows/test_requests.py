@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,6 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     HTTP,
     Deployment,
     Plan,
-    Premises,
     deployed,
     number_of,
     premises,
@@ -108,28 +105,6 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
     here.slack.wait_for(lambda: "done already" in text_of(here.window(here.alice, "note")))
 
 
-@pytest.mark.full
-def test_much_at_once_is_done_once(flow: Deployment) -> None:
-    """Nothing is lost or done twice, and no mailbox has two writers at the same time."""
-    here, (alice, bob, carol, dora) = flow.here, flow.premises.people
-    pairs = [(alice, bob), (bob, carol), (carol, dora), (dora, bob)] * 6
-    wanted = [(fresh_address(), *pair) for pair in pairs]
-    flow.premises.recorder.take()
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: flow.asks(one[1], f"alias add {one[0]}"), wanted))
-        list(pool.map(lambda one: one[2].press(here.card_of(one[1], one[0]), APPROVE), wanted))
-    for address, requester, _ in wanted:
-        here.wait_told(requester, address, "Done")
-        assert address in here.aliases(str(requester.user.email))
-        assert len(flow.cards(address)) == 1
-    addresses = [one.wish.target for one in flow.requests()]
-    assert {addresses.count(address) for address, *_ in wanted} == {1}
-    writes = sorted(flow.premises.recorder.take_writes(), key=lambda one: (one.path, one.began))
-    assert [one.status for one in writes] == [200] * len(wanted)
-    for earlier, later in pairwise(writes):
-        assert earlier.path != later.path or earlier.ended <= later.began
-
-
 @pytest.fixture
 def hurried(flow: Deployment) -> Iterator[Deployment]:
     """Give the bots, and acknowledgements less time."""
@@ -179,19 +154,12 @@ SHORT = {"lease": 4, "timeout": 3}
 Start = Callable[[], AbstractContextManager[Deployment]]
 
 
-@pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Premises]:
-    """Give a company whose bots come and go."""
-    with premises(tmp_path_factory.mktemp("premises")) as found:
-        yield found
-
-
 @pytest.fixture
-def start(there: Premises, fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
+def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
     """Give the way to start one bot again and again."""
     with ExitStack() as end:
+        there = end.enter_context(premises(tmp_path / "premises"))
         database = fresh("sqlite", end)
-        there.recorder.take()
         yield lambda: deployed(there, tmp_path, Plan("socket", "sqlite"), database, SHORT)
 
 

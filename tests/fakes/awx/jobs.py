@@ -18,7 +18,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from . import surveys
 from .web import Answer, Fault, Request, page_of, serving
@@ -172,6 +175,24 @@ class Awx:
             return 405, {"detail": f'Method "POST" not allowed for a {job.status} job.'}
         job.status = "canceled"
         return 202, {}
+
+
+def injected(
+    injectors: Mapping[str, Any], values: Mapping[str, Any], folder: str
+) -> dict[str, dict[str, str]]:
+    """Return what a job gets from a credential, by `file`, `env` and `extra_vars`.
+
+    :param values: the credential's inputs, with secrets in plain text
+    :param folder: the folder of the files
+    """
+    labels = [key.partition(".")[2] for key in injectors["file"]]
+    filename = SimpleNamespace(**{label: f"{folder}/template_{label}" for label in labels})
+    names = {**values, "tower": SimpleNamespace(filename=filename)}
+    render = ImmutableSandboxedEnvironment().from_string
+    return {
+        kind: {key: render(template).render(names) for key, template in injectors[kind].items()}
+        for kind in ("file", "env", "extra_vars")
+    }
 
 
 def _known(number: str, known: Mapping[int, object]) -> bool:

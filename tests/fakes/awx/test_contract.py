@@ -10,14 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from ansible_collections.postroom.email.tests.fakes.awx import surveys
 from ansible_collections.postroom.email.tests.fakes.awx.controller import (
     Controller,
     running_controller,
 )
-
-QUESTION = {"question_name": "Alias", "variable": "mail_alias", "type": "text", "required": True}
-CHOICE = {**QUESTION, "type": "multiplechoice"}
 
 
 @pytest.fixture
@@ -38,26 +34,6 @@ def status_of(
     headers = {"Authorization": f"Bearer {token or controller.token}"}
     url = f"{controller.url}/api/v2/{path}"
     return httpx.request(method, url, json=body, headers=headers, trust_env=False).status_code
-
-
-def survey(*questions: Any) -> dict[str, Any]:
-    """Return a survey."""
-    return {"name": "", "description": "", "spec": list(questions)}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        (survey(), "doesn't contain any items"),
-        (survey(QUESTION, QUESTION), "duplicated"),
-        (survey({**QUESTION, "default": 7}), "expected to be"),
-        (survey({**CHOICE, "choices": ["a"], "default": "b"}), "choices listed"),
-    ],
-)
-def test_surveys_are_validated(wrong: dict[str, Any], words: str) -> None:
-    """AWX refuses a survey that is incomplete or contradicts itself."""
-    assert surveys.problem_of(survey(QUESTION)) is None
-    assert words in str(surveys.problem_of(wrong))
 
 
 def test_permissions_are_enforced(controller: Controller) -> None:

@@ -60,11 +60,7 @@ def holders(service: QuirkyService) -> dict[str, str]:
     }
 
 
-def boxes(count: int) -> Parts:
-    """Return many mailboxes."""
-    return {"mailboxes": [mail(f"b{number:03}") for number in range(count)]}
-
-
 def many(service: QuirkyService, count: int) -> TenantPlan:
     """Plan many mailboxes."""
-    return plan_for(service, boxes(count), passwords=[f"b{number:03}" for number in range(count)])
+    names = [f"b{number:03}" for number in range(count)]
+    return plan_for(service, {"mailboxes": list(map(mail, names))}, passwords=names)

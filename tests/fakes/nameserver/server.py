@@ -79,9 +79,9 @@ def misbehaving(
     server = BadServer(address, port or free_port(address), dict(habits))
     at = (address, server.port)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_serving(_Datagrams(at, _datagram_handler(server))))
+        stack.enter_context(serving(_Datagrams(at, _datagram_handler(server))))
         if tcp:
-            stack.enter_context(_serving(_Streams(at, _stream_handler(server))))
+            stack.enter_context(serving(_Streams(at, _stream_handler(server))))
         stack.callback(server.ending.set)
         yield server
 
@@ -97,7 +97,8 @@ class _Streams(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def _serving(server: socketserver.BaseServer) -> Iterator[None]:
+def serving(server: socketserver.BaseServer) -> Iterator[None]:
+    """Run a server of the standard library for the length of a block."""
     with server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults of the Web API, on request.
 
-    workspace.faults.rate_limit("chat.postMessage", times=2, retry_after=1)
+    workspace.faults.fail("chat.postMessage", times=2)
 
 A fault affects the next `times` calls of its method, or of any method for `*`, after `skip` calls
 that it lets pass. Requests to a response URL count as calls of `response_url`.
@@ -45,31 +45,27 @@ class Faults:
         #: Set when the workspace closes; ends all delays.
         self.closing = threading.Event()
 
-    def rate_limit(
-        self, method: str, *, times: int = 1, retry_after: int = 1, skip: int = 0
-    ) -> None:
+    def rate_limit(self, method: str, *, retry_after: int = 1, skip: int = 0) -> None:
         """Answer with status 429 and `Retry-After`."""
         headers = {"Retry-After": str(retry_after)}
         body = '{"ok":false,"error":"ratelimited"}'
-        self._add(Fault(method, times, skip, HTTPStatus.TOO_MANY_REQUESTS, body, headers))
+        self._add(Fault(method, 1, skip, HTTPStatus.TOO_MANY_REQUESTS, body, headers))
 
     def fail(self, method: str, *, times: int = 1, status: int = 500, skip: int = 0) -> None:
         """Answer with a server error."""
         self._add(Fault(method, times, skip, status, "Internal Server Error"))
 
-    def hang(self, method: str, *, times: int = 1, seconds: float = 60.0, skip: int = 0) -> None:
+    def hang(self, method: str, *, seconds: float) -> None:
         """Do not answer; reset the connection after some seconds."""
-        self._add(Fault(method, times, skip, seconds=seconds))
+        self._add(Fault(method, 1, 0, seconds=seconds))
 
-    def reset(self, method: str, *, times: int = 1, skip: int = 0) -> None:
+    def reset(self, method: str, *, skip: int = 0) -> None:
         """Reset the connection before the call is carried out."""
-        self._add(Fault(method, times, skip))
+        self._add(Fault(method, 1, skip))
 
-    def lose_answer(
-        self, method: str, *, times: int = 1, seconds: float = 0.0, skip: int = 0
-    ) -> None:
+    def lose_answer(self, method: str, *, skip: int = 0) -> None:
         """Carry the call out, then reset the connection."""
-        self._add(Fault(method, times, skip, seconds=seconds, after_effect=True))
+        self._add(Fault(method, 1, skip, after_effect=True))
 
     def clear(self) -> None:
         """Remove all faults."""

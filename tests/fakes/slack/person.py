@@ -71,10 +71,10 @@ class Person:
                 world.homes.get(self.id),
             )
 
-    def command(self, text: str, *, channel: str | None = None) -> Ack:
+    def command(self, text: str) -> Ack:
         """Type a slash command, such as `/email help`."""
         with self._world.changed:
-            place = self._world.channels[channel or self.channel]
+            place = self._world.channels[self.channel]
             parcel = payloads.command(self._world, self.user, place, text)
         ack = self._postman.deliver(parcel)
         if ack.ok and ack.body:
@@ -91,19 +91,16 @@ class Person:
             if not is_shown:
                 raise CannotDo(f"{self.user.name} does not see the message")
             block, element = views.find(message.blocks, action_id)
-            action = views.pressed(block, element, None, self._world.fresh_ts())
+            action = views.pressed(block, element, self._world.fresh_ts())
             parcel = payloads.press(self._world, self.user, message, action)
         return self._postman.deliver(parcel)
 
-    def press_in_view(self, view: View, action_id: str, value: Any = None) -> Ack:
-        """Press a button in a modal or the Home tab, or choose a value there."""
+    def press_in_view(self, view: View, action_id: str) -> Ack:
+        """Press a button in a modal or the Home tab."""
         with self._world.changed:
             self._check_open(view)
             block, element = views.find(view.blocks, action_id)
-            action = views.pressed(block, element, value, self._world.fresh_ts())
-            if views.is_input(element):
-                state = views.filled_in(element, value)
-                view.values.setdefault(block["block_id"], {})[action_id] = state
+            action = views.pressed(block, element, self._world.fresh_ts())
             parcel = payloads.press_in_view(self._world, self.user, view, action)
         return self._postman.deliver(parcel)
 

@@ -40,8 +40,6 @@ class User:
     deleted: bool = False
     is_bot: bool = False
     is_restricted: bool = False
-    is_ultra_restricted: bool = False
-    is_stranger: bool = False
     enterprise: str | None = None
 
     def as_slack(self, *, with_email: bool) -> Payload:
@@ -49,15 +47,13 @@ class User:
         profile = {"real_name": self.real_name, "display_name": self.name, "team": self.team}
         if with_email and self.email:
             profile["email"] = self.email
-        flags = ("deleted", "is_bot", "is_restricted", "is_ultra_restricted", "is_stranger")
+        flags = ("deleted", "is_bot", "is_restricted", "is_email_confirmed")
         user = {
             "id": self.id,
             "team_id": self.team,
             "name": self.name,
             "real_name": self.real_name,
             **{name: getattr(self, name) for name in flags},
-            "is_email_confirmed": self.is_email_confirmed,
-            "tz": "Etc/UTC",
             "profile": profile,
         }
         if self.enterprise:

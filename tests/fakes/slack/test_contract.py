@@ -16,24 +16,15 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from ansible_collections.postroom.email.tests.fakes.http_server import json_reply, serving
-from ansible_collections.postroom.email.tests.fakes.slack.records import CannotDo
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
 
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "Hello"}}
 
 
-def plain(text: str) -> dict[str, str]:
-    """Return a text object."""
-    return {"type": "plain_text", "text": text}
-
-
 def modal(title: str) -> dict[str, Any]:
-    """Return a form with one required input."""
-    element = {"type": "plain_text_input", "action_id": "typed"}
-    block = {"type": "input", "block_id": "address", "label": plain("Address"), "element": element}
-    view = {"type": "modal", "callback_id": "form", "title": plain(title)}
-    return {**view, "submit": plain("Send"), "blocks": [block]}
+    """Return a modal."""
+    return {"type": "modal", "title": {"type": "plain_text", "text": title}, "blocks": [SECTION]}
 
 
 def client_of(slack: Workspace) -> WebClient:
@@ -95,31 +86,6 @@ def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Cloc
     assert code(client.views_update, **known, view=modal("Three")) == "hash_conflict"
     alice.close(alice.modal)
     assert code(client.views_update, view_id=opened["id"], view=modal("Three")) == "not_found"
-
-
-def test_submissions_and_their_answers_are_validated(slack: Workspace) -> None:
-    """Required inputs have values, errors are at inputs, and an update replaces the view."""
-    answers: list[dict[str, Any]] = [
-        {"response_action": "errors", "errors": {"other": "No."}},
-        {"response_action": "errors", "errors": {"address": "No."}},
-        {"response_action": "update", "view": modal("Second")},
-        {},
-    ]
-    alice = slack.person("alice")
-    client_of(slack).views_open(trigger_id=slack.world.trigger(alice.id), view=modal("First"))
-    view = alice.modal
-    with serving(lambda request: json_reply(answers.pop(0))) as app:
-        slack.deliver_over_http(app.url)
-        with pytest.raises(CannotDo):
-            alice.submit(view, {})
-        alice.submit(view, {"address": "x"})
-        assert len(slack.problems) == 1
-        alice.submit(view)
-        assert (view.errors, len(slack.problems)) == ({"address": "No."}, 1)
-        alice.submit(view)
-        assert view.content["title"]["text"] == "Second"
-        assert alice.submit(view).ok
-    assert alice.sees().modals == []
 
 
 def test_signatures_are_verifiable(slack: Workspace) -> None:

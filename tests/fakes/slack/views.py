@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from typing import Any
 
 from .records import Block, CannotDo, Payload, Refused, Scopes, View
 from .world import World, plain, with_block_ids
@@ -124,8 +123,6 @@ def _elements(block: Block) -> Iterator[Payload]:
         yield block["element"]
     elif block["type"] == "actions":
         yield from block["elements"]
-    elif "action_id" in block.get("accessory", {}):
-        yield block["accessory"]
 
 
 def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
@@ -145,16 +142,11 @@ def initial_values(blocks: list[Block]) -> dict[str, dict[str, Payload]]:
     state: dict[str, dict[str, Payload]] = {}
     for block in blocks:
         for element in _elements(block):
-            if is_input(element) and "action_id" in element:
+            if element["type"] in _STATE:
                 name, initial = _STATE[element["type"]]
                 value = {"type": element["type"], name: element.get(initial)}
                 state.setdefault(block["block_id"], {})[element["action_id"]] = value
     return state
-
-
-def is_input(element: Payload) -> bool:
-    """Return True if an element has a state."""
-    return element["type"] in _STATE
 
 
 def filled_in(element: Payload, value: str | None) -> Payload:
@@ -168,13 +160,12 @@ def filled_in(element: Payload, value: str | None) -> Payload:
     return {"type": element["type"], _STATE[element["type"]][0]: value or None}
 
 
-def pressed(block: Block, element: Payload, value: Any, at: str) -> Payload:
-    """Return an entry of the `actions` of a `block_actions` payload."""
-    shown: Payload = {name: element[name] for name in ("text", "value") if name in element}
+def pressed(block: Block, element: Payload, at: str) -> Payload:
+    """Return the entry of a button in the `actions` of a `block_actions` payload."""
     return {
         "type": element["type"],
         "action_id": element["action_id"],
         "block_id": block["block_id"],
         "action_ts": at,
-        **(filled_in(element, value) if is_input(element) else shown),
+        **{name: element[name] for name in ("text", "value") if name in element},
     }

@@ -17,8 +17,8 @@ import yaml
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
-from ansible_collections.postroom.email.tests.fakes.awx import injectors
 from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import injected
 from ansible_collections.postroom.email.tests.ops.awx.stage import (
     ALL,
     PASSWORD,
@@ -153,15 +153,15 @@ def test_a_job_gets_the_account(made: Controller) -> None:
     """The credential becomes environment variables, and a file of passwords that may be empty."""
     kind = made.named("credential_types", "Postroom tenant")
     inputs = made.named("credentials", "Postroom tenant")["inputs"]
-    injected = injectors.injected(kind["injectors"], inputs, "/runner")
-    assert injected["env"] == {
+    found = injected(kind["injectors"], inputs, "/runner")
+    assert found["env"] == {
         "POSTROOM_API_URL": ALL["mail_api_url"],
         "POSTROOM_API_TOKEN": ALL["vault_mail_token"],
     }
-    assert injected["extra_vars"] == {"mail_passwords_file": "/runner/template_passwords"}
-    file = injected["file"]["template.passwords"]
+    assert found["extra_vars"] == {"mail_passwords_file": "/runner/template_passwords"}
+    file = found["file"]["template.passwords"]
     assert yaml.safe_load(file) == {"alice@example.com": [PASSWORD]}
-    without = injectors.injected(kind["injectors"], {"api_url": "u", "api_token": "t"}, "/runner")
+    without = injected(kind["injectors"], {"api_url": "u", "api_token": "t"}, "/runner")
     assert without["file"]["template.passwords"] == ""
 
 

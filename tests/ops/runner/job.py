@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.awx import injectors
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import injected
 from ansible_collections.postroom.email.tests.support import ansible_yaml, playbooks, repository
 from ansible_collections.postroom.email.tests.support.ansible_yaml import untemplated
 from ansible_collections.postroom.email.tests.support.secrets import leaks
@@ -188,16 +188,16 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
         script.chmod(0o700)
     tasks = ansible_yaml.load(repository.read("playbooks/tasks/awx/ground.yml"))
     (kind,) = (task[CREDENTIAL_TYPE] for task in tasks if CREDENTIAL_TYPE in task)
-    injected = injectors.injected(kind["injectors"], account.inputs, str(node / "env"))
+    gets = injected(kind["injectors"], account.inputs, str(node / "env"))
     options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vvvv"]
     contents = {
-        "envvars": {**injected["env"], **job.environment},
+        "envvars": {**gets["env"], **job.environment},
         "extravars": untemplated(dict(job.variables)),
-        "of_credential": untemplated(injected["extra_vars"]),
+        "of_credential": untemplated(gets["extra_vars"]),
         "settings": {"idle_timeout": SECONDS, "job_timeout": SECONDS},
     }
     texts = {name: ansible_yaml.dump(content) for name, content in contents.items()}
     texts["cmdline"] = shlex.join([*options, *(["--check"] if job.check else [])])
-    texts |= {name.replace(".", "_"): text for name, text in injected["file"].items()}
+    texts |= {name.replace(".", "_"): text for name, text in gets["file"].items()}
     for name, text in texts.items():
         (given / "env" / name).write_text(text, "utf-8")

@@ -18,7 +18,7 @@ import yaml
 from ansible_collections.postroom.email.tests.fakes.nameserver.habits import refused
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, Job, run_job
-from ansible_collections.postroom.email.tests.support import ansible_yaml, playbooks, repository
+from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.recorded import recorder, site
 from ansible_collections.postroom.email.tests.support.site import Site
@@ -246,7 +246,8 @@ OURS = "postroom.email"
 IN_EXPRESSIONS = re.compile(
     r"(?:\|\s*|\bis (?:not )?|(?:lookup|query)\(\s*['\"])(\w+\.\w+)\.\w+(?=[\s(}'\",|)]|$)"
 )
-A_MODULE = re.compile(r"^(\w+\.\w+)\.\w+$")
+#: Names of modules, as the keys of tasks.
+AS_KEYS = re.compile(r"^[ -]+(\w+\.\w+)\.\w+:", re.MULTILINE)
 
 
 def run(folder: Path, *command: str) -> str:
@@ -257,23 +258,13 @@ def run(folder: Path, *command: str) -> str:
     return done.output
 
 
-def collections_in(content: Any) -> Iterator[str]:
-    """Yield the collections whose modules are keys anywhere in a YAML file."""
-    if isinstance(content, dict):
-        yield from (match[1] for key in content if (match := A_MODULE.match(str(key))))
-    if isinstance(content, (dict, list)):
-        for value in content.values() if isinstance(content, dict) else content:
-            yield from collections_in(value)
-
-
 def used() -> set[str]:
     """Return the collections that playbooks and roles use."""
     found: set[str] = set()
     for file in repository.files():
         if file.parts[0] in ("playbooks", "roles") and file.suffix in (".yml", ".yaml", ".j2"):
             text = repository.read(file)
-            found |= set(IN_EXPRESSIONS.findall(text))
-            found |= set() if file.suffix == ".j2" else set(collections_in(ansible_yaml.load(text)))
+            found |= {*IN_EXPRESSIONS.findall(text), *AS_KEYS.findall(text)}
     return found
 
 
