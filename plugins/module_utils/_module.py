@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
-from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_deprecation_messages, get_warning_messages
 
 from ._api.applying.converge import Converged
@@ -29,11 +28,18 @@ from ._api.names import Name, parse_address
 from ._api.planning.changes import as_diff
 from ._api.wire.client import Client
 from ._api.wire.sender import Sender
-from ._secrets import held, is_list, leaves
+from ._secrets import HIDDEN, held, is_list, leaves, without
+
+try:
+    from ansible.module_utils.secrets import register_secrets
+except ImportError:
+    # ansible-core before 2.22, which removes secrets from results.
+    register_secrets = None
 
 Params = Mapping[str, Any]
 
-_HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+#: The key of a result in which ansible-core 2.22 and newer send secrets to the controller.
+NEW_SECRETS = "_ansible_new_secrets"
 
 #: The options that every module shares; the doc fragment ``api`` documents them.
 API_OPTIONS: dict[str, Any] = {
@@ -61,7 +67,17 @@ class Module(AnsibleModule):  # type: ignore[misc]
     def _load_params(self) -> None:
         """Read the options. What goes wrong or is logged from here on shows them."""
         super()._load_params()
-        self.no_log_values.update(_misplaced(self.params))
+        misplaced = set(_misplaced(self.params))
+        self.no_log_values.update(misplaced)
+        if register_secrets:
+            register_secrets(misplaced)
+
+    def _record_module_result(self, o: dict[str, Any]) -> None:
+        """Print the result without secrets, also where ansible-core leaves them in it."""
+        if register_secrets:
+            new = {key: o.pop(key) for key in (NEW_SECRETS,) if key in o}
+            o = {**without(o, self.no_log_values), **new}
+        super()._record_module_result(o)
 
 
 class Outcome(NamedTuple):
@@ -176,8 +192,8 @@ def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender])
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
-        # A later ansible-core removes secrets from the rest of a result only.
-        module.warn(remove_values(warning, module.no_log_values))
+        # ansible-core 2.19 and newer remove no secrets from warnings.
+        module.warn(without(warning, module.no_log_values))
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)
@@ -201,7 +217,7 @@ def _shown_options(module: Any) -> Iterator[tuple[str, Any]]:
     """Yield a module's options as they can be shown: ansible-core removes no secret from a key."""
     for name, value in module.params.items():
         is_secret = module.argument_spec.get(name, {}).get("no_log")
-        yield name, _HIDDEN if is_secret and isinstance(value, Mapping) else value
+        yield name, HIDDEN if is_secret and isinstance(value, Mapping) else value
 
 
 def _connected(

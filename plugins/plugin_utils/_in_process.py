@@ -31,11 +31,11 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     perform,
     whole_spec,
 )
+from ansible_collections.postroom.email.plugins.module_utils._secrets import without
 
 from ._conditions import against_environment, against_interpreter
 from ._connections import Connections
 from ._playbook_variables import unused_variables, with_variables
-from ._secrets import without
 from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, as_sent, run_in_process
 
 try:

@@ -19,9 +19,8 @@ from typing import Any, NoReturn
 from ansible.module_utils import basic
 from ansible.module_utils.common import warnings
 
-from ansible_collections.postroom.email.plugins.module_utils._module import Module
-
-from ._secrets import without
+from ansible_collections.postroom.email.plugins.module_utils._module import NEW_SECRETS, Module
+from ansible_collections.postroom.email.plugins.module_utils._secrets import without
 
 try:
     from ansible.module_utils.common.json import Direction, get_module_encoder
@@ -73,6 +72,8 @@ class WorkerModule(Module):
             raise
 
     def _record_module_result(self, o: dict[str, Any]) -> NoReturn:
+        # They were registered in this process.
+        o.pop(NEW_SECRETS, None)
         raise _Exit(o)
 
     def jsonify(self, data: Any) -> Any:

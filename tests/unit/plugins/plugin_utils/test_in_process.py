@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.common import parameters
 
+from ansible_collections.postroom.email.plugins.module_utils._secrets import without
 from ansible_collections.postroom.email.plugins.plugin_utils._conditions import (
     against_environment,
     against_interpreter,
@@ -22,7 +23,6 @@ from ansible_collections.postroom.email.plugins.plugin_utils._conditions import 
 from ansible_collections.postroom.email.plugins.plugin_utils._connections import Connections
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
-from ansible_collections.postroom.email.plugins.plugin_utils._secrets import without
 from ansible_collections.postroom.email.plugins.plugin_utils._watched import sleep_watched
 from ansible_collections.postroom.email.tests.support.clients import Clock
 
