@@ -224,6 +224,13 @@ def core(session: nox.Session, core: str) -> None:
     pytest(session, "tests/unit", "tests/e2e", marker="matrix")
 
 
+@tier_session([], ("3.13", "3.14"))
+def core_next(session: nox.Session) -> None:
+    """Run the same tests on the pre-release of the next ansible-core. It belongs to no tier."""
+    session.install(*groups("test-products"), "ansible-core~=2.22.0b1", *BASE, *SERVICE)
+    pytest(session, "tests/unit", "tests/e2e", marker="matrix")
+
+
 @tier_session(TEST_ALL_SESSIONS, (OLDEST_PYTHON,))
 def floors(session: nox.Session) -> None:
     """Run the client core's tests with the lowest supported dependencies, on Python 3.10."""
@@ -243,9 +250,16 @@ def bot_floors(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def dns(session: nox.Session) -> None:
-    """Publish and verify records on real name servers, and at DNS providers' interfaces."""
+    """Publish and verify records on name servers, and with the oldest providers' collections."""
     session.install(*groups("test-dns"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
     pytest(session, "tests/dns")
+
+
+@tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE])
+def dns_current(session: nox.Session) -> None:
+    """Publish at DNS providers with the current releases of their collections."""
+    session.install(*groups("test-providers", "current-collections"), *BASE, *SERVICE)
+    pytest(session, "tests/dns/test_providers.py")
 
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
@@ -305,7 +319,8 @@ def release(session: nox.Session) -> None:
     # Outside of the checkout, so that nothing but the wheel can answer.
     with session.chdir(dist):
         tool = str(ROOT / "tools" / "use_wheel.py")
-        session.run(python, tool, str(collection), external=True)
+        policy = str(ROOT / "bot" / "examples" / "policy.yml")
+        session.run(python, tool, str(collection), policy, external=True)
 
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
