@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
+from zoneinfo import ZoneInfo
 
 from postroom_bot import logs, settings
 from postroom_bot.executors.base import TryLater, WontDo
@@ -62,9 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         problems = ["interrupted"]
     except BrokenPipeError:
-        # Whoever reads the output has seen enough. Python flushes it once more at its end.
+        # The reader has closed the pipe, and Python would flush into it once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 2
     for problem in problems:
         _say(_redacted(f"postroom-bot: {problem}"), sys.stderr)
     return 2
@@ -171,7 +172,8 @@ def _ledger(options: argparse.Namespace) -> int:
     with _database(given) as database:
         wishes = [entry.wish for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
-        _print_json(definition(wishes, mailing.mail_of(given, end).mailboxes()))
+        there = mailing.mail_of(given, end).mailboxes()
+        _print_json(definition(wishes, there, ZoneInfo(given.time_zone)))
     return 0
 
 
@@ -187,7 +189,11 @@ def _requests(options: argparse.Namespace) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     """Cancel a request; a running bot then updates its card and writes to the requester."""
-    operator = f"operator:{getpass.getuser()}"
+    try:
+        operator = f"operator:{getpass.getuser()}"
+    except (KeyError, OSError):
+        # In a container, a user may have a number and no name.
+        operator = f"operator:{os.getuid()}"
     with _database(settings.load(options.config)) as database:
         if (found := database.read(lambda c: requests.get(c, options.request))) is None:
             _say(f"postroom-bot: there is no request {options.request}", sys.stderr)

@@ -100,7 +100,7 @@ class Chat:
 
     def post(self, channel: str, message: Message) -> Posted:
         """Post a message in a channel."""
-        answer = self._asked(
+        answer = self._call(
             lambda: self.client.chat_postMessage(
                 channel=channel,
                 text=message.text,
@@ -114,7 +114,7 @@ class Chat:
     def update(self, card: Posted, message: Message) -> None:
         """Put another message in a posted one's place."""
         # Slack keeps the old blocks unless it is told to have none.
-        self._asked(
+        self._call(
             lambda: self.client.chat_update(
                 channel=card.channel, ts=card.ts, text=message.text, blocks=message.blocks
             )
@@ -122,7 +122,7 @@ class Chat:
 
     def link(self, posted: Posted) -> str:
         """Return the address of a posted message."""
-        answer = self._asked(
+        answer = self._call(
             lambda: self.client.chat_getPermalink(channel=posted.channel, message_ts=posted.ts)
         )
         return str(answer["permalink"])
@@ -133,17 +133,17 @@ class Chat:
 
     def profile(self, user: str) -> Mapping[str, Any]:
         """Return what Slack knows of a user: the ``user`` of ``users.info``."""
-        return _part(self._asked(lambda: self.client.users_info(user=user)), "user")
+        return _part(self._call(lambda: self.client.users_info(user=user)), "user")
 
     def members(self, usergroup: str) -> frozenset[str]:
         """Return the ids of the users in a user group."""
-        answer = self._asked(lambda: self.client.usergroups_users_list(usergroup=usergroup))
+        answer = self._call(lambda: self.client.usergroups_users_list(usergroup=usergroup))
         return frozenset(map(str, answer.get("users") or ()))
 
     def find_by_email(self, email: str) -> str | None:
         """Return the id of the user whose profile has this address, or None."""
         try:
-            answer = self._asked(lambda: self.client.users_lookupByEmail(email=email))
+            answer = self._call(lambda: self.client.users_lookupByEmail(email=email))
         except ChatRefused as refusal:
             if refusal.code == "users_not_found":
                 return None
@@ -152,14 +152,12 @@ class Chat:
 
     def open_view(self, trigger_id: str, view: dict[str, Any]) -> Opened:
         """Open a modal; a trigger lives for 3 seconds."""
-        return _opened(
-            self._asked(lambda: self.client.views_open(trigger_id=trigger_id, view=view))
-        )
+        return _opened(self._call(lambda: self.client.views_open(trigger_id=trigger_id, view=view)))
 
     def update_view(self, opened: Opened, view: dict[str, Any]) -> Opened:
         """Put another view in an open one's place, unless it has changed meanwhile."""
         return _opened(
-            self._asked(
+            self._call(
                 lambda: self.client.views_update(
                     view_id=opened.view_id, hash=opened.hash or None, view=view
                 )
@@ -168,11 +166,11 @@ class Chat:
 
     def publish_home(self, user: str, view: dict[str, Any]) -> None:
         """Show this in the app's home tab of one person."""
-        self._asked(lambda: self.client.views_publish(user_id=user, view=view))
+        self._call(lambda: self.client.views_publish(user_id=user, view=view))
 
     def whoami(self) -> Mapping[str, Any]:
         """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
-        return self._asked(self.client.auth_test)
+        return self._call(self.client.auth_test)
 
     def open_socket(self, app_token: str) -> None:
         """Ask for a way into Socket Mode, which nobody needs to take."""
@@ -180,7 +178,7 @@ class Chat:
 
     def app_of(self, bot: str) -> str:
         """Return the id of the app that a bot belongs to, such as ``A0123``."""
-        answer = self._asked(lambda: self.client.bots_info(bot=bot))
+        answer = self._call(lambda: self.client.bots_info(bot=bot))
         return str(_part(answer, "bot").get("app_id") or "")
 
     def _conversation(self, user: str) -> str:
@@ -188,13 +186,13 @@ class Chat:
             known = self._direct.get(user)
         if known is not None:
             return known
-        answer = self._asked(lambda: self.client.conversations_open(users=[user]))
+        answer = self._call(lambda: self.client.conversations_open(users=[user]))
         channel = str(_part(answer, "channel")["id"])
         with self._lock:
             self._direct[user] = channel
         return channel
 
-    def _asked(self, call: Callable[[], SlackResponse]) -> dict[str, Any]:
+    def _call(self, call: Callable[[], SlackResponse]) -> dict[str, Any]:
         """Call Slack, and keep whether it accepts the bot's token."""
         try:
             answer = _asked(call)
@@ -207,7 +205,11 @@ class Chat:
     def _keep(self, locked_out: str) -> None:
         before, self.locked_out = self.locked_out, locked_out
         if locked_out and not before:
-            log.error("Slack refuses slack_bot_token (%s): install the app again", locked_out)
+            log.error(
+                "Slack refuses slack_bot_token (%s): install the app again, set the new token and "
+                "restart the bot",
+                locked_out,
+            )
         elif before and not locked_out:
             log.warning("Slack accepts slack_bot_token again")
 

@@ -81,7 +81,7 @@ class Wish:
     :param mailbox: for an alias, the mailbox that it delivers to; None for the requester's own
     :param destinations: for a forwarder, where mail to ``target`` is to go on to, or no more;
         none in a removal means all of them, and the forwarder with them
-    :param expires_on: the last day, in UTC, on which an alias is to be there
+    :param expires_on: the last day, in the bot's time zone, of an alias or of destinations
     """
 
     action: Action
@@ -215,6 +215,7 @@ class Request:
     :param digest: of what is asked for, by whom, under which policy; what a card stands for
     :param expires_at: when an open request ends by itself
     :param remind_at: when approvers are to be reminded
+    :param ends_at: when the alias or the destinations are removed again
     :param shown: what the card shows, as a key; the card is behind where it is not the right one
     :param told: who was told of which state, as words such as ``done`` and ``done-owner``
     :param attempts: how often the execution was begun
@@ -241,6 +242,7 @@ class Request:
     policy_digest: str = ""
     expires_at: datetime | None = None
     remind_at: datetime | None = None
+    ends_at: datetime | None = None
     card: Posted | None = None
     shown: str = ""
     told: str = ""

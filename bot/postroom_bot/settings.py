@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo
 from pydantic import field_validator as checks
@@ -90,6 +91,14 @@ def _told(secret: SecretStr) -> SecretStr:
     return SecretStr(secret.get_secret_value().strip())
 
 
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("must be a time zone such as Europe/Berlin") from None
+    return name
+
+
 def _host(text: str) -> str:
     if not _HOST.fullmatch(text):
         raise ValueError("must be a host name alone, such as mail.example.com")
@@ -162,6 +171,8 @@ class Settings(_Given):
     timeout: float = Field(default=30.0, gt=0, le=300)
     #: How many seconds a process that went down keeps others from what it had begun.
     lease: float = Field(default=120.0, le=3600)
+    #: Where the last day of an alias or a forwarder ends at midnight.
+    time_zone: Annotated[str, AfterValidator(_zone)] = "UTC"
     #: The host that people are told, with a new password, to set up in their mail programs.
     mail_host: Annotated[str, AfterValidator(_host)]
 
@@ -199,9 +210,9 @@ class Settings(_Given):
             return value
         token, username = info.data.get("awx_token"), info.data.get("awx_username")
         if token is None and username is None and value is None:
-            raise ValueError("is missing, as is awx_token: give that, or awx_username with this")
+            raise ValueError("is missing: set awx_token, or awx_username and awx_password")
         if token is not None and not (username is None and value is None):
-            raise ValueError("is given beside awx_token: keep one of the two")
+            raise ValueError("can't be used with awx_token: remove that or awx_username and this")
         if (username is None) != (value is None):
             raise ValueError("goes together with awx_username")
         return value

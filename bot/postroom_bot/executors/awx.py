@@ -135,7 +135,8 @@ class Awx:
         if job.status == "canceled":
             raise WontDo("Somebody stopped the automation. Ask an administrator.")
         if job.status != "successful":
-            _log.error("AWX: job %d ended as %s", job.id, job.status)
+            reason = job.explanation or "its output in AWX has the reason"
+            _log.error("AWX: job %d ended as %s: %s", job.id, job.status, reason)
             keeper.note({key: value for key, value in notes.items() if key == FREEING})
             raise TryLater("The automation failed.")
 

@@ -44,10 +44,12 @@ class Job(NamedTuple):
     """A job as it is right now.
 
     :param status: AWX's word, such as ``running`` or ``successful``
+    :param explanation: AWX's reason if the playbook didn't run, such as a failed project update
     """
 
     id: int
     status: str
+    explanation: str = ""
 
     @property
     def has_ended(self) -> bool:
@@ -196,7 +198,7 @@ def _job(said: Mapping[str, Any]) -> Job:
     if not isinstance(number, int) or not isinstance(status, str):
         _log.warning("AWX: what it answered is no job")
         raise TryLater(NO_ANSWER)
-    return Job(number, status)
+    return Job(number, status, str(said.get("job_explanation") or ""))
 
 
 def _variables(row: Mapping[str, Any]) -> Mapping[str, Any]:

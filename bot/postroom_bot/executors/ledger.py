@@ -23,24 +23,28 @@ email_tenant reads both as one, so that each has its say and neither is overrule
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from postroom_bot.model import Action, Wish
 
 
-def definition(wishes: Iterable[Wish], mailboxes: Container[str]) -> dict[str, Any]:
+def definition(
+    wishes: Iterable[Wish], mailboxes: Container[str], zone: tzinfo = UTC
+) -> dict[str, Any]:
     """Return what chat wants of the tenant, in the shape of a definition file, sorted.
 
     An alias that has ended stays with its end, and is absent by it. Nothing depends on the time.
 
     :param wishes: what the ledger holds, the oldest first, each as in ``Done.stands``
     :param mailboxes: those that are there; what is said of any other is left out
+    :param zone: in which the last day of an alias ends
     """
     aliases: dict[str, list[Any]] = {}
     forwarders: list[dict[str, Any]] = []
     for wish in sorted(in_force(wishes), key=lambda wish: wish.target):
         if wish.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
-            aliases.setdefault(wish.mailbox or "", []).append(_alias(wish))
+            aliases.setdefault(wish.mailbox or "", []).append(_alias(wish, zone))
         else:
             forwarders.append(_forwarder(wish))
     there = [name for name in sorted(aliases) if name in mailboxes]
@@ -65,11 +69,12 @@ def in_force(wishes: Iterable[Wish]) -> list[Wish]:
     return [wish for about_one in found.values() for wish in about_one]
 
 
-def _alias(wish: Wish) -> Any:
+def _alias(wish: Wish, zone: tzinfo) -> Any:
     if wish.action is Action.ALIAS_REMOVE:
         return {"address": wish.target, "state": "absent"}
     if wish.expires_on is not None:
-        return {"address": wish.target, "expires": wish.expires_on.isoformat()}
+        end = datetime.combine(wish.expires_on + timedelta(days=1), time(), zone)
+        return {"address": wish.target, "expires": end.isoformat()}
     return wish.target
 
 

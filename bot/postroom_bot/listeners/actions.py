@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom_bot.words import ids, views
+from postroom_bot.words import ids, notices, views
+from postroom_bot.work.deps import Refusal
 
 from . import payloads
 from .answers import Answer, add, said
@@ -76,6 +77,19 @@ class Actions:
         answer = self._services.desk.cancel(caller.key, pressed.value, caller.user)
         ack()
         self._tell(pressed, answer, respond)
+
+    def extend(self, ack: Answer, body: dict[str, Any], respond: Answer) -> None:
+        """Ask for what ends soon to end later."""
+        ack()
+        pressed = payloads.pressed(body)
+        caller = pressed.caller
+        try:
+            desk = self._services.desk
+            request = desk.extend(caller.key, pressed.value, caller.user, caller.team)
+        except Refusal as refusal:
+            add(respond, said(str(refusal)))
+        else:
+            add(respond, notices.received(request))
 
     def _tell(self, pressed: Pressed, answer: str, respond: Answer) -> None:
         if pressed.is_home:

@@ -43,7 +43,7 @@ class Submissions:
         """Make a new password and show it."""
         caller, window = payloads.submitted(body)
         confirmed = views.read_password_confirm(str(body["view"]["private_metadata"]))
-        ack(response_action="update", view=views.working(PASSWORD_TITLE))
+        ack(response_action="update", view=views.working(PASSWORD_TITLE, makes=True))
         self._windows.reveal(caller, window, confirmed)
 
     def deny(self, ack: Answer, body: dict[str, Any]) -> None:

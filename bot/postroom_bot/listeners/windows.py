@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from postroom_bot.chat import ChatDown, ChatRefused, Opened
 from postroom_bot.model import Action, Request, Wish
-from postroom_bot.words import forms, notices, views
+from postroom_bot.words import forms, ids, notices, views
 from postroom_bot.words.blocks import View
 from postroom_bot.work.passwords import NeedsApproval, NotShown, PressedTwice, Revealed
 
@@ -47,7 +47,15 @@ class Windows:
 
     def form(self, caller: Caller, name: str, onto: Opened | None) -> None:
         """Open a form, in the place of a window if there is one."""
-        self._show(caller, onto, forms.form(name))
+        if name != ids.ALIAS_REMOVE:
+            self._show(caller, onto, forms.form(name))
+            return
+        opened = self._show(caller, onto, views.working("Email"))
+        aliases: list[str] = []
+        # Without a list, the address is typed.
+        with suppress(*EXPECTED):
+            aliases = self._services.readers.aliases(caller.user, caller.team).aliases
+        self._chat.update_view(opened, forms.form(name, aliases))
 
     def denial(self, caller: Caller, view: View) -> None:
         """Open the question why a request is denied."""

@@ -37,6 +37,7 @@ def _listen_to_buttons(app: App, actions: Actions) -> None:
     app.block_action(ids.REQUEST_APPROVE)(actions.approve)
     app.block_action(ids.REQUEST_DENY)(actions.deny)
     app.block_action(ids.REQUEST_CANCEL)(actions.cancel)
+    app.block_action(ids.REQUEST_EXTEND)(actions.extend)
 
 
 def _listen_to_windows(app: App, submissions: Submissions) -> None:

@@ -165,7 +165,10 @@ class Requests(_Part):
     expire_after: Duration = _lasting("24h", "When a request that nobody decided ends by itself.")
     remind_after: Duration = _lasting(
         "4h",
-        "When the approvers are reminded, once; without it, at half of a shorter `expire_after`.",
+        "When the approvers are reminded, once. By default half of `expire_after`, 4h at most.",
+    )
+    end_notice: Duration = _lasting(
+        "3d", "How long before the end of an alias or a forwarder its requester is told."
     )
     tombstone: Duration = _lasting(
         "90d", "How long an address that was given up is kept from everybody else."

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from postroom_bot.chat import Chat, ChatDown, ChatRefused
 from postroom_bot.listeners.services import Services
@@ -195,6 +196,7 @@ def _deps(
         owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=metrics,
         lease=timedelta(seconds=settings.lease),
+        zone=ZoneInfo(settings.time_zone),
         audit_lines=audit_lines(settings.audit_lines, end),
         stopping=stopping,
     )
@@ -204,7 +206,7 @@ def _services(settings: Settings, deps: Deps) -> Services:
     return Services(
         database=deps.database,
         workspace=deps.workspace,
-        desk=Desk(deps.database, deps.clock, deps.workspace, deps.wake.set),
+        desk=Desk(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone),
         passwords=Passwords(deps),
         readers=Readers(deps),
         people=deps.people,

@@ -50,7 +50,7 @@ class TimedApp(App):
         begin = time.monotonic()
         stamps = req.headers.get("x-slack-request-timestamp", [])
         try:
-            # Bolt takes another timestamp for an error of its own.
+            # Bolt fails at a timestamp that is not a number.
             is_number = all(re.fullmatch("[0-9]{1,12}", stamp) for stamp in stamps)
             response = super().dispatch(req) if is_number else BoltResponse(status=401, body="")
         finally:

@@ -35,6 +35,7 @@ from postroom_bot.model import (
     ID_ALPHABET,
     ID_LENGTH,
     OPEN,
+    Action,
     Posted,
     Quorum,
     Request,
@@ -193,6 +194,22 @@ def count_open(connection: Connection) -> dict[State, int]:
 def twin(connection: Connection, wish: Wish, requester: str) -> Request | None:
     """Return an open request of the same person for the same, whatever its reason and end."""
     return next((one for one in open_by(connection, requester) if one.wish.is_twin_of(wish)), None)
+
+
+def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
+    """Return the destinations that chat has added, each with the request that added it last.
+
+    Those that chat has removed again are left out.
+    """
+    done = and_(table.c.target == forwarder, table.c.state == State.DONE)
+    found: dict[str, Request] = {}
+    for one in _all(connection, select(table).where(done).order_by(table.c.ended_at, table.c.id)):
+        if one.wish.action is Action.FORWARD_ADD:
+            found |= dict.fromkeys(one.wish.destinations, one)
+        elif one.wish.action is Action.FORWARD_REMOVE:
+            for name in one.wish.destinations or list(found):
+                found.pop(name, None)
+    return found
 
 
 def _set(

@@ -99,6 +99,7 @@ request = Table(
     _text("policy_digest"),
     Column("expires_at", Moment),
     Column("remind_at", Moment),
+    Column("ends_at", Moment),
     Column("card_channel", String),
     Column("card_ts", String),
     _text("shown"),

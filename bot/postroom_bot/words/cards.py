@@ -13,9 +13,7 @@ from postroom_bot.words.message import Message, joined, mentions
 from postroom_bot.words.phrases import MARKUP, Style
 
 _BUTTONS = "Buttons: Approve, and Deny, which asks you for a reason."
-_NO_BUTTONS = (
-    "The buttons are about to appear. If they do not, another card of this request has them."
-)
+_DRAFT = "The buttons follow. If they do not appear, use the later card of this request."
 
 
 def card(
@@ -43,8 +41,8 @@ def card(
     if request.state is State.PENDING:
         if approvers:
             blocks.append(section(mentions(approvers)))
-        text.append(_NO_BUTTONS if draft else _BUTTONS)
-        blocks.append(section(_NO_BUTTONS) if draft else _buttons(request))
+        text.append(_DRAFT if draft else _BUTTONS)
+        blocks.append(section(_DRAFT) if draft else _buttons(request))
     return Message(joined(text), blocks)
 
 

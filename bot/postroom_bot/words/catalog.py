@@ -51,7 +51,7 @@ ENTRIES = (
     ),
     Entry(
         "forward add",
-        "forward add ADDRESS to DESTINATION[, DESTINATION ...] [because REASON]",
+        "forward add ADDRESS to DESTINATION[, DESTINATION ...] [until YYYY-MM-DD] [because REASON]",
         "forward add team@example.com to alice@example.com, bob@example.com",
         "Asks for mail to an address to go on to others.",
     ),

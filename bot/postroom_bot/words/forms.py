@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from postroom_bot.model import Action, Wish
 from postroom_bot.words import fields, ids
-from postroom_bot.words.blocks import Block, View, input_of, modal, section, text_input
+from postroom_bot.words.blocks import Block, View, input_of, modal, plain_text, section, text_input
 from postroom_bot.words.message import LONGEST_ADDRESS
 
 _T = TypeVar("_T")
 
 _LONGEST_LIST = 3000
+_MOST_OPTIONS = 100
+_LONGEST_OPTION = 75
 _MISSING = "Fill this in."
 
 
@@ -30,9 +32,14 @@ class FormErrors(Exception):
         self.errors = dict(errors)
 
 
-def form(callback_id: str) -> View:
-    """Return the form of this name, one of the values of ``ids.FORM_OF``."""
+def form(callback_id: str, aliases: Sequence[str] = ()) -> View:
+    """Return the form of this name, one of the values of ``ids.FORM_OF``.
+
+    :param aliases: the person's own, to choose from where one is to be removed
+    """
     title, says, blocks = _FORMS[callback_id]()
+    if callback_id == ids.ALIAS_REMOVE and _fit_a_list(aliases):
+        blocks = [_choice(aliases)]
     return modal(
         callback_id, title, [section(says), *blocks, _reason()], submit="Ask for it", close="Cancel"
     )
@@ -61,7 +68,8 @@ class _Sent:
     def maybe(self, block: str, read: Callable[[str], _T | None], problem: str) -> _T | None:
         """Return a field's value, or None where nothing or nothing right was entered."""
         entered = self._values.get(block, {}).get(ids.VALUE, {})
-        text = (entered.get("value") or entered.get("selected_date") or "").strip()
+        chosen = (entered.get("selected_option") or {}).get("value")
+        text = (entered.get("value") or entered.get("selected_date") or chosen or "").strip()
         if not text:
             return None
         value = read(text)
@@ -107,7 +115,13 @@ def _read_forward_add(sent: _Sent) -> Wish:
     destinations = sent.destinations()
     if not destinations:
         sent.errors.setdefault(ids.DESTINATIONS, _MISSING)
-    return Wish(Action.FORWARD_ADD, sent.address(), destinations=destinations, reason=sent.reason())
+    return Wish(
+        Action.FORWARD_ADD,
+        sent.address(),
+        destinations=destinations,
+        expires_on=sent.maybe(ids.EXPIRES_ON, fields.day, fields.NOT_A_DATE),
+        reason=sent.reason(),
+    )
 
 
 def _read_forward_remove(sent: _Sent) -> Wish:
@@ -137,13 +151,7 @@ def _alias_add() -> _Form:
         [
             _address("New address", "Such as sales@example.com"),
             _mailbox(),
-            input_of(
-                ids.EXPIRES_ON,
-                "Last day",
-                {"type": "datepicker"},
-                hint="It is taken away after this day. Leave it out to keep the address.",
-                optional=True,
-            ),
+            _last_day("The address is removed after this day. Leave it out to keep the address."),
         ],
     )
 
@@ -156,6 +164,21 @@ def _alias_remove() -> _Form:
     )
 
 
+def _fit_a_list(aliases: Sequence[str]) -> bool:
+    """Return whether Slack takes them as the options of a list."""
+    return 0 < len(aliases) <= _MOST_OPTIONS and max(map(len, aliases)) <= _LONGEST_OPTION
+
+
+def _choice(aliases: Sequence[str]) -> Block:
+    options = [{"text": plain_text(one), "value": one} for one in aliases]
+    return input_of(
+        ids.ADDRESS,
+        "Address to remove",
+        {"type": "static_select", "options": options},
+        hint="For another mailbox, type /email alias remove ADDRESS from MAILBOX.",
+    )
+
+
 def _forward_add() -> _Form:
     return (
         "Forward mail",
@@ -165,6 +188,7 @@ def _forward_add() -> _Form:
             _destinations(
                 f"Up to {fields.MOST_DESTINATIONS} addresses, separated by commas.", optional=False
             ),
+            _last_day("Forwarding to them ends after this day. Leave it out to keep them."),
         ],
     )
 
@@ -205,6 +229,10 @@ def _mailbox() -> Block:
 def _destinations(hint: str, *, optional: bool) -> Block:
     element = text_input(_LONGEST_LIST, many_lines=True)
     return input_of(ids.DESTINATIONS, "Destinations", element, hint=hint, optional=optional)
+
+
+def _last_day(hint: str) -> Block:
+    return input_of(ids.EXPIRES_ON, "Last day", {"type": "datepicker"}, hint=hint, optional=True)
 
 
 def _reason() -> Block:

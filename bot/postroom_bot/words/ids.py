@@ -8,6 +8,7 @@ from __future__ import annotations
 REQUEST_APPROVE = "request_approve"
 REQUEST_DENY = "request_deny"
 REQUEST_CANCEL = "request_cancel"
+REQUEST_EXTEND = "request_extend"
 #: Without a value it is about the person's own mailbox.
 PASSWORD_SHOW = "password_show"  # noqa: S105 - the name of a button
 

@@ -15,6 +15,7 @@ from postroom_bot.words.blocks import Block, actions, button, section
 from postroom_bot.words.message import Message, escape, joined, mentions
 from postroom_bot.words.phrases import MARKUP, PLAIN, Style
 
+ANOTHER = "Use `/email password` to make another."
 _LOOKING = "I am looking into it and will tell you what becomes of it."
 _READY = "Make the new password when you are ready to copy it: it is shown once, to you alone."
 
@@ -60,6 +61,10 @@ def _is_to_be_made(request: Request) -> bool:
 def _told(request: Request, votes: Sequence[Vote], style: Style) -> str:
     told = f"{phrases.headline(request, style)} {phrases.standing(request, votes, style)}"
     told += phrases.in_the_way(request, style)
+    if request.state is State.DONE:
+        told += phrases.ending(request, style)
+    if request.state is State.FAILED and request.wish.action is Action.PASSWORD:
+        told += f" {style.sentence(ANOTHER)}"
     if _is_to_be_made(request):
         told += f" {style.person(request.requester)} asked for it."
     return told
@@ -93,6 +98,22 @@ def reminder(
             ]
         )
     )
+
+
+def ending(request: Request) -> Message:
+    """Tell the requester that an alias or a forwarder ends soon, with a button to extend it."""
+    said = [
+        f"{phrases.headline(request, style)}{phrases.ending(request, style)}"
+        for style in (PLAIN, MARKUP)
+    ]
+    extend = button(
+        "Extend by 30 days",
+        ids.REQUEST_EXTEND,
+        says=f"Ask for 30 more days for request {request.id}",
+        value=request.id,
+    )
+    text = joined([said[0], "Button: Extend by 30 days, which asks for it."])
+    return Message(text, [section(said[1]), actions(extend)])
 
 
 def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:

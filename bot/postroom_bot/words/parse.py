@@ -280,12 +280,13 @@ def _alias_list(words: Sequence[str]) -> Command:
 
 
 def _forward_add(words: Sequence[str]) -> Command:
-    said = _Said("forward add", words, {"to"}, _NO_TO)
+    said = _Said("forward add", words, {"to", "until"}, _NO_TO)
     return Wanted(
         Wish(
             Action.FORWARD_ADD,
             said.one("", fields.address, fields.NOT_AN_ADDRESS),
             destinations=said.one("to", fields.addresses, fields.NOT_DESTINATIONS),
+            expires_on=said.maybe("until", fields.day, fields.NOT_A_DATE),
             reason=said.reason,
         )
     )

@@ -71,7 +71,8 @@ def title(request: Request, style: Style) -> str:
 
 def headline(request: Request, style: Style) -> str:
     """Return which request it is and what it is about, for the requester."""
-    return f"{title(request, style)}: {deed(request, style, YOURS)}."
+    why = ", since its last day has passed" if request.origin == "expiry" else ""
+    return f"{title(request, style)}: {deed(request, style, YOURS)}{why}."
 
 
 def deed(request: Request, style: Style, own: str = OWN) -> str:
@@ -84,14 +85,14 @@ def deed_of(wish: Wish, requester_mailbox: str | None, style: Style, own: str = 
     target = style.quote(wish.target)
     holder = wish.mailbox or requester_mailbox
     mailbox = style.quote(holder) if holder else own
+    until = f" until {wish.expires_on.isoformat()}" if wish.expires_on else ""
     match wish.action:
         case Action.ALIAS_ADD:
-            until = f" until {wish.expires_on.isoformat()}" if wish.expires_on else ""
             return f"add {target} to {mailbox}{until}"
         case Action.ALIAS_REMOVE:
             return f"remove {target} from {mailbox}"
         case Action.FORWARD_ADD:
-            return f"forward {target} to {_destinations(wish, style)}"
+            return f"forward {target} to {_destinations(wish, style)}{until}"
         case Action.FORWARD_REMOVE if wish.destinations:
             return f"no longer forward {target} to {_destinations(wish, style)}"
         case Action.FORWARD_REMOVE:
@@ -142,13 +143,24 @@ def standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> st
 
     :param votes: None where they have not been looked at, and nothing is said of them
     """
+    end = ending(request, style) if request.is_open else ""
+    return _standing(request, votes, style) + end
+
+
+def ending(request: Request, style: Style) -> str:
+    """Return when what a request brings ends again, or ""."""
+    what = "alias" if request.wish.action is Action.ALIAS_ADD else "forwarding"
+    return f" The {what} ends {style.time(request.ends_at)}." if request.ends_at else ""
+
+
+def _standing(request: Request, votes: Sequence[Vote] | None, style: Style) -> str:
     match request.state:
         case State.PENDING:
             return f"{_waiting(request, votes)}{_expiry(request, style)}"
         case State.DENIED:
             return _denied(votes or (), style) or _ended("Denied", request, style)
         case State.APPROVED if request.wish.action is Action.PASSWORD:
-            # A result that is there already tells why the owner has to make it again.
+            # After a try that failed, the result says why.
             again = f" {style.sentence(request.result)}" if request.result else ""
             return f"Approved; waiting for the owner to make it.{again}"
         case State.CANCELLED:

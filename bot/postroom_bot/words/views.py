@@ -156,9 +156,14 @@ def read_deny_reason(private_metadata: str, values: Mapping[str, Any]) -> Denial
     return Denial(data["request"], Posted(data["channel"], data["ts"]), reason)
 
 
-def working(title: str) -> View:
-    """Return what is seen while something is being done."""
-    text = "Working on it ... Leave this window open."
+def working(title: str, *, makes: bool = False) -> View:
+    """Return what is seen while something is being done.
+
+    :param makes: whether a password is being made, which only this window will show
+    """
+    text = "Working on it. If this stays for a minute, close the window and try again."
+    if makes:
+        text = "Making the password. Leave this window open: it is shown here and nowhere else."
     return modal(ids.WORKING, _title(title), [section(text)])
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from postroom_bot.chat import Chat
 from postroom_bot.executors.base import Executor
@@ -72,6 +72,7 @@ class Deps:
     :param executor: carries aliases and forwarders out
     :param owner: names this process in leases; no other process has the name
     :param lease: how long a request is held at a time
+    :param zone: in which the last day of an alias or a forwarder ends
     :param audit_lines: takes the audit's rows as lines of JSON, where they are wanted
     :param wake: set where there is something new for the worker
     :param stopping: set where this process is to end, and no job is to be watched any more
@@ -89,6 +90,7 @@ class Deps:
     owner: str
     metrics: Metrics
     lease: timedelta = LEASE
+    zone: tzinfo = UTC
     audit_lines: Callable[[str], None] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from postroom_bot.model import Posted, Request, State, Vote, VoteState, Wish
 from postroom_bot.store import audit, inbox, requests, votes
@@ -21,9 +21,12 @@ from postroom_bot.words.message import one_line
 
 from . import sentences
 from .deps import Refusal, Workspace
+from .upkeep import removal_of
 
 #: Where nothing has been done yet that could not be left undone, unless an earlier try began it.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
+#: By so much a press on the button of a notice extends an alias or a forwarder.
+EXTENSION = timedelta(days=30)
 #: So often the worker may be faster than somebody who cancels, each time by a step.
 RACES = 10
 #: Of what a button says that is no request's number, so much is written down.
@@ -57,6 +60,7 @@ class Desk:
     """Takes in what people want. Threads share it.
 
     :param wake: called after whatever gives the worker something to do
+    :param zone: in which the last day of an alias or a forwarder ends
     """
 
     def __init__(
@@ -65,11 +69,13 @@ class Desk:
         clock: Callable[[], datetime],
         workspace: Workspace,
         wake: Callable[[], None] = lambda: None,
+        zone: tzinfo = UTC,
     ) -> None:
         self._database = database
         self._clock = clock
         self._workspace = workspace
         self._wake = wake
+        self._zone = zone
 
     def submit(self, key: str, wish: Wish, user: str, team: str) -> Request:
         """Keep a wish as a new request and return it; a second call with the key returns it too.
@@ -119,6 +125,20 @@ class Desk:
                 return answer
         raise Lost(request_id)
 
+    def extend(self, key: str, request_id: str, user: str, team: str) -> Request:
+        """Ask for what a request of the person has brought to end later.
+
+        :raises Refusal: it has no end, a later request changed that, or `submit` refuses it
+        """
+        request = self._database.read(lambda c: requests.get(c, request_id))
+        if request is None or request.requester != user:
+            raise Refusal(sentences.unknown(request_id))
+        last = request.wish.expires_on
+        if last is None or not self._database.read(lambda c: removal_of(c, request)):
+            raise Refusal(sentences.NOTHING_TO_EXTEND)
+        later = max(last, self._clock().astimezone(self._zone).date()) + EXTENSION
+        return self.submit(key, replace(request.wish, expires_on=later), user, team)
+
     def status(self, user: str, id: str | None = None) -> list[Request]:
         """Return the person's latest requests, or the one of this id.
 
@@ -149,7 +169,7 @@ class Desk:
         again = not inbox.first(c, key, at=at)
         if again and (earlier := _earlier(c, wish, user)):
             return earlier
-        if wish.expires_on is not None and wish.expires_on < at.date():
+        if wish.expires_on is not None and wish.expires_on < at.astimezone(self._zone).date():
             raise DayOver(sentences.DAY_OVER)
         if twin := requests.twin(c, wish, user):
             return sentences.twin(twin.id)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from postroom_bot.executors.base import WontDo
@@ -64,6 +64,7 @@ def examined(request: Request, wish: Wish, person: Person, decision: Decision) -
 def _accept(deps: Deps, hold: Hold, decision: Decision, changes: dict[str, Any]) -> None:
     times = deps.policy().requests
     changes["expires_at"] = hold.now + times.expire_after
+    changes["ends_at"] = _end_of_day(deps, changes["wish"])
     data = {
         "rule": decision.rule,
         "quorum": [list(one) for one in decision.quorum],
@@ -82,7 +83,7 @@ def _why_not(deps: Deps, hold: Hold, person: Person, wish: Wish, decision: Decis
     """Return why the request is refused, a sentence, or ""."""
     if decision.verdict is Verdict.DENY:
         return decision.reason
-    if wish.expires_on is not None and wish.expires_on < hold.now.date():
+    if wish.expires_on is not None and wish.expires_on < hold.now.astimezone(deps.zone).date():
         return sentences.DAY_OVER
     if twin := deps.database.read(lambda c: _earlier_twin(c, hold.request, wish)):
         return sentences.twin(twin.id)
@@ -98,18 +99,30 @@ def _why_not_carried_out(deps: Deps, person: Person, wish: Wish) -> str:
             return ""
     except WontDo as refusal:
         return str(refusal)
-    if wish.action is Action.ALIAS_ADD and wish.expires_on != (end := _end_of(deps, wish)):
-        # Another end is a change, though of the ledger alone. An alias that has none is given none:
-        # to take it away is another wish, by other rules.
+    comes = wish.action in (Action.ALIAS_ADD, Action.FORWARD_ADD)
+    if comes and wish.expires_on != (end := _end_of(deps, wish)):
+        # Another end is a change, though of the ledger alone. What has none is given none: to take
+        # it away is another wish, by other rules.
         return "" if end else sentences.has_no_end(wish.target)
     return sentences.nothing_to_do(wish) if _may_know(deps, person, wish) else ""
 
 
 def _end_of(deps: Deps, wish: Wish) -> date | None:
-    """Return the last day of an alias that is there, if it has one."""
+    """Return the last day of an alias or of destinations that are there, if they have one."""
+    if wish.action is Action.FORWARD_ADD:
+        added = deps.database.read(lambda c: requests.destinations_of(c, wish.target))
+        ends = [added[one].wish.expires_on if one in added else None for one in wish.destinations]
+        return None if None in ends else max(end for end in ends if end is not None)
     said = in_force(one.wish for one in deps.database.read(ledger.entries))
-    added = (one for one in said if one.action is wish.action and one.target == wish.target)
-    return next((one.expires_on for one in added), None)
+    named = (one for one in said if one.action is wish.action and one.target == wish.target)
+    return next((one.expires_on for one in named), None)
+
+
+def _end_of_day(deps: Deps, wish: Wish) -> datetime | None:
+    """Return when the last day of a wish is over."""
+    if wish.expires_on is None:
+        return None
+    return datetime.combine(wish.expires_on + timedelta(days=1), time(), deps.zone)
 
 
 def _may_know(deps: Deps, person: Person, wish: Wish) -> bool:

@@ -20,8 +20,6 @@ from .troubles import refused_by_slack
 def judge(deps: Deps, hold: Hold) -> None:
     """Judge the votes that have been cast, oldest first; then let the request expire in its time.
 
-    Votes on a request that is decided or cancelled by then are refused.
-
     :raises ChatDown: Slack does not answer
     :raises TryLater: the mail service does not
     """
@@ -33,7 +31,14 @@ def judge(deps: Deps, hold: Hold) -> None:
     over = request.expires_at is not None and request.expires_at <= hold.now
     if request.state is State.PENDING and over:
         hold.move(State.EXPIRED)
-    if hold.request.state is not State.PENDING:
+
+
+def refuse_late_votes(deps: Deps, hold: Hold) -> None:
+    """Refuse the votes that were cast before a request was decided or cancelled otherwise.
+
+    :raises ChatDown: Slack does not answer
+    """
+    if hold.request.state not in (State.NEW, State.PENDING):
         for vote in _cast(deps, hold):
             hold.renew()
             _turn_away(deps, hold, vote, sentences.not_waiting(hold.request))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from pydantic import SecretStr
@@ -23,6 +23,7 @@ from postroom_bot.names import domain_of
 from postroom_bot.store import audit, inbox, requests
 from postroom_bot.store.database import Connection
 from postroom_bot.store.rows import Lost
+from postroom_bot.words import notices
 
 from . import sentences
 from .deps import Deps, Forbidden, Refusal
@@ -120,16 +121,19 @@ class Passwords:
         :raises NotShown: it was set, but not shown; pressing again makes another
         :raises Refusal: it was not made, or nobody knows it; pressing again makes another
         """
-        with _plainly(), self._deps.in_turn():
-            person = self._person(user, team)
-            if person.mailbox != mailbox:
-                raise Forbidden(sentences.NOT_YOUR_MAILBOX)
-            if request_id is None:
-                hold = self._begin_own(key, person)
-            else:
-                hold = self._begin_approved(key, person, request_id)
+        with _plainly():
+            with self._deps.in_turn():
+                person = self._person(user, team)
+                if person.mailbox != mailbox:
+                    raise Forbidden(sentences.NOT_YOUR_MAILBOX)
+                if request_id is None:
+                    hold = self._begin_own(key, person)
+                else:
+                    hold = self._begin_approved(key, person, request_id)
             try:
-                self._make(hold, show)
+                with self._deps.in_turn():
+                    made = self._make(hold)
+                _show(hold, made, show)
             finally:
                 hold.release(hold.now)
                 self._deps.wake.set()
@@ -227,11 +231,13 @@ class Passwords:
             hold.move(State.REFUSED, result=why)
             raise Refusal(why)
 
-    def _make(self, hold: Hold, show: Show) -> None:
+    def _make(self, hold: Hold) -> Revealed:
+        """Set a new password."""
         mailbox = hold.request.wish.target
         hold.renew()
         if not hold.lock(mailbox):
-            raise _hand_back(hold, sentences.MAILBOX_BUSY)
+            _reopen_or_fail(hold, sentences.MAILBOX_BUSY)
+            raise Refusal(sentences.MAILBOX_BUSY)
         # Due, in case that nobody comes back from this: the worker ends what was left.
         hold.move(
             State.EXECUTING,
@@ -245,17 +251,26 @@ class Passwords:
             hold.move(State.FAILED, result=str(refusal))
             raise
         except TryLater:
-            raise _hand_back(hold, sentences.PRESS_AGAIN) from None
-        hold.renew()
-        try:
-            show(Revealed(mailbox, SecretStr(password)))
-        except (ChatDown, ChatRefused):
-            raise _hand_back(hold, sentences.NOT_SHOWN, NotShown) from None
+            _reopen_or_fail(hold, sentences.PRESS_AGAIN)
+            raise Refusal(sentences.PRESS_AGAIN) from None
+        return Revealed(mailbox, SecretStr(password))
+
+
+def _show(hold: Hold, made: Revealed, show: Show) -> None:
+    """Show a password that was set; the request is done when Slack accepted it."""
+    hold.renew()
+    try:
+        show(made)
+    except (ChatDown, ChatRefused):
+        _reopen_or_fail(hold, sentences.NOT_SHOWN)
+        raise NotShown(f"{sentences.NOT_SHOWN} {notices.ANOTHER}") from None
+    # Whoever has the request by now offers another password; what is shown stays.
+    with suppress(Lost):
         hold.move(State.DONE, result=sentences.MADE)
 
 
-def _hand_back(hold: Hold, why: str, kind: type[Refusal] = Refusal) -> Refusal:
-    """Return why there is no password: an approved request waits again, one's own has failed."""
+def _reopen_or_fail(hold: Hold, why: str) -> None:
+    """Let an approved request wait for its owner again; one's own has failed."""
     request = hold.request
     if not request.quorum:
         hold.move(State.FAILED, result=why)
@@ -263,7 +278,6 @@ def _hand_back(hold: Hold, why: str, kind: type[Refusal] = Refusal) -> Refusal:
         # The owner is offered it once more, with the reason.
         told = " ".join(word for word in request.told.split() if word != OFFERED)
         hold.move(State.APPROVED, result=why, told=told)
-    return kind(why)
 
 
 def watch(hold: Hold) -> None:
@@ -273,7 +287,7 @@ def watch(hold: Hold) -> None:
     """
     request = hold.request
     if request.state is State.EXECUTING:
-        _hand_back(hold, sentences.ABANDONED)
+        _reopen_or_fail(hold, sentences.ABANDONED)
     elif request.expires_at is not None and request.expires_at <= hold.now:
         hold.move(State.EXPIRED, result=sentences.NEVER_SHOWN if request.result else "")
 

@@ -13,7 +13,8 @@ from postroom_bot.model import Action, Request, State, Wish
 
 ELSEWHERE = "This bot only serves people of its own workspace."
 TAKEN = "I have this already; `/email status` shows what became of it."
-VOTE_TAKEN = "I am looking at your answer. If it does not count, I will write to you."
+VOTE_TAKEN = "I have your answer. If it does not count, I will write to you."
+NOTHING_TO_EXTEND = "A later request has extended or removed this. `/email status` shows yours."
 VOTED_ALREADY = "You have answered this request already."
 WRONG_CARD = "This is not the request's own card, so I did nothing. Use the latest card."
 OWN_REQUEST = "You asked for this, so someone else has to approve it."
@@ -25,7 +26,7 @@ REQUESTER_CHANGED = "The requester's account changed since it was asked for. Ask
 APPROVERS_CHANGED = "Somebody who approved it may not do so any more. Ask again."
 POLICY_CHANGED = "The policy changed since it was asked for. Ask again."
 TOO_LONG = "I could not look at it in time. Ask again."
-DAY_OVER = "The day until which it was to last is over. Name a later one."
+DAY_OVER = "That end date has passed. Name a later one."
 BY_OPERATOR = "An operator of the bot cancelled it."
 GAVE_UP = "The mail service did not take it, however often I tried. Ask again later."
 NO_CARD = "I can't post it where it would be approved. Tell those who run me."
@@ -43,14 +44,8 @@ PRESSED_TWICE = "I am making it already. If you see no password, ask for a new o
 MAILBOX_BUSY = "Something else is being done to this mailbox. Try again in a moment."
 PRESS_AGAIN = "The mail service did not say whether it took the password. Make another one."
 MADE = "A new password was made and shown once."
-NOT_SHOWN = (
-    "Slack did not show the new password, and the previous one no longer works. Press again, or "
-    "use `/email password`, to make another."
-)
-ABANDONED = (
-    "I was stopped while I made a new password, so the previous one may no longer work. If you "
-    "did not see the new one, press again, or use `/email password`, to make another."
-)
+NOT_SHOWN = "Slack did not show the new password, and the previous one no longer works."
+ABANDONED = "I was stopped while I made a new password, so the previous one may no longer work."
 NEVER_SHOWN = "The new password was not shown; the previous one may no longer work. Ask again."
 
 _ENDS = {

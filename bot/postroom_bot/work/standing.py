@@ -19,7 +19,7 @@ from . import sentences
 from .deps import Deps
 from .facts import decided_again
 
-#: The origin of the bot's own requests, at the end of an alias's last day.
+#: The origin of the bot's own requests, at the end of the last day of an alias or a forwarder.
 EXPIRY = "expiry"
 
 
@@ -72,8 +72,9 @@ def why_stopped(deps: Deps, request: Request, approvals: Sequence[Vote]) -> str:
     """
     if request.right_digest() != request.digest:
         return sentences.EDITED
-    if request.origin == EXPIRY and request.wish.action is Action.ALIAS_REMOVE:
-        # The bot asks by itself for what was approved with the alias.
+    removes = request.wish.action in (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
+    if request.origin == EXPIRY and removes:
+        # The bot asks by itself for what was approved with the alias or the forwarder.
         return ""
     requester = deps.people.person(request.requester, deps.workspace.team, fresh=True)
     if requester.obstacle or requester.mailbox != request.requester_mailbox:

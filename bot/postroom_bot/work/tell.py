@@ -24,9 +24,12 @@ from . import sentences
 from .deps import Deps
 from .hold import BOT, Hold
 from .troubles import refused_by_slack
+from .upkeep import notice_due_at, removal_of
 
 #: After this, what Slack did not take of an ended request is left untold.
 GIVE_UP = timedelta(days=3)
+#: The word for the requester having been told that something ends soon.
+ENDING = "ending"
 #: The word for the owner of a mailbox having been offered an approved password.
 OFFERED = f"{State.APPROVED}-owner"
 #: The word for the requester having been told, once, what is in the way of a decision.
@@ -73,6 +76,7 @@ def remind(deps: Deps, hold: Hold) -> None:
     if request.remind_at is None or request.remind_at > hold.now:
         return
     found = deps.database.read(lambda c: votes.of(c, request.id))
+    hold.renew()
     try:
         link = deps.chat.link(request.card)
         approvers = deps.policy().mentioned(request.quorum)
@@ -81,6 +85,20 @@ def remind(deps: Deps, hold: Hold) -> None:
     except ChatRefused as refusal:
         refused_by_slack(deps, "reminder", request, refusal)
     hold.change(remind_at=None)
+
+
+def announce_end(deps: Deps, hold: Hold) -> None:
+    """Tell the requester once that something ends soon, unless it was extended or removed.
+
+    :raises ChatDown: Slack does not answer
+    """
+    request, at = hold.request, notice_due_at(deps, hold.request)
+    if at is None or not request.ends_at or not at <= hold.now < request.ends_at:
+        return
+    if ENDING in request.told.split() or not deps.database.read(lambda c: removal_of(c, request)):
+        return
+    hold.renew()
+    _send(deps, hold, ENDING, lambda: deps.chat.tell(request.requester, notices.ending(request)))
 
 
 def names_of(deps: Deps, request: Request, found: Iterable[Vote]) -> dict[str, str]:
@@ -104,9 +122,12 @@ def _show(deps: Deps, hold: Hold, found: list[Vote]) -> None:
     hold.renew()
     is_shown = request.card is not None and _updated(deps, request, request.card, card())
     if not is_shown and pending:
-        # Without buttons first: if Slack's answer is lost, there is another card for good.
+        # Without buttons first: if Slack's answer is lost, the next try posts a second card, and
+        # nobody is to vote on the first.
         posted = _post(deps, hold, card(draft=True))
-        is_shown = posted is not None and _updated(deps, request, posted, card())
+        is_shown = posted is not None and (
+            _updated(deps, request, posted, card()) or _post(deps, hold, card()) is not None
+        )
     if is_shown or not pending:
         hold.change(shown=shown)
 

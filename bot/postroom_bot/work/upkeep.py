@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What time itself brings: aliases that end, old keys and tombstones, the audit's lines."""
+"""What time itself brings: ends of aliases and forwarders, old keys, the audit's lines."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 
 from postroom_bot.executors.ledger import in_force
 from postroom_bot.model import Action, Request, State, Wish
@@ -45,25 +45,42 @@ class Upkeep:
         tombstones.purge(c, now)
 
 
-def ends_at(request: Request) -> datetime | None:
-    """Return when an alias that was carried out has to go, or None where it may stay."""
-    last = request.wish.expires_on
-    if request.state is not State.DONE or request.wish.action is not Action.ALIAS_ADD or not last:
+def remove_ended(deps: Deps, hold: Hold) -> None:
+    """Ask for the removal of what ends; it was approved with the request itself."""
+    request = hold.request
+    if request.state is State.DONE and request.ends_at and request.ends_at <= hold.now:
+        deps.database.write(lambda c: _ask_for_removal(c, request, hold.now))
+
+
+def notice_due_at(deps: Deps, request: Request) -> datetime | None:
+    """Return when to tell the requester of the end, or None if there is none or it is too near."""
+    if request.state is not State.DONE or not request.ends_at or not request.ended_at:
         return None
-    return datetime.combine(last + timedelta(days=1), time(), UTC)
+    at = request.ends_at - deps.policy().requests.end_notice
+    return at if at > request.ended_at else None
 
 
-def end_alias(deps: Deps, hold: Hold) -> None:
-    """Ask for an alias to be removed when its last day is over; approved with the alias itself."""
-    end = ends_at(hold.request)
-    if end is not None and end <= hold.now:
-        deps.database.write(lambda c: _ask_for_removal(c, hold.request, hold.now))
+def removal_of(c: Connection, request: Request) -> Wish | None:
+    """Return the wish that takes back what a request has brought.
+
+    :returns: None if a later request extended or removed that
+    """
+    wish = request.wish
+    if wish.action is Action.FORWARD_ADD:
+        found = requests.destinations_of(c, wish.target)
+        own = tuple(name for name, one in found.items() if one.id == request.id)
+        return Wish(Action.FORWARD_REMOVE, wish.target, destinations=own) if own else None
+    entries = ledger.entries(c)
+    own_wishes = [one.wish for one in entries if one.request_id == request.id]
+    if any(one is mine for one in in_force(one.wish for one in entries) for mine in own_wishes):
+        return Wish(Action.ALIAS_REMOVE, wish.target, wish.mailbox)
+    return None
 
 
 def _ask_for_removal(c: Connection, request: Request, at: datetime) -> None:
-    if not inbox.first(c, f"{EXPIRY}:{request.id}", at=at) or not _is_latest(c, request):
+    wish = removal_of(c, request)
+    if wish is None or not inbox.first(c, f"{EXPIRY}:{request.id}", at=at):
         return
-    wish = Wish(Action.ALIAS_REMOVE, request.wish.target, request.wish.mailbox)
     removal = requests.add(
         c,
         wish=wish,
@@ -80,10 +97,3 @@ def _ask_for_removal(c: Connection, request: Request, at: datetime) -> None:
     requests.change(c, removal, digest=digest)
     data = {"wish": wish.as_dict(), "after": request.id, "digest": digest}
     audit.append(c, "request.approved", at=at, actor=BOT, request_id=removal.id, data=data)
-
-
-def _is_latest(c: Connection, request: Request) -> bool:
-    """Whether nothing was done to the alias since this request, such as giving it more time."""
-    entries = ledger.entries(c)
-    own = [one.wish for one in entries if one.request_id == request.id]
-    return any(wish is mine for wish in in_force(one.wish for one in entries) for mine in own)

@@ -27,9 +27,9 @@ from .deps import Deps
 from .examine import examine, given_up_at
 from .execute import execute
 from .hold import Hold, claim
-from .judge import judge
+from .judge import judge, refuse_late_votes
 from .troubles import broken, out_of_order, refused_by_slack
-from .upkeep import Upkeep, end_alias, ends_at
+from .upkeep import Upkeep, notice_due_at, remove_ended
 
 #: Seconds between looks for what another process was told; each thread's differ a little.
 POLL = 1.0
@@ -105,7 +105,7 @@ class Worker:
             self._failures.pop(hold.request.id, None)
         # What is told can wait until the work is due, and never makes that due earlier. What became
         # due meanwhile may have been too early to be seen, and is looked at once more.
-        return again or untold or next_due(hold.request, began)
+        return again or untold or next_due(deps, hold.request, began)
 
     def _tried(
         self, hold: Hold, where: str, work: Callable[[], datetime | None]
@@ -177,14 +177,14 @@ def _advanced(deps: Deps, hold: Hold) -> datetime | None:
     with deps.people.one_look():
         if hold.request.state is State.NEW:
             examine(deps, hold)
-        if hold.request.state is not State.NEW:
+        if hold.request.state is State.PENDING:
             judge(deps, hold)
     if hold.request.state in (State.APPROVED, State.EXECUTING):
         if hold.request.wish.action is Action.PASSWORD:
             passwords.watch(hold)
         elif (again := execute(deps, hold)) is not None:
             return again.at
-    end_alias(deps, hold)
+    remove_ended(deps, hold)
     return None
 
 
@@ -205,11 +205,13 @@ def follow(deps: Deps, hold: Hold) -> None:
     """
     tell.catch_up(deps, hold)
     tell.remind(deps, hold)
+    tell.announce_end(deps, hold)
+    refuse_late_votes(deps, hold)
 
 
-def next_due(request: Request, after: datetime) -> datetime | None:
+def next_due(deps: Deps, request: Request, after: datetime) -> datetime | None:
     """Return when, after a time, time itself gives something to do, or None."""
-    times = [ends_at(request)]
+    times = [request.ends_at, notice_due_at(deps, request)] if request.state is State.DONE else []
     if request.state is State.PENDING:
         times += [request.expires_at, request.remind_at]
     if request.state is State.APPROVED:

@@ -109,6 +109,10 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     assert "You already asked for this" in text_of(here.window(here.alice, "note"))
     flow.approve(card, here.bob)
     here.slack.wait_for(lambda: address in here.aliases())
+    here.alice.close(here.window(here.alice, "note"))
+    # One's own are in a list.
+    here.alice.submit(_form(flow, here.alice, "alias_remove"), {"address": address})
+    here.slack.wait_for(lambda: address not in here.aliases())
 
 
 def test_the_home_tab_follows(flow: Deployment) -> None:

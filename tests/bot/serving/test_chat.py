@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from postroom_bot.chat import Chat, ChatDown, ChatRefused, web_client
+from postroom_bot.serving.admin import Standing
+from postroom_bot.serving.app import _slack_standing
 from postroom_bot.words import views
 from postroom_bot.words.message import Message
 
@@ -47,12 +50,14 @@ def test_messages_are_posted_changed_and_told(slack: Workspace, chat: Chat) -> N
 
 
 def test_a_refused_token_is_kept_until_it_works_again(slack: Workspace, chat: Chat) -> None:
-    """Other refusals say nothing of the token."""
+    """Readiness shows it, and asks again; other refusals say nothing of the token."""
+    front = Mock(standing=Mock(return_value=Standing(works=True)))
     chat.client.token = "xoxb-revoked"
     with pytest.raises(ChatRefused):
         chat.whoami()
-    assert chat.locked_out == "invalid_auth"
+    assert "invalid_auth" in _slack_standing(chat, front).text
     chat.client.token = slack.bot_token
+    assert _slack_standing(chat, front).works
     with pytest.raises(ChatRefused):
         chat.post("C0000NONE", HELLO)
     assert chat.locked_out == ""

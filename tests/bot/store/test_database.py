@@ -8,20 +8,24 @@ import shutil
 import stat
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Barrier
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, event, inspect, text
+from sqlalchemy import Connection, event, insert, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.store import audit, inbox, migrations, schema, tombstones
+from postroom_bot.model import Action, Request, State, Wish
+from postroom_bot.store import audit, inbox, migrations, requests, schema, tables, tombstones
 from postroom_bot.store.database import Database, DatabaseError, migrate
 from postroom_bot.store.tables import metadata
 
@@ -74,6 +78,26 @@ def test_another_schema_is_migrated_or_left_alone(
     for refuse in (checked, migrate):
         with pytest.raises(DatabaseError, match="schema 9999, which this version doesn't know"):
             refuse(database_url)
+
+
+def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
+    """An alias with an end has its end in time after the migration."""
+    wish = Wish(Action.ALIAS_ADD, "a@example.com", expires_on=date(2026, 12, 31))
+    made = Request("R-2222", wish, "U1", "T1", State.DONE, START)
+    values = requests._values(requests._fields(made))
+    del values["ends_at"]
+
+    def fill(connection: Connection) -> None:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(insert(tables.request).values(values))
+
+    with closing(Database(empty_url)) as database:
+        database.write(fill)
+        migrate(empty_url)
+        kept = database.read(lambda c: requests.get(c, "R-2222"))
+    assert kept == replace(made, ends_at=datetime(2027, 1, 1, tzinfo=UTC))
 
 
 def test_migrations_make_the_tables_known_here(database: Database) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -78,7 +78,7 @@ class Office:
     @property
     def desk(self) -> Desk:
         """A desk."""
-        return Desk(self.deps.database, self.clock, self.deps.workspace)
+        return Desk(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
 
     @property
     def passwords(self) -> Passwords:
@@ -169,6 +169,11 @@ class Office:
         self.deps.database.read(audit.verify)
         found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
         return [row.event for row in found]
+
+    def details(self, request: Request) -> dict[str, Mapping[str, Any]]:
+        """Return the data of a request's latest audit row for each event."""
+        found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
+        return {row.event: row.data for row in found}
 
     def addresses(self, mailbox: str = ALICE) -> set[str]:
         """Return what the mail service delivers to a mailbox."""

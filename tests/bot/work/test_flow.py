@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -44,6 +45,10 @@ def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
         "request.executing",
         "request.done",
     ]
+    details = office.details(request)
+    assert details["request.pending"]["digest"] == done.digest
+    assert details["request.pending"]["policy"] == done.policy_digest
+    assert details["vote.counted"]["groups"] == ["admins"]
     (card,) = office.cards()
     assert "Done" in card.text
     waiting, told = office.told("alice")
@@ -60,6 +65,7 @@ def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
     office.approve(office.ask(), "bob")
     gone = office.ask(wish=Wish(Action.ALIAS_REMOVE, NEW))
     assert gone.state is State.DONE
+    assert office.details(gone)["request.approved"]["rule"] == gone.rule
     assert NEW not in office.addresses()
     assert len(office.cards()) == 1
     grave = office.deps.database.read(lambda c: tombstones.grave(c, NEW, now=office.clock()))
@@ -91,6 +97,7 @@ def test_a_denied_request_ends(office: Office) -> None:
     assert office.now(request).state is State.DENIED
     assert NEW not in office.addresses()
     assert "Not now." in office.told("alice")[-1]
+    assert office.details(request)["request.denied"]["reason"] == "Not now."
 
 
 @pytest.mark.parametrize("state", [State.NEW, State.APPROVED])
@@ -141,16 +148,45 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office
 
 
 def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
-    """At the end of its last day a request of the bot's own takes it away."""
+    """At the end of its last day, in the bot's time zone, a request of the bot's own removes it."""
+    office.deps = office.with_(zone=ZoneInfo("America/New_York"))
     wish = Wish(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
     done = office.approve(office.ask(wish=wish), "bob")
-    office.pass_time(days=2)
+    office.pass_time(days=2, hours=16)
     assert NEW in office.addresses()
-    office.pass_time(hours=12)
+    office.pass_time(hours=1)
     assert NEW not in office.addresses()
     removal = office.desk.status(office.people["alice"].id)[0]
     assert (removal.origin, removal.state) == ("expiry", State.DONE)
+    assert "last day has passed" in office.told("alice")[-1]
     assert office.now(done).due_at is None
+
+
+def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
+    """The button makes a request like the first one; without it, the destinations are removed."""
+    office.api.forwarder(TEAM, [BOB])
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    wish = Wish(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), expires_on=date(2026, 12, 1))
+    first = office.approve(office.ask(wish=wish), "bob", "dora")
+    office.pass_time(days=8)
+    office.pass_time(hours=1)
+    assert [first.id in told and "Extend" in told for told in office.told("alice")[-2:]] == [
+        False,
+        True,
+    ]
+    other = Wish(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
+    office.approve(office.ask("bob", other), "carol", "dora")
+    extended = office.desk.extend(office.key(), first.id, alice, team)
+    assert extended.wish.expires_on == date(2026, 12, 31)
+    office.work()
+    assert office.approve(office.now(extended), "bob", "dora").state is State.DONE
+    office.pass_time(days=5)
+    assert office.api.get(TEAM).json()["members"] == [ALICE, BOB, "carol@example.com"]
+    office.pass_time(days=30)
+    assert office.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
+    for user in (alice, office.people["bob"].id):
+        with pytest.raises(Refusal):
+            office.desk.extend(office.key(), first.id, user, team)
 
 
 def test_an_alias_without_an_end_is_given_none(office: Office) -> None:

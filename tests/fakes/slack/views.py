@@ -22,6 +22,7 @@ OPENED_FROM_MODAL = (
 _STATE = {
     "plain_text_input": ("value", "initial_value"),
     "datepicker": ("selected_date", "initial_date"),
+    "static_select": ("selected_option", "initial_option"),
 }
 
 
@@ -154,6 +155,11 @@ def filled_in(element: Payload, value: str | None) -> Payload:
 
     :raises CannotDo: Slack's form does not accept the value
     """
+    if element["type"] == "static_select":
+        chosen = next((one for one in element["options"] if one["value"] == value), None)
+        if value and chosen is None:
+            raise CannotDo(f"{element['action_id']}: the list has no {value}")
+        return {"type": element["type"], "selected_option": chosen}
     limits = range(element.get("min_length", 0), element.get("max_length", 3000) + 1)
     if value and len(value) not in limits:
         raise CannotDo(f"{element['action_id']}: the form does not accept a text of this length")
