@@ -35,9 +35,9 @@ one by one or as a file. What is secret belongs into a file that `ansible-vault`
 as the README's `account.yml`. Never give it one by one: the list of processes would show it, and so
 would Ansible at `-vvvv`.
 
-If a message names an option of a module, it also names the playbook's variable for that option. A
-variable given with `-e` that looks like an option, but that the playbook does not use, gives a
-warning.
+If the message of a failed task names an option of a module, it also names the playbook's variable
+for that option. A variable given with `-e` that looks like an option, but that the playbook does
+not use, gives a warning.
 
 In AWX, job templates do what is done to a tenant; [AWX](awx.md) tells how they come there. The
 tables say what AWX asks whoever launches a job. What it does not ask for comes from a credential or

@@ -66,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has closed the pipe, and Python would flush into it once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
+    except OSError as error:
+        problems = [f"something can't be read or written ({error.strerror or error})"]
     for problem in problems:
         _say(_redacted(f"postroom-bot: {problem}"), sys.stderr)
     return 2

@@ -46,11 +46,13 @@ except ImportError:
     HAS_HTTPX = False
 
 SWITCH = "postroom_in_process"
+#: The variable of playbooks that holds the file with their options.
+_ARGUMENTS = "__mail_arguments"
 #: Variables of roles and playbooks that hold the variable for each module option.
 _OPTION_VARIABLES = (
     "__tenant_option_variables",
     "__dns_option_variables",
-    "mail_option_variables",
+    "__mail_option_variables",
 )
 
 _connections = Connections()
@@ -90,19 +92,20 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         found: dict[str, str] = {}
         for name in _OPTION_VARIABLES:
             found.update(self._templar.template(variables.get(name, {})))
-        if "mail_arguments" in variables:
-            playbook = Path(self._templar.template(variables["mail_arguments"]))
+        if _ARGUMENTS in variables:
+            playbook = Path(self._templar.template(variables[_ARGUMENTS]))
             for text in unused_variables(self._loader, playbook, found):
                 _display.warning(text)
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
         """Parse what a module has printed. A failure names the collection's variables."""
-        if '"failed": true' in res["stdout"]:
+        if self._option_variables and '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])
-                data["msg"] = with_variables(data.get("msg", ""), self._option_variables)
-                res = {**res, "stdout": json.dumps(data)}
+                if isinstance(data.get("msg"), str) and data.get("failed") is True:
+                    data["msg"] = with_variables(data["msg"], self._option_variables)
+                    res = {**res, "stdout": json.dumps(data)}
         return super()._parse_returned_data(res, *profile)
 
     def _tell(self, text: str) -> None:

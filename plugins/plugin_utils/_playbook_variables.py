@@ -16,23 +16,27 @@ from ansible import context
 from ansible.utils.vars import load_extra_vars
 
 _PREFIXES = ("mail_", "vault_mail_")
-#: Options of an account file, which people give to every playbook.
-_ACCOUNT = ("account", "passwords")
+#: Files that only hold options of several playbooks.
+_SHARED = ("account", "connection", "passwords", "definition")
+#: What precedes the name of an option that is a common word.
+_MARKED = "(?:^|[Oo]ptions? |[Ss]et |narrow |[Rr]aise |[Ii]n )"
 
 
 def with_variables(message: str, variables: Mapping[str, str]) -> str:
-    """Return a message that also names the variable for each option it mentions.
+    """Return a message that also names the variable for each option it names.
 
     :param variables: the variable by the name of the option
     """
     named = [
         f"{option} with {variable}"
         for option, variable in variables.items()
-        if re.search(rf"\b{option}\b", message)
+        if re.search(rf"(?m){_MARKED if '_' not in option else ''}\b{option}\b", message)
     ]
     if not named:
         return message
-    return f"{message}{chr(10) if chr(10) in message else ' '}Set {', '.join(named)}."
+    end = "" if message.endswith(".") else "."
+    separator = "\n" if "\n" in message else " "
+    return f"{message}{end}{separator}Set {', '.join(named)}."
 
 
 def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) -> Iterator[str]:
@@ -43,21 +47,30 @@ def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) ->
     :param options: the variable by the name of the module's option
     """
     known = {file.stem: _options(loader, file) for file in playbook.parent.glob("*.yml")}
-    used = known[playbook.stem].union(*(known[name] for name in _ACCOUNT))
+    # An account file is given to every playbook.
+    used = known[playbook.stem] | known["account"] | known["passwords"]
+    for name in _SHARED:
+        del known[name]
     everywhere = set().union(*known.values())
-    # A file of variables may serve several playbooks.
-    typed = " ".join(text for text in context.CLIARGS.get("extra_vars", ()) if text[:1] != "@")
     for name in sorted(load_extra_vars(loader).keys() - used):
-        if name in options:
+        if options.get(name) in used:
             yield f"The variable {name} is not used: it is an option. Set {options[name]}."
+        elif not name.startswith(_PREFIXES):
+            continue
         elif name in everywhere:
-            if name in typed:
+            # A file of variables may serve several playbooks.
+            if _is_typed(name):
                 users = ", ".join(sorted(each for each in known if name in known[each]))
                 yield f"The variable {name} is not used here, only in: {users}."
-        elif name.startswith(_PREFIXES):
-            close = get_close_matches(name, used, n=1)
-            meant = f" Did you mean {close[0]}?" if close else ""
-            yield f"No playbook of the collection uses the variable {name}.{meant}"
+        elif close := get_close_matches(name, used, 1, 0.8):
+            yield f"No playbook uses the variable {name}. Did you mean {close[0]}?"
+
+
+def _is_typed(name: str) -> bool:
+    """Return whether an extra variable is given by itself, and not in a file."""
+    given = rf"(^|[\s{{,\"']){name}[\"']?\s*[=:]"
+    texts = context.CLIARGS.get("extra_vars", ())
+    return any(re.search(given, text) for text in texts if not text.startswith("@"))
 
 
 def _options(loader: Any, file: Path) -> set[str]:

@@ -1,9 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The collection's playbooks converge, drift, export, add_alias, remove_alias and forwarder.
-
-They run on the controller and its own Python, whatever Python other hosts have.
-"""
+"""The collection's playbooks converge, drift, export, add_alias, remove_alias and forwarder."""
 
 from __future__ import annotations
 
@@ -156,7 +153,7 @@ def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
     for expected in (
         "declare them. Set scope with mail_scope, max_deletions with mail_max_deletions.",
         "variable max_deletions is not used: it is an option. Set mail_max_deletions.",
-        "uses the variable mail_max_deletion. Did you mean mail_max_deletions?",
+        "No playbook uses the variable mail_max_deletion. Did you mean mail_max_deletions?",
         "variable mail_alias is not used here, only in: add_alias, remove_alias.",
     ):
         assert expected in words(done), done.output

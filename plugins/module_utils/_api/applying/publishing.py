@@ -97,7 +97,8 @@ class Published(NamedTuple):
     def raise_if_refused(self) -> None:
         """Raise TooExpensive if an SPF record was left alone; the others were written."""
         if self.publication.refused:
-            raise errors.TooExpensive(" ".join(self.publication.refused.values()))
+            others = "Publishing leaves this record alone and publishes the others."
+            raise errors.TooExpensive(" ".join([*self.publication.refused.values(), others]))
 
     @property
     def diff(self) -> list[dict[str, Any]]:

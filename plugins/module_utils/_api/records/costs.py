@@ -58,12 +58,12 @@ def rejection_of(cost: Cost) -> Rejection | None:
     """Return why receivers reject an SPF record for what it takes, if they do."""
     if cost.problem:
         return Rejection(
-            cost.problem, "take out the term that leads there, or have that record mended"
+            cost.problem, "take out the term that leads there, or ask its owner to fix that record"
         )
     if cost.lookups > MOST_LOOKUPS:
         return Rejection(
             f"it takes more than {MOST_LOOKUPS} DNS look-ups ({_look_ups_by_term(cost)})",
-            "take out what no mail of yours needs, or write ip4 and ip6 for include, a and mx",
+            "take out the terms that you do not need, or write ip4 and ip6 for include, a and mx",
         )
     if cost.too_many:
         return Rejection(

@@ -72,10 +72,9 @@ class Redirection(NamedTuple):
         :param is_key: a DKIM key is to be published, which may be kept elsewhere
         """
         records = "NS records" if self.type == "NS" else "DNAME record"
-        delete = f"elete the {records} at {self.owner}"
         if not is_key:
-            return f"D{delete}."
-        return f"Publish the DKIM key at {self.place}, where resolvers must find it, or d{delete}."
+            return f"Delete the {records} at {self.owner}."
+        return f"Publish the DKIM key at {self.place}, or delete the {records} at {self.owner}."
 
 
 class Answer(NamedTuple):

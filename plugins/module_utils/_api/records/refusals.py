@@ -78,6 +78,8 @@ class _Evaluation:
         passed: list[Network] = []
         refused: list[tuple[Term, Network]] = []
         refusals: list[_Refusal] = []
+        # Whether an earlier term may pass what later ones refuse.
+        may_pass = False
         for term in self._up_to_last(spf, ours):
             found = self._matches(term, self._domain)
             # What an earlier term passes, a later one can't refuse.
@@ -89,13 +91,11 @@ class _Evaluation:
                     for one in networks
                     if one.overlaps(network)
                 ]
-            if term.effective != "+":
-                refused += [(term, network) for network in networks]
-            elif found.complete:
+            if term.effective == "+":
                 passed += networks
-            else:
-                # It may pass what the terms after it refuse.
-                break
+                may_pass = may_pass or not found.complete
+            elif not may_pass:
+                refused += [(term, network) for network in networks]
         return min(refusals, key=lambda refusal: spf.terms.index(refusal.term), default=None)
 
     def _up_to_last(self, spf: Spf, ours: Iterable[tuple[str, str]]) -> list[Term]:

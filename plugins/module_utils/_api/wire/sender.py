@@ -272,7 +272,7 @@ class Sender:
             if cause.verify_code in _OTHER_HOST:
                 advice = "Write api_url with a host name that its certificate holds."
         elif cause is not None:
-            advice = "If the service has no TLS there, begin api_url with http."
+            advice = "Check the port. If the service has no TLS there, begin api_url with http."
         message = f"{self._base_url} can't be reached for {describe(call)} ({detail}). {advice}"
         return kind(message, self._failure(kind.__name__, call, detail))
 

@@ -60,22 +60,6 @@ CHANGES: dict[str, tuple[list[Arguments], str, Arguments, list[str]]] = {
         ["PATCH", "DELETE", "DELETE"],
     ),
     "create a mailbox": ([domain("example.com")], "mailbox", BOX, ["POST"]),
-    "change a forwarder": (
-        [domain("example.com"), forwarder("team@example.com", "x@y.example")],
-        "forwarder",
-        {"name": "team@example.com", "members": ["bob@elsewhere.example"]},
-        ["PATCH"],
-    ),
-    "move an alias": (
-        [
-            domain("example.com"),
-            mailbox("alice@example.com"),
-            mailbox("bob@example.com", "sales@example.com"),
-        ],
-        "alias",
-        {"address": "sales@example.com", "mailbox": "alice@example.com", "move": True},
-        ["PATCH", "PATCH"],
-    ),
 }
 
 

@@ -249,7 +249,13 @@ def test_an_inventory_is_read_once_for_its_cache(serve: Serve) -> None:
 
 @pytest.mark.parametrize(
     ("some", "words"),
-    [({"api_token": ""}, "api_token: it is not set"), ({"domains": [7]}, "domains: 7 is not")],
+    [
+        ({"api_token": ""}, "api_token: it is not set"),
+        ({"api_url": "mail.example"}, "api_url: 'mail.example'"),
+        ({"domains": [7]}, "domains: 7 is not"),
+        ({"exclude": [["one.example"]]}, r"exclude: \['one.example'\] is not"),
+        ({"stage": True, "resolvers": ["x y"]}, "resolvers: 'x y' is"),
+    ],
 )
 def test_an_unusable_option_fails_the_inventory(some: dict[str, Any], words: str) -> None:
     """The error names the option."""
