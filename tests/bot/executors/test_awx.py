@@ -200,16 +200,18 @@ def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
 
 @pytest.mark.parametrize("fault", [None, Fault(LAUNCH.replace("7", "8"), 502, after=True)])
 def test_a_failed_job_is_followed_by_another_one(
-    automation: Automation, fault: Fault | None
+    automation: Automation, fault: Fault | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also when the bot did not see the failure."""
+    """Also when the bot did not see the failure; the log has AWX's explanation of it."""
     good = automation.stand_in.play
+    automation.stand_in.explanation = "Previous Task Failed: project update"
     automation.stand_in.play = lambda playbook, variables: False
     automation.stand_in.faults.extend([fault] if fault else [])
     keeper = Notebook()
     with pytest.raises(TryLater, match="properly" if fault else "The automation failed"):
         automation.carry_out(no_alias(SALES, BOB), keeper)
     assert fault or keeper.last == {"freeing": [SALES]}
+    assert fault or "job 41 ended as failed: Previous Task Failed: project update" in caplog.text
     automation.stand_in.wait()
     automation.stand_in.play = good
     assert automation.carry_out(no_alias(SALES, BOB), keeper).freed == (SALES,)

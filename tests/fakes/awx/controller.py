@@ -17,6 +17,7 @@ import itertools
 import re
 import secrets
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,48 +25,23 @@ from typing import Any
 
 from . import surveys
 from .jobs import Awx, Template
+from .kinds import (
+    DEFAULTS,
+    KINDS,
+    REFERENCES,
+    ROLES,
+    UNIFIED,
+    WITH_SECRETS,
+    Role,
+    Row,
+    ask,
+    fields_of,
+    name_of,
+)
 from .web import PREFIX, Answer, Request, page_of, serving
 
-Row = dict[str, Any]
-
-#: The kinds of resources by their path in the API, each with AWX's name of one.
-KINDS = {
-    "organizations": "organization",
-    "credential_types": "credential_type",
-    "credentials": "credential",
-    "projects": "project",
-    "execution_environments": "execution_environment",
-    "inventories": "inventory",
-    "inventory_sources": "inventory_source",
-    "job_templates": "job_template",
-    "workflow_job_templates": "workflow_job_template",
-    "workflow_job_template_nodes": "workflow_job_template_node",
-    "workflow_approval_templates": "workflow_approval_template",
-    "schedules": "schedule",
-    "notification_templates": "notification_template",
-    "teams": "team",
-    "users": "user",
-}
-ROLES = {
-    "organizations": ("member",),
-    "job_templates": ("execute", "read"),
-    "workflow_job_templates": ("execute",),
-    "teams": ("member", "read"),
-}
-UNIFIED = (
-    "job_templates",
-    "workflow_job_templates",
-    "projects",
-    "inventory_sources",
-    "workflow_approval_templates",
-)
-#: The fields that hold secrets among others.
-WITH_SECRETS = {
-    "credentials": "inputs",
-    "notification_templates": "notification_configuration",
-}
-
-
+#: AWX's setting ACCESS_TOKEN_EXPIRE_SECONDS by default: a thousand years.
+TOKEN_SECONDS = 31_536_000_000.0
 NOT_FOUND = (404, {"detail": "Not found."})
 DENIED = (403, {"detail": "You do not have permission to perform this action."})
 
@@ -79,21 +55,13 @@ class Refused(Exception):
 
 
 @dataclass
-class Role:
-    """A role on one resource, and the ids of its holders."""
-
-    id: int
-    resource: int
-    name: str
-    holders: dict[str, list[int]] = field(default_factory=lambda: {"users": [], "teams": []})
-
-
-@dataclass
 class Controller:
     """The controller. No id is used twice, not even by different kinds.
 
     :param token: of the superuser `admin`
     :param tokens: the users' ids by their tokens
+    :param grants: each created token and when it expires, by its id
+    :param token_seconds: how long a token is valid
     :param written: method, path and body of each request that is not a GET
     :param rows: the resources' fields, by kind and id, with secrets in plain text
     :param links: the ids of associated resources, by id and name of the association
@@ -104,6 +72,8 @@ class Controller:
     jobs: Awx
     token: str = "controller-T0ken/of+tests"
     tokens: dict[str, int] = field(default_factory=dict)
+    grants: dict[int, tuple[str, float]] = field(default_factory=dict)
+    token_seconds: float = TOKEN_SECONDS
     written: list[tuple[str, str, Any]] = field(default_factory=list)
     url: str = ""
     rows: dict[str, dict[int, Row]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
@@ -122,16 +92,16 @@ class Controller:
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all resources of a kind."""
-        return sorted(_name(row) for row in self.rows[kind].values())
+        return sorted(name_of(row) for row in self.rows[kind].values())
 
     def named(self, kind: str, name: str) -> Row:
         """Return the only resource with a name."""
-        (row,) = (row for row in self.rows[kind].values() if _name(row) == name)
+        (row,) = (row for row in self.rows[kind].values() if name_of(row) == name)
         return row
 
     def add(self, kind: str, fields: Mapping[str, Any]) -> Row:
         """Add a resource, with its roles."""
-        row = {"id": next(self._ids), **fields}
+        row = {"id": next(self._ids), **DEFAULTS.get(kind, {}), **fields}
         self.rows[kind][row["id"]] = row
         for name in ROLES.get(kind, ()):
             role = Role(next(self._ids), row["id"], name)
@@ -189,7 +159,8 @@ class Controller:
     def _user(self, authorization: str) -> Row:
         scheme, _blank, given = authorization.partition(" ")
         users = self.rows["users"]
-        if scheme == "Bearer" and given in self.tokens:
+        expired = [token for token, expires in self.grants.values() if expires <= time.time()]
+        if scheme == "Bearer" and given in self.tokens and given not in expired:
             return users[self.tokens[given]]
         if scheme == "Basic":
             login = base64.b64decode(given).decode()
@@ -199,13 +170,17 @@ class Controller:
         raise Refused(401, {"detail": "Authentication credentials were not provided."})
 
     def _token(self, user: Row, request: Request) -> Answer:
-        """Create a token of the user, which is its own id, or revoke one of theirs."""
+        """Create a token of the user, or revoke one of theirs."""
         if request.method == "POST":
-            token = secrets.token_urlsafe(20)
-            self.tokens[token] = user["id"]
-            return 201, {"id": token, "token": token}
-        if request.method == "DELETE" and self.tokens.get(request.path[1]) == user["id"]:
-            del self.tokens[request.path[1]]
+            number, token = next(self._ids), secrets.token_urlsafe(20)
+            expires = time.time() + self.token_seconds
+            self.tokens[token], self.grants[number] = user["id"], (token, expires)
+            url = f"{PREFIX}tokens/{number}/"
+            shown = {"id": number, "type": "o_auth2_access_token", "url": url, "token": token}
+            return 201, {**shown, "scope": (request.body or {}).get("scope", "write")}
+        token, _expires = self.grants.get(int(request.path[1]), ("", 0.0))
+        if request.method == "DELETE" and self.tokens.get(token) == user["id"]:
+            del self.tokens[token]
             return 204, None
         raise Refused(*NOT_FOUND)
 
@@ -256,18 +231,30 @@ class Controller:
             changed = {**row, **request.body}
             self._check(kind, changed)
             row.update(changed)
+        elif request.method == "DELETE":
+            self._delete(kind, row["id"])
+            return 204, None
         return 200, self._show(kind, row)
+
+    def _delete(self, kind: str, number: int) -> None:
+        """Delete a resource, with the nodes of a workflow or the sources of an inventory."""
+        del self.rows[kind][number]
+        for below, field_name in (
+            ("workflow_job_template_nodes", "workflow_job_template"),
+            ("inventory_sources", "inventory"),
+        ):
+            gone = [one for one, row in self.rows[below].items() if row[field_name] == number]
+            for one in gone:
+                del self.rows[below][one]
 
     def _check(self, kind: str, row: Row) -> None:
         """Refuse a resource that AWX refuses, and set the fields that AWX derives from others."""
         if kind == "credentials":
             for name, value in row["inputs"].items():
-                if name not in _fields_of(self.rows["credential_types"][row["credential_type"]]):
+                if name not in fields_of(self.rows["credential_types"][row["credential_type"]]):
                     raise Refused(400, {"inputs": [f"'{name}' is not allowed"]})
                 if not isinstance(value, str):
                     raise Refused(400, {"inputs": [f"{value} is not of type 'string'"]})
-        elif kind == "projects":
-            row.setdefault("scm_revision", "")
         elif kind == "inventory_sources":
             row["organization"] = self.rows["inventories"][row["inventory"]]["organization"]
         elif kind == "job_templates":
@@ -315,7 +302,7 @@ class Controller:
                     if row["id"] in self.role(one["id"], "member").holders["users"]
                 ]
                 return page_of(found, request)
-        linked = "notification_templates"
+        linked = name if name in KINDS else "notification_templates"
         if name.endswith("credentials"):
             linked = "credentials"
         elif name.endswith("_nodes"):
@@ -346,7 +333,11 @@ class Controller:
 
     def _job(self, user: Row, request: Request) -> Answer:
         """Pass a request about jobs on, with the template as it is now."""
-        if request.path[0] != "job_templates":
+        if request.path[0] == "jobs":
+            job = self.jobs.jobs.get(int(request.path[1]))
+            # The detail view of an object that exists answers 403, not 404.
+            if job is not None and not self._sees(user, {"id": job.template}):
+                raise Refused(*DENIED)
             return self.jobs.carry_out(request)
         row = self.rows["job_templates"].get(int(request.path[1]))
         if row is None or not self._sees(user, row):
@@ -354,20 +345,29 @@ class Controller:
         may_launch = user.get("is_superuser") or self._holds(user["id"], row["id"], "execute")
         if request.method == "POST" and not may_launch:
             raise Refused(*DENIED)
-        asks = row.get("ask_variables_on_launch", False)
+        asks = row[ask("extra_vars")]
         template = Template(row["playbook"].removesuffix(".yml"), self._asked(row), asks)
         self.jobs.templates[row["id"]] = template
-        return self.jobs.carry_out(request)
+        status, shown = self.jobs.carry_out(request)
+        if request.method == "POST" and status == 201:
+            given = (request.body or {}).items()
+            ignored = {name: value for name, value in given if not row.get(ask(name), False)}
+            shown["ignored_fields"] = {**ignored, **shown["ignored_fields"]}
+        return status, shown
 
     # Responses.
 
     def _show(self, kind: str, row: Row) -> Row:
         """Return a resource as a response shows it, with its secrets encrypted."""
         url = f"{PREFIX}{kind}/{row['id']}/"
-        related, summary = {"survey_spec": f"{url}survey_spec/"}, {}
+        related = {"survey_spec": f"{url}survey_spec/"}
+        summary: Row = {}
         if number := row.get("unified_job_template"):
             one = next(one for one in UNIFIED if number in self.rows[one])
             related["unified_job_template"] = f"{PREFIX}{one}/{number}/"
+        for name, kinds in REFERENCES.items():
+            if number := row.get(name):
+                summary[name] = {"id": number, "name": name_of(self.rows[kinds][number])}
         if kind in ROLES:
             summary["object_roles"] = {
                 f"{name}_role": {"id": self.role(row["id"], name).id} for name in ROLES[kind]
@@ -375,24 +375,13 @@ class Controller:
         shown = {**row, **({"password": surveys.ENCRYPTED} if kind == "users" else {})}
         if place := WITH_SECRETS.get(kind):
             known = self.rows["credential_types"].get(row.get("credential_type", 0), {})
-            secret = {"token"} | {one for one, is_secret in _fields_of(known).items() if is_secret}
+            secret = {"token"} | {one for one, is_secret in fields_of(known).items() if is_secret}
             shown[place] = {
                 name: surveys.ENCRYPTED if name in secret else value
                 for name, value in row.get(place, {}).items()
             }
         more = {"type": KINDS[kind], "url": url, "related": related, "summary_fields": summary}
         return {**shown, **more}
-
-
-def _name(row: Row) -> str:
-    """Return a resource's name."""
-    return str(row.get("username") or row["name"])
-
-
-def _fields_of(credential_type: Row) -> dict[str, bool]:
-    """Return the fields of a credential type, and whether each is a secret."""
-    fields = credential_type.get("inputs", {}).get("fields", ())
-    return {one["id"]: one.get("secret", False) for one in fields}
 
 
 @contextmanager

@@ -66,18 +66,21 @@ class Job:
     template: int
     variables: Mapping[str, Any]
     status: str = "pending"
+    explanation: str = ""
     thread: threading.Thread | None = None
 
     def as_row(self) -> dict[str, Any]:
         """Return it as responses show it."""
         variables = json.dumps(self.variables)
-        return {"id": self.id, "status": self.status, "extra_vars": variables}
+        shown = {"id": self.id, "status": self.status, "job_explanation": self.explanation}
+        return {**shown, "extra_vars": variables}
 
 
 @dataclass
 class Awx:
     """The controller as the bot sees it.
 
+    :param explanation: AWX's reason for jobs that fail
     :param faults: each affects the next request that it matches
     :param going: jobs wait for it before they begin
     :param requests: method and path of each request
@@ -88,6 +91,7 @@ class Awx:
     user: str = "bot"
     password: str = "awx-p4ss/word"
     may_launch: bool = True
+    explanation: str = ""
     templates: dict[int, Template] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -159,6 +163,7 @@ class Awx:
             job.status = "running"
         try:
             is_good = self.play(self.templates[job.template].playbook, job.variables)
+            job.explanation = "" if is_good else self.explanation
             job.status = "successful" if is_good else "failed"
         except Exception:
             job.status = "error"

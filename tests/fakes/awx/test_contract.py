@@ -27,13 +27,20 @@ def controller() -> Iterator[Controller]:
         yield controller
 
 
+def send(
+    controller: Controller, method: str, path: str, body: Any = None, token: str = ""
+) -> httpx.Response:
+    """Send a request, by default as the superuser."""
+    headers = {"Authorization": f"Bearer {token or controller.token}"}
+    url = f"{controller.url}/api/v2/{path}"
+    return httpx.request(method, url, json=body, headers=headers, trust_env=False)
+
+
 def status_of(
     controller: Controller, method: str, path: str, body: Any = None, token: str = ""
 ) -> int:
-    """Send a request, by default as the superuser, and return the status of the response."""
-    headers = {"Authorization": f"Bearer {token or controller.token}"}
-    url = f"{controller.url}/api/v2/{path}"
-    return httpx.request(method, url, json=body, headers=headers, trust_env=False).status_code
+    """Send a request and return the status of the response."""
+    return send(controller, method, path, body, token).status_code
 
 
 def test_permissions_are_enforced(controller: Controller) -> None:
@@ -54,3 +61,45 @@ def test_permissions_are_enforced(controller: Controller) -> None:
         assert status_of(controller, "POST", launch, {}, "of-ann") == status
     change = ("PATCH", f"job_templates/{template}/", {"name": "X"}, "of-ann")
     assert status_of(controller, *change) == 403
+
+
+def test_jobs_of_an_invisible_template_are_denied(controller: Controller) -> None:
+    """A role on the workflow alone isn't enough: the job answers 403 until its template is read."""
+    ann = controller.named("users", "ann")["id"]
+    template = controller.named("job_templates", "J")["id"]
+    workflow = controller.add("workflow_job_templates", {"name": "W"})["id"]
+    approval = f"roles/{controller.role(workflow, 'approval').id}/users/"
+    assert status_of(controller, "POST", approval, {"id": ann}) == 204
+    assert status_of(controller, "POST", f"job_templates/{template}/launch/", {}) == 201
+    (job,) = controller.jobs.jobs
+    for status in (403, 200):
+        assert status_of(controller, "GET", f"jobs/{job}/", token="of-ann") == status
+        controller.role(template, "read").holders["users"].append(ann)
+
+
+def test_a_launch_ignores_what_is_not_prompted_for(controller: Controller) -> None:
+    """Every prompt is closed by default, and the response names the ignored fields."""
+    template = controller.named("job_templates", "J")
+    body = {"limit": "x", "scm_branch": "other"}
+    for prompts, ignored in (({}, body), ({"ask_limit_on_launch": True}, {"scm_branch": "other"})):
+        template |= prompts
+        answer = send(controller, "POST", f"job_templates/{template['id']}/launch/", body).json()
+        assert answer["ignored_fields"] == {"extra_vars": {}, **ignored}
+
+
+def test_fields_keep_their_values_unless_sent(controller: Controller) -> None:
+    """A change without a field doesn't reset it; null clears a reference."""
+    controller.playbooks["p"] = frozenset({"add_alias.yml"})
+    fields = {"scm_branch": "main", "credential": 7, "local_path": "p"}
+    project = controller.add("projects", {"name": "P", **fields})
+    path = f"projects/{project['id']}/"
+    assert status_of(controller, "PATCH", path, {"credential": None}) == 200
+    assert (project["scm_branch"], project["credential"]) == ("main", None)
+
+
+def test_a_token_expires(controller: Controller) -> None:
+    """By default in a thousand years; an expired one is refused."""
+    for seconds, status in ((controller.token_seconds, 200), (0.0, 401)):
+        controller.token_seconds = seconds
+        token = send(controller, "POST", "tokens/", {}).json()["token"]
+        assert status_of(controller, "GET", "teams/", token=token) == status

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
 from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 from ansible_collections.postroom.email.tests.fakes.awx.jobs import injected
+from ansible_collections.postroom.email.tests.fakes.awx.kinds import DEFAULTS
 from ansible_collections.postroom.email.tests.ops.awx.stage import (
     ALL,
     PASSWORD,
@@ -104,7 +105,7 @@ def test_no_secret_is_printed(runs: Runs) -> None:
 
 def test_the_bot_s_settings_are_printed(runs: Runs) -> None:
     """The output ends with the numbers of the bot's templates, named as the bot's settings."""
-    end = runs.second.output.rpartition("TASK [")[2]
+    end = runs.second.output.rpartition("TASK [Show the settings")[2]
     for playbook in WISHES:
         assert f"awx_{playbook}_template: {template(runs.stage.controller, playbook)['id']}" in end
 
@@ -139,14 +140,18 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
 
 
 @pytest.mark.parametrize("kind", ["job_templates", "workflow_job_templates"])
-def test_no_variable_is_prompted_for_at_launch(made: Controller, kind: str) -> None:
-    """Otherwise a launch could send the token elsewhere, or apply a plan that was not reviewed."""
-    rows = made.rows[kind].values()
-    prompts = ("ask_variables_on_launch", "ask_inventory_on_launch")
-    assert [row["name"] for row in rows if any(row.get(name) for name in prompts)] == []
-    for row in rows:
-        if row["name"].split()[-1] in ("review", "apply"):
-            assert not any(value for name, value in row.items() if name.startswith("ask_"))
+def test_a_launch_chooses_nothing_but_answers(made: Controller, kind: str) -> None:
+    """Otherwise it could send the token elsewhere; every prompt is set, so that none stays open."""
+    sent = [body for _, path, body in made.written if path == kind]
+    prompts = {name for name in DEFAULTS[kind] if name.startswith("ask_")}
+    for body in sent:
+        assert prompts <= body.keys()
+        job_type = body.pop("ask_job_type_on_launch", False)
+        assert job_type == (body["name"] == "Postroom converge")
+        assert not any(body[name] for name in prompts & body.keys())
+        assert not body["limit"] + body["scm_branch"] + body["job_tags"] + body["skip_tags"]
+    assert len(sent) == len(made.rows[kind])
+    assert made.named("projects", "Postroom")["allow_override"] is False
 
 
 def test_a_job_gets_the_account(made: Controller) -> None:
@@ -189,6 +194,8 @@ def test_the_workflow_applies_after_review_and_approval(made: Controller) -> Non
     workflow = made.named("workflow_job_templates", "Postroom reviewed converge")
     slack = made.named("notification_templates", "Postroom Slack")
     assert made.linked(workflow["id"], "notification_templates_approvals") == [slack["id"]]
+    # A denial fails the workflow, and is no error.
+    assert made.linked(workflow["id"], "notification_templates_error") == []
     assert slack["notification_configuration"]["channels"] == ["#mail"]
 
 
@@ -202,6 +209,8 @@ def test_schedule_and_inventory_source(made: Controller) -> None:
     source = made.named("inventory_sources", "Postroom domains source")
     file = f"playbooks/examples/awx_project/{source['source_path']}"
     assert file in map(str, repository.files())
+    # AWX reads it before the job, so a cache would hide the domains that the previous job created.
+    assert source["update_cache_timeout"] == 0
     assert source["credential"] == made.named("credentials", "Postroom tenant")["id"]
 
 

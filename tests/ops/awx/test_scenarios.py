@@ -117,15 +117,102 @@ def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
     }
 
 
+def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
+    """Check mode with --diff shows each field; a second run finds nothing to do."""
+    controller = stage.controller
+    git = {"awx_project_branch": "main", "awx_project_credential": "Vault"}
+    registry = {"awx_registry_credential": "Vault"}
+    stage.vault()
+    first = stage.play({**SOME, "awx_playbooks": "add_alias", **git, **registry})
+    assert first.status == 0, first.output[-3000:]
+    without = {**SOME, "awx_playbooks": "add_alias", "mail_api_url": "https://new.example"}
+    without |= {"awx_slack_channels": [], "vault_awx_slack_token": ""}
+    environment = controller.named("execution_environments", "Postroom")
+    credential = environment["credential"]
+    before = len(controller.written)
+    predicted = stage.play(without, "--check", "--diff", "-vvvv")
+    assert len(controller.written) == before
+    for line in (
+        'inputs.api_url: \\"https://mail.example.net\\" -> \\"https://new.example\\"',
+        'scm_branch: \\"main\\" -> \\"\\"',
+        "Postroom: credential: Vault -> none",
+        'notification_templates_error: [\\"Postroom Slack\\"] -> []',
+    ):
+        assert line in predicted.output, predicted.output[-3000:]
+    assert shown([*SECRETS.values(), controller.token], predicted.output.encode()) == []
+    second = stage.play(without)
+    assert (second.status, second.recap.changed) == (0, predicted.recap.changed), second.output
+    project = controller.named("projects", "Postroom")
+    assert (project["scm_branch"], project["credential"]) == ("", None)
+    assert credential is not None
+    assert environment["credential"] is None
+    template = controller.named("job_templates", "Postroom add_alias")
+    assert controller.linked(template["id"], "notification_templates_error") == []
+    bare = {**without, "awx_execution_environment_image": ""}
+    assert stage.play(bare).status == 0
+    assert template["execution_environment"] is None
+    assert stage.play(bare).recap.changed == 0
+    project["status"] = "failed"
+    failed = stage.play(bare)
+    assert failed.status != 0
+    assert 'The last update of the project \\"Postroom\\" ended as failed' in failed.output
+
+
+def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
+    """Approvers read the review's jobs and no others; the rest is deleted with awx_state absent."""
+    controller = stage.controller
+    organization = controller.add("organizations", {"name": "Postroom"})["id"]
+    for name in ("Approvers", "Helpdesk"):
+        controller.add("teams", {"name": name, "organization": organization})
+    dana = controller.add("users", {"username": "dana", "is_superuser": False, "password": "d"})
+    labels = {"awx_labels": "mail, prod", "awx_other_notifications": "Mattermost"}
+    controller.add("notification_templates", {"name": "Mattermost", "organization": organization})
+    variables = {
+        **SOME,
+        **labels,
+        "awx_template_credentials": {},
+        "awx_bot_user": "postroom-bot",
+        "awx_approvers": {"teams": "Approvers", "users": ["dana"]},
+        "awx_helpdesk": {"teams": ["Helpdesk"], "playbooks": ["add_alias"]},
+    }
+    run = stage.play(variables)
+    assert run.status == 0, run.output[-3000:]
+    kinds = {"Postroom reviewed converge": ("approval", "read"), "Postroom review": ("read",)}
+    teams = {name: controller.named("teams", name)["id"] for name in ("Approvers", "Helpdesk")}
+    for name, roles in kinds.items():
+        for role in roles:
+            holders = controller.role(controller.named(OTHERS[name], name)["id"], role).holders
+            assert holders == {"users": [dana["id"]], "teams": [teams["Approvers"]]}
+    template = controller.named("job_templates", "Postroom add_alias")
+    assert teams["Helpdesk"] in controller.role(template["id"], "execute").holders["teams"]
+    converge = controller.named("job_templates", "Postroom converge")
+    assert controller.role(converge["id"], "execute").holders["teams"] == []
+    assert len(controller.linked(template["id"], "labels")) == len(["mail", "prod"])
+    assert len(controller.linked(template["id"], "notification_templates_error")) == len(
+        ["Slack", "Mattermost"]
+    )
+    more = {**variables, "awx_helpdesk": {"teams": ["Helpdesk"], "playbooks": ["converge"]}}
+    assert stage.play(more).recap.changed == len(["granted", "revoked"])
+    assert teams["Helpdesk"] not in controller.role(template["id"], "execute").holders["teams"]
+    gone = stage.play({**variables, "awx_state": "absent"})
+    assert gone.status == 0, gone.output[-3000:]
+    assert controller.names("teams") == ["Approvers", "Helpdesk"]
+    assert controller.names("users") == ["admin", "dana"]
+    for kind in ("job_templates", "projects", "credentials", "credential_types", "inventories"):
+        assert controller.names(kind) == []
+    assert stage.play({**variables, "awx_state": "absent"}).recap.changed == 0
+
+
 def test_few_variables_create_few_objects(stage: Stage) -> None:
     """The playbook creates what the variables name, and reports why AWX refuses a schedule."""
     controller = stage.controller
     controller.playbooks["mail"] = WRAPPERS
     key = stage.vault()
     servers = controller.add("inventories", {"name": "Servers", "organization": None})
-    run = stage.play(MINIMAL, **ADMIN)
+    run = stage.play(MINIMAL, "-vvvv", **ADMIN)
     assert run.status == 0, run.output[-3000:]
-    assert ADMIN["CONTROLLER_PASSWORD"] not in run.output
+    tokens = [token for token, _expires in controller.grants.values()]
+    assert shown([ADMIN["CONTROLLER_PASSWORD"], *tokens], run.output.encode()) == []
     for kind, names in {
         "job_templates": ["Mail: deploy_bot", "Mail: drift"],
         "projects": ["Second"],
@@ -140,7 +227,7 @@ def test_few_variables_create_few_objects(stage: Stage) -> None:
     }.items():
         assert controller.names(kind) == names
     drift = controller.named("job_templates", "Mail: drift")
-    assert "execution_environment" not in drift
+    assert drift["execution_environment"] is None
     files = '"mail_definition_files": ["tenant.yml", "more.yml"]'
     assert drift["extra_vars"] == f'{{{files}, "mail_ignore": ["*@old.example"]}}'
     bot = controller.named("job_templates", "Mail: deploy_bot")
@@ -149,6 +236,8 @@ def test_few_variables_create_few_objects(stage: Stage) -> None:
     tenant = controller.named("credentials", "Second tenant")
     assert "passwords" not in tenant["inputs"]
     assert sorted(controller.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
+    # Of all tokens that the run created, none is left.
+    assert list(controller.tokens) == [controller.token]
     daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
     refused = stage.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
     assert refused.status != 0
@@ -230,6 +319,22 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {"awx_playbooks": "drift, deploy_bot", "awx_bot_inventory": "Servers"},
         {},
         'no inventory \\"Servers\\"',
+    ),
+    "no inventory of the bot": (
+        {"awx_playbooks": "drift, deploy_bot"},
+        {},
+        "set awx_bot_inventory to the name of the inventory",
+    ),
+    "no map of approvers": ({"awx_approvers": ["dana"]}, {}, "awx_approvers must be a map"),
+    "a helpdesk without template": (
+        {"awx_playbooks": "drift", "awx_helpdesk": {"playbooks": "add_alias"}},
+        {},
+        "awx_helpdesk names add_alias",
+    ),
+    "no such team": (
+        {"awx_approvers": {"teams": "Approvers"}},
+        {},
+        'AWX has no team \\"Approvers\\"',
     ),
     "no such credential": (
         {"awx_galaxy_credentials": "Ansible Galaxy, ours"},
