@@ -10,12 +10,14 @@ Each answer waits DELAY milliseconds; other connections don't wait with it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote
 
 PRINCIPALS = "/api/principal"
@@ -58,37 +60,23 @@ class Tenant:
         return shown
 
 
-class Connection(asyncio.Protocol):
-    """One connection: reads requests and answers each in turn."""
-
-    def __init__(self, tenant: Tenant, delay: float) -> None:
-        self._tenant = tenant
-        self._delay = delay
-        self._received = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
-        self._transport = cast("asyncio.WriteTransport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Answer each request that has come in whole."""
-        self._received += data
-        while (end := self._received.find(b"\r\n\r\n")) >= 0:
-            request, *lines = self._received[:end].decode("latin-1").lower().split("\r\n")
+async def converse(
+    tenant: Tenant, delay: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer each request of a connection in turn, until the client closes it."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            request, *lines = head.split("\r\n")
             lengths = [int(line[15:]) for line in lines if line.startswith("content-length:")]
-            body_end = end + 4 + sum(lengths)
-            if len(self._received) < body_end:
-                return
-            body, self._received = self._received[end + 4 : body_end], self._received[body_end:]
+            body = await reader.readexactly(sum(lengths))
             method, target, _version = request.split(" ")
-            status, answer = self._tenant.reply(method.upper(), target, body)
-            head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
-            whole = head % (status, REASONS[status], len(answer)) + answer
-            if self._delay:
-                loop = asyncio.get_running_loop()
-                loop.call_later(self._delay, self._transport.write, whole)
-            else:
-                self._transport.write(whole)
+            status, answer = tenant.reply(method.upper(), target, body)
+            if delay:
+                await asyncio.sleep(delay)
+            form = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+            writer.write(form % (status, REASONS[status], len(answer)) + answer)
+    writer.close()
 
 
 async def serve(ready_file: Path, delay: float) -> None:
@@ -97,7 +85,7 @@ async def serve(ready_file: Path, delay: float) -> None:
     ended = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, ended.set)
     tenant = Tenant()
-    server = await loop.create_server(lambda: Connection(tenant, delay), "127.0.0.1", 0)
+    server = await asyncio.start_server(partial(converse, tenant, delay), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     draft = ready_file.with_suffix(".new")
     draft.write_text(json.dumps({"url": url, "pid": os.getpid()}), "utf-8")

@@ -17,7 +17,6 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.executors.scenes import ALIAS_SURVEY
 from ansible_collections.postroom.email.tests.fakes.awx.jobs import Awx, Play, Template, running_awx
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
-from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import (
@@ -26,6 +25,7 @@ from ansible_collections.postroom.email.tests.support.company import (
     company,
     password_in,
 )
+from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 TYPED = (
@@ -56,8 +56,8 @@ class Stage:
 
     here: Company
     bot: RunningBot
-    mail: Spoiler
-    automation: Spoiler
+    mail: Recorder
+    automation: Recorder
     awx: Awx
     place: Path
     kept: Path
@@ -200,8 +200,8 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
             7: Template("add_alias", ALIAS_SURVEY),
             8: Template("remove_alias", ALIAS_SURVEY),
         }
-        mail = end.enter_context(spoiled(here.mail.url))
-        automation = end.enter_context(spoiled(awx.url))
+        mail = end.enter_context(recording(here.mail.url))
+        automation = end.enter_context(recording(awx.url))
         patch = end.enter_context(pytest.MonkeyPatch.context())
         settings = {
             "api_url": mail.url,
@@ -254,7 +254,7 @@ def test_nothing_shows(stage: Stage) -> None:
 
 
 @contextmanager
-def _echoing(spoiler: Spoiler, status: int, part: str = "") -> Iterator[None]:
+def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
     """Have a service answer with an error that repeats all that was sent, in some forms."""
 
     def echo(request: Request) -> Reply:

@@ -113,10 +113,7 @@ def test_mistakes_change_nothing(
 
 
 def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
-    """Its playbook shows, verifies, publishes and withdraws the records, and leaves others' be.
-
-    BIND has the guide's key and the guide's rules of what that may change.
-    """
+    """With the key and the rules of the guide, its playbook changes the domain's records alone."""
     zone = bind.Zone("@ TXT theirs", policy="\n".join(GRANTS.findall(GUIDE.read_text("utf-8"))))
     folder, key = tmp_path / "desk", bind.new_key("mail-records")
     folder.mkdir()

@@ -83,18 +83,6 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
     assert not any(publisher.stage.held().values())
 
 
-def test_without_dnspython(parity: parity_runs.Stage, tmp_path: Path) -> None:
-    """A task that needs it fails with Ansible's message; `retrieved` does not need it."""
-    (tmp_path / "without").mkdir()
-    (tmp_path / "without" / "dns.py").write_text("raise ImportError('not here')", "utf-8")
-    for way in parity.both(PLAYBOOKS / "library.yml", PYTHONPATH=str(tmp_path / "without")):
-        assert not way.results["Retrieve"][0].get("failed")
-        for task in ("Verify", "Publish"):
-            message = way.results[task][0]["msg"]
-            assert "Failed to import the required Python library (dnspython)" in message
-            assert sys.executable in message
-
-
 @pytest.fixture
 def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory

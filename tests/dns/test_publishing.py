@@ -170,10 +170,7 @@ def test_eight_writers_at_once(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
 def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
-    """The zone shows whether the update was applied; only a lost one is sent again.
-
-    Waiting for the answer does not use up the time of the whole task.
-    """
+    """The zone shows whether the update was applied; only a lost one is sent again, in time."""
     setattr(stage.gate, lost, 1)
     until = time.monotonic() + 4.0
     done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
@@ -277,10 +274,7 @@ def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
 
 
 def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
-    """The eleventh look-up is refused, unless the owner's record was over the limit before.
-
-    What is refused does not keep the other records from being published.
-    """
+    """An eleventh look-up is refused alone, unless the owner's record was over the limit before."""
     ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).lookup
 
     def own(domain: str, *terms: str) -> tuple[str, ...]:

@@ -144,18 +144,6 @@ def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
     assert not presence["failed"]
 
 
-def test_a_domain_that_is_not_registered(publisher: Publisher) -> None:
-    """It can't be published; to withdraw it is no change, with a warning."""
-    options: dict[str, Any] = {"domain": "none.example"}
-    for state in ("verified", "present"):
-        assert "is not registered" in publisher.run(state, **options)["msg"]
-        assert "is not registered" in str(publisher.run(state, check=True, **options)["warnings"])
-    gone = publisher.run("absent", **options)
-    assert (gone["changed"], gone["changes"], gone["failed"]) == (False, [], False)
-    assert "what to withdraw is not known" in str(gone["warnings"])
-    assert publisher.stage.gate.updates == 0
-
-
 def test_failures_at_the_name_server(publisher: Publisher) -> None:
     """Each has its kind, also in check mode; nothing is written and no secret is returned."""
     stranger = new_key("mail")

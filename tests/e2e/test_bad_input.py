@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.site import Api, Site
+from ansible_collections.postroom.email.tests.support.site import Site
 
 DOMAIN, MAILBOX, ALIAS = "email_domain", "email_mailbox", "email_alias"
 FORWARDER, DNS, INFO, TENANT = "email_forwarder", "email_dns_records", "email_info", "email_tenant"
@@ -103,28 +103,6 @@ def test_unreachable_services(site: Site, service: RunningService, tmp_path: Pat
         doomed.kill()
         access = {"api_url": recorder.url, "api_token": doomed.token}
         assert recorder.url in failure_of(site, state="absent", **access)
-
-
-def test_limits_of_the_service(site: Site, service: RunningService) -> None:
-    """What only the service refuses fails with its status and changes nothing."""
-    other = Api(service.url, service.new_token("another"))
-    other.create("theirs.example")
-    site.create("one.example", ANN)
-    before = site.listing()
-    aliases = [f"a{n}@one.example" for n in range(1000)]
-    tasks: list[tuple[str, dict[str, Any], str]] = [
-        (MAILBOX, new(passwords=["p" * 1025]), "422 (secrets/0"),
-        (MAILBOX, {"name": ANN, "aliases": aliases}, "422 (emails"),
-        (DOMAIN, {"name": "theirs.example"}, "409"),
-    ]
-    for module, options, status in tasks:
-        result = site.run(module, **options)
-        assert (result["failed"], result["changed"]) == (True, False)
-        assert options["name"] in result["msg"]
-        assert f"status {status}" in result["msg"]
-    assert site.listing() == before
-    other.clear()
-    other.close()
 
 
 def test_certificates(site: Site, tmp_path: Path) -> None:

@@ -144,35 +144,6 @@ def test_cached_domains_are_not_read_again(inventory: Inventory, site: Site) -> 
     assert leaks([site.token, "of-another-tenant-4711"], [inventory.folder]) == []
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"api_url": "mail.example"}, "api_url"),
-        ({"api_token": "{{ none_of_these }}"}, "none_of_these"),
-        ({"domains": [1]}, "domains: 1 is"),
-        ({"exclude": [["one.example"]]}, "exclude: ['one.example'] is"),
-        ({"stage": True, "resolvers": ["x y"]}, "resolvers: 'x y' is"),
-        ({"strict": True, "compose": {"x": "email_nothing"}}, "email_nothing"),
-        ({"api_url": None}, "POSTROOM_API_URL"),
-        ({"api_token": None}, "POSTROOM_API_TOKEN"),
-    ],
-)
-def test_wrong_options_are_named(
-    options: dict[str, Any], named: str, inventory: Inventory, site: Site
-) -> None:
-    """The message has no traceback and no token, and there is no partial inventory."""
-    inventory.save(**options)
-    for name in (name for name, value in options.items() if value is None):
-        del inventory.env[f"POSTROOM_{name.upper()}"]
-    done = inventory.ask("--list")
-    assert done.status != 0, done.output
-    # Some versions break lines even within words.
-    assert named.replace(" ", "") in "".join(done.output.split())
-    assert "Traceback" not in done.output
-    assert site.token not in done.output
-
-
 def test_the_documented_examples_work(inventory: Inventory, site: Site) -> None:
     """Both files of the plugin's documentation make the hosts and groups that they promise."""
     plain, grouped = yaml.safe_load_all(EXAMPLES)

@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
-from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
 from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.secrets import leaks
@@ -51,19 +48,6 @@ def office(site: Site) -> Site:
     return site
 
 
-@pytest.fixture
-def spoiler(service: RunningService) -> Iterator[Spoiler]:
-    """Return a proxy that spoils chosen requests."""
-    with spoiled(service.url) as spoiler:
-        yield spoiler
-
-
-@pytest.fixture
-def spoiled_desk(spoiler: Spoiler, office: Site, tmp_path: Path) -> Desk:
-    """Return a folder to run playbooks in that reaches the service through the spoiler."""
-    return Desk(tmp_path, spoiler.url, office.token)
-
-
 def assert_handed_over(there: dict[str, Shape]) -> None:
     """Assert that the colleague has the aliases and memberships, and the rest is unchanged."""
     assert there[BOB]["emails"] >= {BOB, HI, HO}
@@ -91,17 +75,17 @@ def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_onboarding_again_keeps_the_password(
-    spoiled_desk: Desk, spoiler: Spoiler, office: Site, service: RunningService
+    desk: Desk, office: Site, service: RunningService
 ) -> None:
     """A run that fails is finished by the next; a mailbox that exists keeps its password."""
     given = {**NEW, "vault_mail_passwords": {DAN: "of the map"}, "vault_mail_password": "12345678"}
-    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/team")
-    done = spoiled_desk.play("onboard_mailbox", **given)
+    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/team")
+    done = desk.play("onboard_mailbox", **given)
     assert (done.status, done.recap.changed) == (2, 1), done.output
     assert "status 422" in words(done)
     # An answer takes precedence over the map.
     assert opens(service, DAN, "12345678")
-    done = spoiled_desk.play("onboard_mailbox", **{**given, "vault_mail_password": None})
+    done = desk.play("onboard_mailbox", **{**given, "vault_mail_password": None})
     assert (done.status, done.recap.changed) == (0, 1), done.output
     assert "password was kept" in words(done)
     assert opens(service, DAN, "12345678")
@@ -183,17 +167,16 @@ def test_offboarding_with_deletion(desk: Desk, office: Site) -> None:
 
 @pytest.mark.full
 def test_offboarding_continues_after_failures(
-    spoiled_desk: Desk, spoiler: Spoiler, office: Site, service: RunningService
+    desk: Desk, office: Site, service: RunningService
 ) -> None:
     """Each failed run reports how far it came, and the next one continues from there."""
-    desk = spoiled_desk
     sent: list[str] = []
 
     def refuse_password(request: Request) -> Reply:
         sent.extend(request.json["secrets"])
         return NOT_TODAY
 
-    spoiler.spoil(refuse_password, part="PATCH /api/principal/ann")
+    office.recorder.spoil(refuse_password, part="PATCH /api/principal/ann")
     done = desk.play("offboard_mailbox", "-vvvv", "--diff", **GOING)
     assert done.status == 2, done.output
     assert "has its old password" in words(done)
@@ -201,45 +184,43 @@ def test_offboarding_continues_after_failures(
     (desk.folder / "output").write_text(done.output)
     assert leaks(sent, [desk.folder]) == []
     # The second alias is taken from one and refused by the other, so that it is given back.
-    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
+    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
     done = desk.play("offboard_mailbox", **GOING)
     assert "has a new password" in words(done)
     assert f"not for certain: {HO}." in words(done)
     assert office.listing()[ANN]["emails"] == {ANN, HO}
     assert not opens(service, ANN, OLD)
-    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/solo")
+    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/solo")
     assert f"for certain: {SOLO}." in words(desk.play("offboard_mailbox", **GOING))
-    spoiler.spoil(NOT_TODAY, part="DELETE")
+    office.recorder.spoil(NOT_TODAY, part="DELETE")
     done = desk.play("offboard_mailbox", **GOING)
     assert f"Forwarders that were changed: {SOLO}." in words(done)
-    spoiler.spoil(NOT_TODAY, part="PATCH /api/principal/bob")
+    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob")
     assert "The mailbox is deleted." in words(desk.play("offboard_mailbox", **GOING))
     assert_handed_over(office.listing())
 
 
 @pytest.mark.full
-def test_unknown_outcomes_of_offboarding(
-    spoiled_desk: Desk, spoiler: Spoiler, office: Site
-) -> None:
+def test_unknown_outcomes_of_offboarding(desk: Desk, office: Site) -> None:
     """If an answer is lost after the write, the message says that the outcome is uncertain."""
-    spoiler.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
-    done = spoiled_desk.play("offboard_mailbox", **GOING)
+    office.recorder.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
+    done = desk.play("offboard_mailbox", **GOING)
     assert done.status == 2, done.output
     assert "perhaps a new password" in words(done)
 
     def answer_nothing_more(_request: Request) -> Reply:
-        spoiler.spoil(problem(500), part="GET /api/principal/ann", times=100)
+        office.recorder.spoil(problem(500), part="GET /api/principal/ann", times=100)
         return problem(500)
 
-    spoiler.spoil(answer_nothing_more, part="DELETE", after=True)
-    done = spoiled_desk.play("offboard_mailbox", **GOING)
+    office.recorder.spoil(answer_nothing_more, part="DELETE", after=True)
+    done = desk.play("offboard_mailbox", **GOING)
     assert "Whether the mailbox is deleted is not certain." in words(done)
     assert ANN not in office.listing()
 
 
 @pytest.mark.full
 def test_offboarding_keeps_concurrent_changes(
-    spoiled_desk: Desk, spoiler: Spoiler, office: Site, service: RunningService
+    desk: Desk, office: Site, service: RunningService
 ) -> None:
     """A member and an alias that another client adds meanwhile are not lost."""
     late, new = f"late@{DOMAIN}", "new@far.example"
@@ -250,8 +231,8 @@ def test_offboarding_keeps_concurrent_changes(
         other.call("PATCH", f"/api/principal/{TEAM}", {"members": members})
         other.call("PATCH", f"/api/principal/{ANN}", {"emails": [ANN, HI, HO, late]})
 
-    spoiler.spoil(write, part="PATCH /api/principal/ann", after=True)
-    done = spoiled_desk.play("offboard_mailbox", **GOING)
+    office.recorder.spoil(write, part="PATCH /api/principal/ann", after=True)
+    done = desk.play("offboard_mailbox", **GOING)
     assert done.status == 0, done.output
     there = office.listing()
     assert there[TEAM]["members"] == {"x@far.example", new}
@@ -280,21 +261,21 @@ def test_rotation(desk: Desk, office: Site, service: RunningService) -> None:
 
 
 @pytest.mark.full
-def test_rotation_in_part(spoiled_desk: Desk, spoiler: Spoiler, service: RunningService) -> None:
+def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> None:
     """If some fail, the message lists who has a new password, unless one is in the names."""
     refusal = problem(422, f"It may not be {STRAY}.")
-    spoiler.spoil(refusal, part="PATCH /api/principal/bob")
+    office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
-    done = spoiled_desk.play("rotate_passwords", "-vvvv", "--diff", **given)
+    done = desk.play("rotate_passwords", "-vvvv", "--diff", **given)
     assert done.status == 2, done.output
     assert f"New passwords are set for {ANN}, {CAT}." in words(done)
     assert f"for {BOB}." in words(done)
     assert STRAY not in done.output
     assert [opens(service, name, STRAY) for name in (ANN, BOB, CAT)] == [True, False, True]
     chosen = {**given, "mail_mailboxes": "BOB@bücher.example\n"}
-    changed = [spoiled_desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
+    changed = [desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
     assert changed == [1, 1]
     # Ansible would hide such a password within the names, too.
-    spoiler.spoil(refusal, part="PATCH /api/principal/bob")
-    done = spoiled_desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
+    office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
+    done = desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
     assert "it is not known for whom they are" in words(done)

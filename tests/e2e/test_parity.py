@@ -76,10 +76,7 @@ def bulk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
 
 
 def encrypted(text: str, folder: Path) -> str:
-    """Return a text as ansible-vault encrypts it.
-
-    As a process of its own: what is Ansible's own in this one would give warnings another way.
-    """
+    """Return a text as ansible-vault encrypts it, which would add warnings in this process."""
     command = ["encrypt", "--vault-password-file", str(folder / "vault"), "--output", "-", "-"]
     return subprocess.run(
         [sys.executable, "-m", "ansible", "vault", *command],

@@ -15,17 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import words
-from ansible_collections.postroom.email.tests.support.playbooks import (
-    Recap,
-    Run,
-    environment,
-    run,
-    run_playbook,
-)
+from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.playbooks import Recap, Run, environment, run
 from ansible_collections.postroom.email.tests.support.site import Site
 
-PLAYBOOKS = Path(__file__).parent / "playbooks"
+PLAYBOOK = Path(__file__).parent / "playbooks" / "converge.yml"
 MODULE_PYTHON = os.environ.get("POSTROOM_TEST_MODULE_PYTHON") or sys.executable
 PASSWORDS = {
     "ann@one.example": ["correct-horse/battery#staple"],
@@ -33,78 +27,54 @@ PASSWORDS = {
 }
 
 
-class Controller:
-    """Ansible with settings, variables and temporary files of its own."""
-
-    def __init__(self, folder: Path, site: Site) -> None:
-        self.env = environment(folder)
-        variables = folder / "variables.json"
-        values = {
-            "service_url": site.url,
-            "service_token": site.token,
-            # Braces in a password are not a template.
-            "vault_passwords": {
-                name: [{"__ansible_unsafe": password} for password in passwords]
-                for name, passwords in PASSWORDS.items()
-            },
-            "ansible_python_interpreter": MODULE_PYTHON,
-        }
-        variables.write_text(json.dumps(values), "utf-8")
-        self._options = ("--extra-vars", f"@{variables}")
-
-    def play(self, playbook: str, *options: str, **settings: str) -> Run:
-        """Run one of the playbooks."""
-        env = {**self.env, **settings}
-        return run_playbook(PLAYBOOKS / playbook, env, *self._options, *options)
-
-    def module(self, name: str, arguments: str, **settings: str) -> Run:
-        """Run one module, as `ansible -m`."""
-        command = [sys.executable, "-m", "ansible", "adhoc", "localhost", "-m", name]
-        command += ["-a", arguments, *self._options]
-        return run(command, {**self.env, **settings}, PLAYBOOKS)
-
-
-@pytest.fixture
-def controller(tmp_path: Path, site: Site) -> Controller:
-    """Return a controller for the tenant."""
-    return Controller(tmp_path, site)
-
-
 @pytest.mark.matrix
-def test_converge(controller: Controller, site: Site) -> None:
+def test_converge(desk: Desk, site: Site) -> None:
     """Check mode predicts a playbook, a real run converges, and a second changes nothing."""
+    # Braces in a password are not a template.
+    passwords = {k: [{"__ansible_unsafe": p} for p in them] for k, them in PASSWORDS.items()}
+    (desk.folder / "passwords.json").write_text(json.dumps({"vault_passwords": passwords}), "utf-8")
+    access = {"service_url": site.url, "service_token": site.token}
+
+    def play(*options: str) -> Run:
+        given = ("--extra-vars", "@passwords.json", *options)
+        interpreter = {"ansible_python_interpreter": MODULE_PYTHON}
+        return desk.play_own(str(PLAYBOOK), *given, **access, **interpreter)
+
     with site.recorder.forbidding_writes():
-        predicted = controller.play("converge.yml", "--check", "--diff")
+        predicted = play("--check", "--diff")
     # The tenant is empty: what depends on an earlier task warns instead of failing.
     assert (predicted.status, predicted.recap.failed) == (0, 0), predicted.output
     assert "is not registered yet" in words(predicted)
     assert site.listing() == {}
-    first = controller.play("converge.yml")
+    first = play()
     assert first.recap == Recap(ok=8, changed=5, unreachable=0, failed=0), first.output
     assert predicted.recap.changed == first.recap.changed
     assert "[WARNING]" not in first.output
     bob = "bob@xn--bcher-kva.example"
     assert site.listing()[bob]["emails"] == {bob, "info@one.example"}
     with site.recorder.forbidding_writes():
-        again = controller.play("converge.yml", "--diff")
+        again = play("--diff")
         assert again.recap == Recap(ok=8, changed=0, unreachable=0, failed=0), again.output
-        checked = controller.play("converge.yml", "--check", "--diff")
+        checked = play("--check", "--diff")
         assert checked.recap.changed == checked.recap.failed == 0, checked.output
 
 
 @pytest.mark.full
 @pytest.mark.matrix
-def test_single_module(controller: Controller, site: Site) -> None:
+def test_single_module(tmp_path: Path, site: Site) -> None:
     """A module works outside of a playbook, with address and token from the environment."""
-    module = "postroom.email.email_forwarder"
     arguments = "name=all@one.example members=x@far.example"
-    failed = controller.module(module, arguments)
+    command = [sys.executable, "-m", "ansible", "adhoc", "localhost", "-a", arguments]
+    command += ["-m", "postroom.email.email_forwarder"]
+    command += ["-e", f"ansible_python_interpreter={MODULE_PYTHON}"]
+    failed = run(command, environment(tmp_path), tmp_path)
     assert "api_token, api_url" in failed.output
-    settings = {"POSTROOM_API_URL": site.url, "POSTROOM_API_TOKEN": site.token}
-    failed = controller.module(module, arguments, **settings)
+    access = {"POSTROOM_API_URL": site.url, "POSTROOM_API_TOKEN": site.token}
+    env = environment(tmp_path, **access)
+    failed = run(command, env, tmp_path)
     assert failed.status == 2
     assert "all@one.example: the domain one.example is not registered" in words(failed)
     assert "Traceback" not in failed.output
     site.create("one.example")
-    assert "CHANGED" in controller.module(module, arguments, **settings).output
+    assert "CHANGED" in run(command, env, tmp_path).output
     assert set(site.listing()) == {"one.example", "all@one.example"}

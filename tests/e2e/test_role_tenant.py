@@ -1,9 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role `tenant` applies a definition, returns the records to publish and writes a report.
-
-The role `dns` has its own tests, and molecule tests both together.
-"""
+"""The role `tenant` applies a definition, returns the records to publish and writes a report."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -211,26 +210,3 @@ def test_progress(site: Site, service: RunningService, tmp_path: Path) -> None:
         site.clear()
         assert play.run(POSTROOM_IN_PROCESS="0").changed == 1
         assert "changes," not in play.output.read_text("utf-8")
-
-
-@pytest.mark.full
-def test_ten_thousand_mailboxes(tmp_path: Path) -> None:
-    """Creating takes one request each, and an unchanged run takes one, as a module too."""
-    count = 10_000
-    boxes = [f"box{number}@{HOME}" for number in range(count)]
-    file = tmp_path / "tenant.json"
-    file.write_text(json.dumps({"domains": [HOME], "mailboxes": boxes}), "utf-8")
-    passwords = {box: f"secret-{number * 7919}-of-{number}" for number, box in enumerate(boxes)}
-    with running_service(tmp_path / "service") as service:
-        play = Play(tmp_path / "play", service, definition_files=[str(file)], passwords=passwords)
-
-        def requests() -> Counter[str]:
-            rows = map(json.loads, service.log_path.read_text("utf-8").splitlines())
-            return Counter(row["method"] for row in rows if "method" in row)
-
-        assert play.run().changed == 1
-        assert requests() == {"POST": count + 1, "GET": 3}
-        assert "secret-" not in play.output.read_text("utf-8")
-        for number, way in enumerate(("1", "0"), start=4):
-            assert play.run(POSTROOM_IN_PROCESS=way).changed == 0
-            assert requests() == {"POST": count + 1, "GET": number}

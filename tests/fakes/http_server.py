@@ -227,9 +227,9 @@ class ScriptedServer:
 
 
 @contextlib.contextmanager
-def serving(handler: Handler, *, proxied: ssl.SSLContext | None = None) -> Iterator[ScriptedServer]:
+def serving(handler: Handler, **contexts: ssl.SSLContext | None) -> Iterator[ScriptedServer]:
     """Run a server for the length of a block."""
-    server = ScriptedServer(handler, proxied=proxied)
+    server = ScriptedServer(handler, **contexts)
     try:
         yield server
     finally:

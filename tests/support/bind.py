@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Real BIND 9 name servers on the loopback: authorities, secondaries and resolvers.
 
-    with running(tmp_path, {"example.com": Zone("@ MX 10 mail.example.net.")}) as server:
-        server.lookup("example.com", "MX")
-
 Only dnspython asks and changes them here, so that tests do not trust our own code.
 """
 

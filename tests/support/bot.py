@@ -1,11 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot as a process of its own, against a stand-in of Slack and a mail service.
-
-with Workspace() as slack, running_service(place / "mail") as mail:
-with running_bot(place / "bot", slack, mail, policy) as bot:
-slack.person("alice").command("/email help")
-"""
+"""The bot as a process of its own, against a stand-in of Slack and a mail service."""
 
 from __future__ import annotations
 

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A small company for the bot to work in: a Slack workspace, a mail tenant, people and a policy.
 
-    with company(place) as here, running_bot(place, here.slack, here.mail, here.policy) as bot:
-        here.alice.command("/email password")
-
 All four people have mailboxes; Bob, Carol and Dora are mail-admins.
 """
 

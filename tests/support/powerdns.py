@@ -1,10 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real PowerDNS authoritative server on the loopback, with its HTTP API.
-
-with running(tmp_path, {"example.com": "@ MX 10 mail.example.net."}) as server:
-    server.lookup("example.com", "MX")
-"""
+"""A real PowerDNS authoritative server on the loopback, with its HTTP API."""
 
 from __future__ import annotations
 

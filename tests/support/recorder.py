@@ -1,25 +1,16 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reverse proxy on loopback that records exchanges, forbids writes, and holds requests up.
-
-with recording(service.url) as recorder:
-with recorder.forbidding_writes():
-converge_in_check_mode(recorder.url)
-recorder.take()
-with recorder.holding("PATCH") as gate:
-begin_a_converge(recorder.url)
-gate.wait()
-"""
+"""A reverse proxy on loopback that records exchanges, forbids, spoils and holds up requests."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
 
 from ansible_collections.postroom.email.tests.fakes.http_server import (
+    RESET,
     Reply,
     Request,
     pass_on,
@@ -29,10 +20,13 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
 READS = ("GET", "HEAD")
 GATE_SECONDS = 60.0
 
+#: The response, or a function of the request; if that returns None, the service answers.
+Instead = Reply | Callable[[Request], Reply | None]
+
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and the status of its answer, or None without one."""
+    """One request and the status of the service's answer, or None without one."""
 
     method: str
     path: str
@@ -44,22 +38,29 @@ class Exchange:
         return self.method not in READS
 
 
+@dataclass
+class _Spoil:
+    """A fault of the requests that have ``part`` in their method and target."""
+
+    instead: Instead
+    part: str
+    left: int
+    skip: int
+    after: bool
+
+
 class Gate:
-    """Holds up all requests of a method until it is opened.
+    """Holds requests up until it is opened."""
 
-    :param after: let the service carry the request out, and hold up only the answer
-    """
-
-    def __init__(self, method: str, *, after: bool) -> None:
-        self._held = (method, after)
+    def __init__(self) -> None:
         self._passes = True
         self._opened = threading.Event()
         self._arrived = threading.Semaphore(0)
 
-    def wait(self, seconds: float = 60.0) -> None:
+    def wait(self, seconds: float = GATE_SECONDS) -> None:
         """Wait until another request is held up."""
         if not self._arrived.acquire(timeout=seconds):
-            raise AssertionError(f"no {self._held[0]} came in {seconds:g} s")
+            raise AssertionError(f"no request came in {seconds:g} s")
 
     def open(self, *, passes: bool = True) -> None:
         """Let everything pass from now on.
@@ -70,12 +71,12 @@ class Gate:
             self._passes = passes
             self._opened.set()
 
-    def let(self, method: str, *, after: bool) -> bool:
-        """Hold a matching request up, and return whether it passes."""
-        if (method, after) != self._held or self._opened.is_set():
-            return True
+    def __call__(self, _request: Request) -> Reply | None:
+        """Hold a request up, and cut it off unless it may pass."""
+        if self._opened.is_set():
+            return None
         self._arrived.release()
-        return self._opened.wait(GATE_SECONDS) and self._passes
+        return None if self._opened.wait(GATE_SECONDS) and self._passes else RESET
 
 
 class Recorder:
@@ -86,8 +87,9 @@ class Recorder:
         self.exchanges: list[Exchange] = []
         self.violations: list[Exchange] = []
         self.forbids_writes = False
-        self.gate: Gate | None = None
         self.url = ""
+        self._lock = threading.Lock()
+        self._spoils: list[_Spoil] = []
 
     def take(self) -> list[Exchange]:
         """Return what has passed since the last call."""
@@ -112,42 +114,87 @@ class Recorder:
         if self.violations:
             raise AssertionError(f"writes came while they were forbidden: {self.violations}")
 
+    def spoil(
+        self,
+        instead: Instead,
+        *,
+        part: str = "",
+        times: int = 1,
+        skip: int = 0,
+        after: bool = False,
+    ) -> None:
+        """Spoil the next requests that have a part in their method and target.
+
+        :param skip: how many of them to pass on first
+        :param after: True to have the service carry them out first
+        """
+        with self._lock:
+            self._spoils.append(_Spoil(instead, part, times, skip, after))
+
+    def heal(self) -> None:
+        """Remove all faults."""
+        with self._lock:
+            self._spoils.clear()
+
+    @property
+    def is_spent(self) -> bool:
+        """True if no fault waits for a request."""
+        with self._lock:
+            return not self._spoils
+
     @contextmanager
     def holding(self, method: str, *, after: bool = False) -> Iterator[Gate]:
         """Hold up all requests of a method until the gate, or the block's end, lets them pass.
 
         :param after: hold up the answer, and not the request
         """
-        gate = self.gate = Gate(method, after=after)
+        gate = Gate()
+        self.spoil(gate, part=f"{method} ", times=1_000_000, after=after)
         try:
             yield gate
         finally:
-            self.gate = None
+            self.heal()
             gate.open()
 
     def __call__(self, request: Request) -> Reply:
-        """Pass a request on, or cut the connection."""
+        """Answer a request."""
         if self.forbids_writes and request.method not in READS:
-            refused = Exchange(request.method, request.target, 500)
-            self.exchanges.append(refused)
-            self.violations.append(refused)
+            self.violations.append(self._note(request, 500))
             return Reply(500, b"writes are forbidden", {"Content-Type": "text/plain"})
-        self._hold(request.method, after=False)
-        reply: Reply | None = None
-        with suppress(OSError, HTTPException):
+        spoil = self._spoil_for(request.line)
+        if spoil is None:
+            return self._pass_on(request)
+        answer = self._pass_on(request) if spoil.after else None
+        instead = spoil.instead if isinstance(spoil.instead, Reply) else spoil.instead(request)
+        if instead is not None and answer is None:
+            self._note(request, None)
+        return instead or answer or self._pass_on(request)
+
+    def _pass_on(self, request: Request) -> Reply:
+        status = None
+        try:
             reply = pass_on(request, self.upstream)
-        status = reply.status if reply else None
-        self.exchanges.append(Exchange(request.method, request.target, status))
-        if reply is None:
-            raise ConnectionAbortedError
-        self._hold(request.method, after=True)
+            status = reply.status
+        finally:
+            self._note(request, status)
         return reply
 
-    def _hold(self, method: str, *, after: bool) -> None:
-        """Hold a request or its answer up as long as required, and cut it if it may not pass."""
-        gate = self.gate
-        if gate is not None and not gate.let(method, after=after):
-            raise ConnectionAbortedError
+    def _note(self, request: Request, status: int | None) -> Exchange:
+        exchange = Exchange(request.method, request.target, status)
+        self.exchanges.append(exchange)
+        return exchange
+
+    def _spoil_for(self, line: str) -> _Spoil | None:
+        with self._lock:
+            spoil = next((one for one in self._spoils if one.part in line), None)
+            if spoil is None:
+                return None
+            if spoil.skip:
+                spoil.skip -= 1
+                return None
+            spoil.left -= 1
+            self._spoils = [one for one in self._spoils if one.left > 0]
+            return spoil
 
 
 @contextmanager

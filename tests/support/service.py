@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The reference service as a process of its own, for tests, the demo and the benchmark.
 
-    with running_service(directory) as service:
-        call(service.url, service.token)
-
 Uses the standard library only.
 """
 

@@ -81,9 +81,10 @@ class Site(Api):
             super().create(name, **lists)
 
     def clear(self) -> None:
-        """Delete all that the tenant holds, and forget what has passed the recorder."""
+        """Delete all that the tenant holds, and have the recorder forget exchanges and faults."""
         super().clear()
         self.recorder.take()
+        self.recorder.heal()
 
     def run(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run a module against the tenant, through the recorder, and return its result."""

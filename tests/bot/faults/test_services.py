@@ -24,10 +24,10 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     problem,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api.spoiler import Spoiler, spoiled
 from ansible_collections.postroom.email.tests.fakes.slack.faults import Faults
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.chat import Chat, web_client
 from postroom_bot.executors.mail import Mail
@@ -55,7 +55,7 @@ class Lives:
     """The bot's work, before a Slack and a mail service that may fail."""
 
     office: Office
-    spoiler: Spoiler
+    spoiler: Recorder
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def start_anew(self) -> None:
@@ -126,7 +126,7 @@ def lives(
     with (
         staffed(service) as api,
         Workspace(clock=clock) as slack,
-        spoiled(service.url) as spoiler,
+        recording(service.url) as spoiler,
     ):
         mail = Mail(spoiler.url, SecretStr(service.token), settle=0.0, timeout=patience)
         office = open_office(slack, api, mail, database, clock, tmp_path)

@@ -2,12 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A small mail service in memory with the habits of real servers, each of them optional.
 
-    service = QuirkyService(Quirks(errors_as_200=True, page_rows=2, pages="total"))
-    with scripted(service) as server:
-        ...
-
-``disturb`` makes a request fail before or after its effect; ``meddle`` lets another client write
-between two requests. The reference service is stricter.
+The reference service is stricter.
 """
 
 from __future__ import annotations
@@ -38,21 +33,13 @@ SHORT = {"principal": None, "null": json_reply({"data": None}), "empty": EMPTY}
 class Quirks:
     """Deviations from the contract; the defaults are the contract.
 
-    :param integer_ids: ``id`` is a number
     :param envelope: answers come in ``{"data": ...}``
     :param items: a list comes as ``{"items": [...], "total": n}``
     :param bare_names: a list holds names in place of objects
     :param page_rows: a list comes in pages of so many rows, 0 for none
     :param pages: how a list leads to the next page: by a total, by a Link, or not at all
     :param create_answers_id: POST answers ``{"data": 50}``
-    :param update_answers: what PATCH answers
-    :param delete_answers: what DELETE answers
-    :param single_strings: a list of one entry comes as a string
-    :param drop_empty: a key with an empty list is absent
     :param counts: a domain has a count for ``members``
-    :param shows_secrets: GET returns ``secrets``
-    :param errors_as_200: errors come under status 200
-    :param spelling: how names are spelled in answers
     :param domain_delete: what happens to what a domain holds
     """
 

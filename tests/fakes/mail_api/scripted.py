@@ -1,11 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Responses of mail APIs and proxies, and fixed exchanges with a server.
-
-with scripted(Script(("GET", "/api/principal", json_reply([])))) as server:
-fetch(server.url)
-assert server.requests[0].headers["authorization"] == "Bearer ..."
-"""
+"""Responses of mail APIs and proxies, and fixed exchanges with a server."""
 
 from __future__ import annotations
 
@@ -21,6 +16,7 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
     Request,
     ScriptedServer,
     json_reply,
+    serving,
 )
 
 __all__ = ["RESET", "Handler", "Reply", "Request", "ScriptedServer", "json_reply"]
@@ -83,10 +79,7 @@ class Script:
 @contextlib.contextmanager
 def scripted(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Iterator[ScriptedServer]:
     """Run a server; at the end, verify a Script."""
-    server = ScriptedServer(handler, tls=tls)
-    try:
+    with serving(handler, tls=tls) as server:
         yield server
-    finally:
-        server.stop()
     if isinstance(handler, Script):
         handler.verify()

@@ -19,7 +19,6 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Script,
     ScriptedServer,
     json_reply,
-    problem,
     scripted,
 )
 
@@ -59,17 +58,6 @@ def test_the_service_without_quirks_keeps_the_contract(server: ScriptedServer) -
         ("GET", PATH, None, 404),
     ):
         assert ask(server.url, method, target, body) == status, (method, body)
-
-
-def test_a_disturbance_is_before_or_after_the_effect(
-    service: QuirkyService, server: ScriptedServer
-) -> None:
-    """An error can hide a request that was carried out, which is an unknown outcome."""
-    service.disturb("DELETE", problem(503))
-    service.disturb("DELETE", problem(503), effect=True)
-    for survives in (True, False):
-        assert ask(server.url, "DELETE", PATH) == 503
-        assert (ALICE in service.principals) is survives
 
 
 def test_a_script_is_exact() -> None:

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A name server of bad habits, one for each question, by UDP and TCP.
 
-    with misbehaving({("example.com", "MX"): truncated(answer("10 mail.example.net."))}) as server:
-        ...
-
 Names and types may be patterns, such as `*.example.com`; the first that fits counts. Any other
 question is refused.
 """

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults of the Web API, on request.
 
-    workspace.faults.fail("chat.postMessage", times=2)
-
 A fault affects the next `times` calls of its method, or of any method for `*`, after `skip` calls
 that it lets pass. Requests to a response URL count as calls of `response_url`.
 """

@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from slack_sdk import WebClient, WebhookClient
+from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
-from slack_sdk.signature import SignatureVerifier
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from ansible_collections.postroom.email.tests.fakes.http_server import json_reply, serving
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
 
@@ -88,22 +86,6 @@ def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Cloc
     assert code(client.views_update, view_id=opened["id"], view=modal("Three")) == "not_found"
 
 
-def test_signatures_are_verifiable(slack: Workspace) -> None:
-    """Slack's own verifier accepts each delivered copy."""
-    alice = slack.person("alice")
-    slack.delivery.copies = 2
-    with serving(lambda request: json_reply({"text": "Done"})) as app:
-        http = slack.deliver_over_http(app.url)
-        assert alice.command("/email dns example.com for a@b.example & @alice").ok
-    verifier = SignatureVerifier(slack.signing_secret)
-    accepted = [verifier.is_valid_request(sent.body, sent.headers) for sent in http.sent]
-    assert accepted == [True, True]
-    assert len({sent.headers["X-Slack-Signature"] for sent in http.sent}) == 2
-    wrapped = "<http://example.com|example.com> for <mailto:a@b.example|a@b.example>"
-    assert f"dns {wrapped} &amp; <@{alice.id}|alice>" in slack.log()
-    assert [one.text for one in alice.sees().ephemerals] == ["Done"]
-
-
 def test_socket_mode_delivers_until_it_is_acknowledged(slack: Workspace) -> None:
     """A ticket opens one connection, and an envelope of a lost one comes over the next."""
 
@@ -128,14 +110,3 @@ def test_socket_mode_delivers_until_it_is_acknowledged(slack: Workspace) -> None
         assert (again["envelope_id"], again["payload"]) == (lost["envelope_id"], lost["payload"])
         connection.send(json.dumps({"envelope_id": again["envelope_id"]}))
         slack.wait_for(lambda: "socket ack" in slack.log())
-
-
-def test_response_urls_expire(slack: Workspace, clock: Clock) -> None:
-    """A response URL takes five answers within 30 minutes."""
-    alice = slack.person("alice")
-    urls = [slack.world.new_response_url(alice.id, alice.channel) for _time in range(2)]
-    used, late = (WebhookClient(url) for url in urls)
-    assert [used.send(text="x").status_code for _time in range(6)] == [200] * 5 + [404]
-    assert len(alice.sees().ephemerals) == 5
-    clock.advance(minutes=31)
-    assert late.send(text="late").status_code == 404

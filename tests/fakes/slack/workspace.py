@@ -1,15 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Slack workspace in this process, with one app: the bot under test.
-
-with Workspace() as slack:
-    alice = slack.person("alice", email="alice@example.com")
-    approvals = slack.channel("approvals", alice)
-    start_bot(slack.base_url, slack.bot_token, slack.app_token)
-    slack.wait_for_connection()
-    alice.command("/email alias add sales@example.com")
-    card = slack.wait_for(lambda: slack.messages(approvals))[-1]
-"""
+"""A Slack workspace in this process, with one app: the bot under test."""
 
 from __future__ import annotations
 
