@@ -108,7 +108,7 @@ class Demo:
         """Press it as somebody who may."""
         alice = self._here.alice
         self._steps.begin("Bob approves")
-        self._press(self._here.bob, card, "I am looking at your answer")
+        self._press(self._here.bob, card, "I have your answer")
         self._here.slack.wait_for(lambda: "Done" in card.text)
         say("The bot asks the mail service for it, and the card follows:")
         self._draw(card)
