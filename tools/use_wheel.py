@@ -38,7 +38,7 @@ def use_core() -> None:
 
 
 def use_together(collection: Path, folder: Path) -> None:
-    """Install the collection beside the wheel, and run one of its modules against the service."""
+    """Install the collection beside the wheel, and run a playbook against the service."""
     installed, ready, token = folder / "collections", folder / "ready.json", folder / "token"
     install = [program("ansible-galaxy"), "collection", "install", "-p", str(installed)]
     subprocess.run([*install, str(collection)], check=True, stdout=subprocess.DEVNULL)
@@ -56,8 +56,9 @@ def use_together(collection: Path, folder: Path) -> None:
             "POSTROOM_API_URL": json.loads(ready.read_text("utf-8"))["url"],
             "POSTROOM_API_TOKEN": token.read_text("utf-8").strip(),
         }
-        task = [program("ansible"), "localhost", "-m", "postroom.email.email_domain"]
-        subprocess.run([*task, "-a", "name=example.com"], env=env, check=True)
+        playbook = [program("ansible-playbook"), "postroom.email.export"]
+        exported = f"mail_definition_file={folder / 'tenant.yml'}"
+        subprocess.run([*playbook, "-e", exported], env=env, check=True)
     finally:
         service.terminate()
         service.wait()

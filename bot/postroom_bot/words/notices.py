@@ -54,6 +54,11 @@ def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
     return Message(joined(plain), blocks)
 
 
+def _is_own_failed(request: Request) -> bool:
+    own = request.wish.action is Action.PASSWORD and not request.quorum
+    return own and request.state is State.FAILED
+
+
 def _is_to_be_made(request: Request) -> bool:
     return request.wish.action is Action.PASSWORD and request.state is State.APPROVED
 
@@ -63,7 +68,7 @@ def _told(request: Request, votes: Sequence[Vote], style: Style) -> str:
     told += phrases.in_the_way(request, style)
     if request.state is State.DONE:
         told += phrases.ending(request, style)
-    if request.state is State.FAILED and request.wish.action is Action.PASSWORD:
+    if _is_own_failed(request):
         told += f" {style.sentence(ANOTHER)}"
     if _is_to_be_made(request):
         told += f" {style.person(request.requester)} asked for it."
