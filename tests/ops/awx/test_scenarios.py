@@ -197,8 +197,8 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
     gone = stage.play({**variables, "awx_state": "absent"})
     assert gone.status == 0, gone.output[-3000:]
     assert controller.names("teams") == ["Approvers", "Helpdesk"]
-    assert controller.names("users") == ["admin", "dana"]
-    for kind in ("job_templates", "projects", "credentials", "credential_types", "inventories"):
+    assert controller.names("users") == ["admin", "dana", "postroom-bot"]
+    for kind in ("job_templates", "projects", "credentials", "inventories"):
         assert controller.names(kind) == []
     assert stage.play({**variables, "awx_state": "absent"}).recap.changed == 0
 
