@@ -16,7 +16,6 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
     Request,
     ScriptedServer,
     json_reply,
-    serving,
 )
 
 __all__ = ["RESET", "Handler", "Reply", "Request", "ScriptedServer", "json_reply"]
@@ -79,7 +78,10 @@ class Script:
 @contextlib.contextmanager
 def scripted(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Iterator[ScriptedServer]:
     """Run a server; at the end, verify a Script."""
-    with serving(handler, tls=tls) as server:
+    server = ScriptedServer(handler, tls=tls)
+    try:
         yield server
+    finally:
+        server.stop()
     if isinstance(handler, Script):
         handler.verify()
