@@ -170,10 +170,8 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
     first = office.approve(office.ask(wish=wish), "bob", "dora")
     office.pass_time(days=8)
     office.pass_time(hours=1)
-    assert [first.id in told and "Extend" in told for told in office.told("alice")[-2:]] == [
-        False,
-        True,
-    ]
+    notices = [first.id in told and "Extend" in told for told in office.told("alice")[-2:]]
+    assert notices == [False, True]
     other = Wish(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
     office.approve(office.ask("bob", other), "carol", "dora")
     extended = office.desk.extend(office.key(), first.id, alice, team)
