@@ -281,7 +281,7 @@ def demo_bot(session: nox.Session) -> None:
 def ops(session: nox.Session) -> None:
     """Test AWX jobs, AWX setup, the bot's deployment and the HTML report."""
     session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
-    pytest(session, "tests/ops")
+    pytest(session, "tests/ops", "--no-loadscope-reorder")
 
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)

@@ -60,6 +60,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         Path(folder).chmod(0o755)
         found = Host(Path(folder), here, built)
         try:
+            # A run that was killed leaves the user, whose folders are gone.
+            subprocess.run(["userdel", NAME], check=False, capture_output=True)
             subprocess.run(["groupadd", "--system", "--force", NAME], check=True)
             installed = found.deploy()
             assert installed.status == 0, installed.output
