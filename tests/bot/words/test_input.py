@@ -17,7 +17,6 @@ from ansible_collections.postroom.email.tests.bot.words import samples
 from ansible_collections.postroom.email.tests.bot.words.samples import HOSTILE, check, seen
 from postroom_bot.model import Action, Posted, Wish
 from postroom_bot.words import catalog, fields, forms, ids, parse, views
-from postroom_bot.words.guess import hint
 from postroom_bot.words.manifest import manifest
 
 FORMS = tuple(ids.FORM_OF.values())
@@ -303,22 +302,3 @@ def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: l
         assert not reason or reason.isprintable()
         assert len(reason) <= fields.LONGEST_REASON
     assert SECRET.casefold() not in said
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("alias ad sales@example.com", ["alias add"]),
-        ("alias delete sales@example.com", ["alias remove"]),
-        ("alias frobnicate", ["alias add", "alias remove", "alias list"]),
-        ("delete sales@example.com", ["alias remove", "forward remove"]),
-        ("frobnicate", []),
-    ],
-)
-def test_a_hint_shows_what_was_meant(typed: str, meant: list[str]) -> None:
-    """One command, the commands that begin like it, or where to find all of them."""
-    said = hint(typed.split())
-    shown = [one.words for one in catalog.ENTRIES if f"`/email {one.usage}`" in said]
-    assert shown == (meant or ["help"])
-    assert ("Did you mean" in said) is (len(meant) == 1)
-    assert len(said) < 1000

@@ -38,20 +38,10 @@ from .kinds import (
     fields_of,
     name_of,
 )
-from .web import PREFIX, Answer, Request, page_of, serving
+from .web import DENIED, NOT_FOUND, PREFIX, Answer, Refused, Request, page_of, serving
 
 #: AWX's setting ACCESS_TOKEN_EXPIRE_SECONDS by default: a thousand years.
 TOKEN_SECONDS = 31_536_000_000.0
-NOT_FOUND = (404, {"detail": "Not found."})
-DENIED = (403, {"detail": "You do not have permission to perform this action."})
-
-
-class Refused(Exception):
-    """A request is refused with this response."""
-
-    def __init__(self, status: int, body: Any) -> None:
-        super().__init__(f"status {status}")
-        self.answer = (status, body)
 
 
 @dataclass
@@ -149,6 +139,7 @@ class Controller:
                     for one, row in self._all_of(kind)
                     if self._sees(user, row) and self._fits(row, request.query)
                 ]
+                self._finish_deletions(kind)
                 return page_of(found, request)
             case (kind, number, *below) if int(number) in self.rows.get(kind, ()):
                 row = self.rows[kind][int(number)]
@@ -210,12 +201,12 @@ class Controller:
         return sorted(found, key=lambda pair: pair[1]["id"])
 
     def _fits(self, row: Row, query: Mapping[str, str]) -> bool:
-        """Return True if a resource matches a query; its filters may follow `organization`."""
+        """Return True if a resource matches a query; a filter may follow one reference."""
         for key in query.keys() - {"page", "page_size"}:
             name, _joint, below = key.partition("__")
             value = row.get(name)
             if below:
-                value = self.rows["organizations"].get(value or 0, {}).get(below)
+                value = self.rows[f"{name}s"].get(value or 0, {}).get(below)
             if str(value) != query[key]:
                 return False
         return True
@@ -231,10 +222,19 @@ class Controller:
             changed = {**row, **request.body}
             self._check(kind, changed)
             row.update(changed)
+        elif request.method == "DELETE" and kind == "inventories":
+            # AWX deletes it in the background; here, after it was listed once more.
+            row["pending_deletion"] = True
+            return 202, None
         elif request.method == "DELETE":
             self._delete(kind, row["id"])
             return 204, None
         return 200, self._show(kind, row)
+
+    def _finish_deletions(self, kind: str) -> None:
+        pending = [row for row in self.rows.get(kind, {}).values() if row.get("pending_deletion")]
+        for row in pending:
+            self._delete(kind, row["id"])
 
     def _delete(self, kind: str, number: int) -> None:
         """Delete a resource, with the nodes of a workflow or the sources of an inventory."""
@@ -365,6 +365,8 @@ class Controller:
         if number := row.get("unified_job_template"):
             one = next(one for one in UNIFIED if number in self.rows[one])
             related["unified_job_template"] = f"{PREFIX}{one}/{number}/"
+            name = name_of(self.rows[one][number])
+            summary["unified_job_template"] = {"id": number, "name": name}
         for name, kinds in REFERENCES.items():
             if number := row.get(name):
                 summary[name] = {"id": number, "name": name_of(self.rows[kinds][number])}

@@ -98,6 +98,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     },
     "workflow_job_templates": {
         **dict.fromkeys(("job_tags", "limit", "scm_branch", "skip_tags")),
+        "extra_vars": "",
         **{ask(name): False for name in _PROMPTS},
     },
 }

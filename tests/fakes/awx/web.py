@@ -17,6 +17,16 @@ _PRODUCT = {"X-API-Product-Name": "AWX", "X-API-Product-Version": "24.6.1"}
 
 #: Status and body.
 Answer = tuple[int, Any]
+NOT_FOUND: Answer = (404, {"detail": "Not found."})
+DENIED: Answer = (403, {"detail": "You do not have permission to perform this action."})
+
+
+class Refused(Exception):
+    """A request is refused with this response."""
+
+    def __init__(self, status: int, body: Any) -> None:
+        super().__init__(f"status {status}")
+        self.answer = (status, body)
 
 
 class Request(NamedTuple):

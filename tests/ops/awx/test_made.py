@@ -90,7 +90,7 @@ def template(made: Controller, name: str) -> dict[str, Any]:
 def test_a_second_run_and_check_mode_write_nothing(runs: Runs) -> None:
     """Check mode predicts the first run's changes and sends no write; a second run has none."""
     counts = [(run.recap.changed, run.status) for run in (runs.predicted, runs.first)]
-    assert counts == [(20, 0)] * 2, runs.predicted.output[-3000:]
+    assert counts == [(19, 0)] * 2, runs.predicted.output[-3000:]
     assert [(run.recap.changed, run.status) for run in (runs.second, runs.checked)] == [(0, 0)] * 2
     before, first, *others = runs.written
     assert before == 0

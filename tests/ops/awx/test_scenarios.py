@@ -155,25 +155,23 @@ def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
     project["status"] = "failed"
     failed = stage.play(bare)
     assert failed.status != 0
-    assert 'The last update of the project \\"Postroom\\" ended as failed' in failed.output
+    assert 'The last update of the project \\"Postroom\\" has the status failed' in failed.output
+    assert stage.play({**bare, "awx_project_branch": "fixed"}, "--check").status == 0
 
 
 def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
     """Approvers read the review's jobs and no others; the rest is deleted with awx_state absent."""
     controller = stage.controller
-    organization = controller.add("organizations", {"name": "Postroom"})["id"]
-    for name in ("Approvers", "Helpdesk"):
-        controller.add("teams", {"name": name, "organization": organization})
     dana = controller.add("users", {"username": "dana", "is_superuser": False, "password": "d"})
     labels = {"awx_labels": "mail, prod", "awx_other_notifications": "Mattermost"}
-    controller.add("notification_templates", {"name": "Mattermost", "organization": organization})
+    controller.add("notification_templates", {"name": "Mattermost"})
     variables = {
         **SOME,
         **labels,
         "awx_template_credentials": {},
         "awx_bot_user": "postroom-bot",
         "awx_approvers": {"teams": "Approvers", "users": ["dana"]},
-        "awx_helpdesk": {"teams": ["Helpdesk"], "playbooks": ["add_alias"]},
+        "awx_helpdesk": {"teams": "Helpdesk, Desk", "playbooks": ["add_alias"]},
     }
     run = stage.play(variables)
     assert run.status == 0, run.output[-3000:]
@@ -192,15 +190,30 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
         ["Slack", "Mattermost"]
     )
     more = {**variables, "awx_helpdesk": {"teams": ["Helpdesk"], "playbooks": ["converge"]}}
-    assert stage.play(more).recap.changed == len(["granted", "revoked"])
+    rows = controller.rows["workflow_job_template_nodes"].values()
+    nodes = {row["identifier"]: row["id"] for row in rows}
+    always = controller.linked(nodes["review"], "always_nodes")
+    always.append(nodes["apply"])
+    workflow = controller.named("workflow_job_templates", "Postroom reviewed converge")
+    workflow["ask_variables_on_launch"] = True
+    predicted = stage.play(more, "--check", "--diff")
+    assert 'always_nodes: [\\"apply\\"] -> []' in predicted.output
+    assert (predicted.recap.changed, stage.play(more).recap.changed) == (4, 4)
+    assert (always, workflow["ask_variables_on_launch"]) == ([], False)
+    byhand = {"identifier": "by hand", "workflow_job_template": workflow["id"]}
+    byhand = controller.add("workflow_job_template_nodes", byhand)
+    assert "create: by hand. They could run" in stage.play(more).output
+    controller.rows["workflow_job_template_nodes"].pop(byhand["id"])
     assert teams["Helpdesk"] not in controller.role(template["id"], "execute").holders["teams"]
-    gone = stage.play({**variables, "awx_state": "absent"})
+    assert stage.play({"awx_state": "absent"}).status != 0
+    absent = {"awx_state": "absent", "awx_organization": "Postroom"}
+    gone = stage.play(absent)
     assert gone.status == 0, gone.output[-3000:]
-    assert controller.names("teams") == ["Approvers", "Helpdesk"]
+    assert controller.names("teams") == ["Approvers", "Desk", "Helpdesk"]
     assert controller.names("users") == ["admin", "dana", "postroom-bot"]
     for kind in ("job_templates", "projects", "credentials", "inventories"):
         assert controller.names(kind) == []
-    assert stage.play({**variables, "awx_state": "absent"}).recap.changed == 0
+    assert stage.play(absent).recap.changed == 0
 
 
 def test_few_variables_create_few_objects(stage: Stage) -> None:
@@ -290,35 +303,24 @@ ANOTHER_USER = {"CONTROLLER_OAUTH_TOKEN": "", "CONTROLLER_USERNAME": "admin"}
 #: Variables, more environment, and what the message names.
 CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "no login": ({}, ANOTHER_USER, "Set CONTROLLER_HOST"),
-    "two projects": ({"awx_project_path": "mail"}, {}, "Give awx_project_url"),
-    "no account": ({"vault_mail_token": ""}, {}, "Give mail_api_url and vault_mail_token"),
+    "two projects": ({"awx_project_path": "mail"}, {}, "Set either awx_project_url"),
     "half of Slack": (
         {"vault_awx_slack_token": SECRETS["vault_awx_slack_token"]},
         {},
         "Give both vault_awx_slack_token and awx_slack_channels",
     ),
     "no password": ({"awx_bot_user": "postroom-bot"}, {}, "Give vault_awx_bot_password"),
-    "unknown playbooks": (
-        {"awx_playbooks": "drift, site, awx, nightly"},
-        {},
-        "awx_playbooks names awx, nightly, site.",
-    ),
+    "unknown playbooks": ({"awx_playbooks": "drift, site"}, {}, "awx_playbooks names site."),
     "a list of variables": (
         {"awx_template_variables": {"drift": ["x"]}},
         {},
-        "awx_template_variables is to be a map",
-    ),
-    "a list of credentials": (
-        {"awx_template_credentials": ["DNS"]},
-        {},
-        "awx_template_credentials is to be a map",
+        "awx_template_variables must be a map",
     ),
     "no number": ({"awx_approval_timeout": "1h"}, {}, "awx_approval_timeout is 1h."),
-    "no boolean": ({"awx_update_secrets": "ture"}, {}, "awx_update_secrets is ture."),
     "no such inventory": (
         {"awx_playbooks": "drift, deploy_bot", "awx_bot_inventory": "Servers"},
         {},
-        'no inventory \\"Servers\\"',
+        'the inventory \\"Servers\\"',
     ),
     "no inventory of the bot": (
         {"awx_playbooks": "drift, deploy_bot"},
@@ -331,15 +333,21 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {},
         "awx_helpdesk names add_alias",
     ),
-    "no such team": (
-        {"awx_approvers": {"teams": "Approvers"}},
+    "approvers of nothing": (
+        {"awx_playbooks": "drift", "awx_approvers": {"teams": "Approvers"}},
         {},
-        'AWX has no team \\"Approvers\\"',
+        "Add converge to awx_playbooks",
     ),
+    "the bot's team": (
+        {"awx_helpdesk": {"teams": "Postroom bot", "playbooks": "drift"}},
+        {},
+        "awx_helpdesk names the team or the user of the bot",
+    ),
+    "no such user": ({"awx_approvers": {"users": "dana"}}, {}, 'the user \\"dana\\"'),
     "no such credential": (
         {"awx_galaxy_credentials": "Ansible Galaxy, ours"},
         {},
-        'no credential \\"Ansible Galaxy\\"',
+        'the credential \\"Ansible Galaxy\\"',
     ),
     "a wrong token": ({"awx_playbooks": []}, {"CONTROLLER_OAUTH_TOKEN": "another"}, "(HTTP 401)"),
 }
