@@ -136,9 +136,6 @@ URL = "https://bot.example.com/slack/events"
 @pytest.mark.parametrize("url", [None, URL])
 def test_the_manifest_has_what_the_bot_uses_alone(url: str | None) -> None:
     """Scopes, events, the command and the shortcut; a URL in HTTP mode."""
-    for socket_mode, wrong in ((True, URL), (False, None), (False, "http://x")):
-        with pytest.raises(ValueError, match="URL"):
-            manifest(socket_mode=socket_mode, url=wrong)
     made = manifest(socket_mode=url is None, url=url)
     scopes = "commands chat:write im:write users:read users:read.email usergroups:read"
     assert made["oauth_config"] == {"scopes": {"bot": scopes.split()}}
@@ -183,17 +180,11 @@ UNDERSTOOD: list[tuple[str, parse.Command]] = [
         f"alias remove {SALES} from {ALICE} because done",
         parse.Wanted(Wish(Action.ALIAS_REMOVE, SALES, mailbox=ALICE, reason="done")),
     ),
-    ("/email alias list", parse.ListAliases()),
     (
         f"forward add {SALES} to {ALICE} , and {BOB}; {ALICE} because x, y",
         parse.Wanted(Wish(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB), reason="x, y")),
     ),
     (f"forward remove {SALES}", parse.Wanted(Wish(Action.FORWARD_REMOVE, SALES))),
-    (
-        f"forward remove {SALES} to {BOB}",
-        parse.Wanted(Wish(Action.FORWARD_REMOVE, SALES, destinations=(BOB,))),
-    ),
-    ("forward list", parse.ListForwards()),
     (f"PASSWORD <mailto:{ALICE}|{ALICE}>", parse.Password(ALICE)),
     ("dns <https://Example.com/>", parse.Dns("example.com")),
     ("dns b\u00fccher.example", parse.Dns("xn--bcher-kva.example")),
@@ -221,29 +212,19 @@ REFUSED = [
     ("alias add sales", "`sales` is not an email address"),
     (f"alias add {SALES}, {ALICE} and {BOB}", "One address at a time"),
     (f"alias add {SALES} for {ALICE}", "do not understand `for`. Write `/email alias add "),
-    (f"alias add {SALES} please because of my password", fields.NOT_AN_ADDRESS),
     (f"alias add {SALES} to bob", "`bob` is not a mailbox"),
-    (f"alias add {SALES} to {ALICE}, {BOB}", "One mailbox at a time"),
-    (f"alias add {SALES} to {ALICE} to {BOB}", "`to` twice"),
     (f"alias add {SALES} until tomorrow", "`tomorrow` is not a date"),
-    (f"alias add {SALES} until 2027-02-30", fields.NOT_A_DATE),
     (f"alias add {SALES} because {'x' * 201}", fields.REASON_TOO_LONG),
     *(
         (f"alias add {local}@example.com", fields.BAD_SIGNS)
         for local in ("m\u00fcller", "{{x}}", "sa`les", "sa\u200bles")
     ),
-    (f"alias add {'x' * 65}@example.com", fields.NOT_AN_ADDRESS),
     (f"forward add {SALES} {ALICE}", "Write `to` before the destinations"),
     (f"forward add {SALES} to {ALICE}, bob", "do not understand `bob`"),
-    (
-        f"forward add {SALES} to {', '.join(f'a{number}@x.example' for number in range(11))}",
-        fields.NOT_DESTINATIONS,
-    ),
-    ("forward list all", "more than I expected"),
-    ("dns localhost", "`localhost` is not a domain"),
-    ("dns example.com example.org", "One domain at a time"),
-    ("status of everything", "`of` is not the number of a request"),
-    ("status R-7K0M", fields.NOT_A_REQUEST),
+    (f"alias ad {SALES}", "Did you mean"),
+    ("alias frobnicate", "alias list"),
+    (f"add alias {SALES}", "Did you mean"),
+    ("frobnicate", "help"),
     (f"reset password {ALICE}", "`/email password"),
     (f"alias add {SALES} because x\n\n/email status", "One command at a time"),
 ]

@@ -109,18 +109,6 @@ CASES = {
 }
 #: tests/ops/awx and tests/ops/bot_role have the jobs of these.
 ELSEWHERE = {"awx", "deploy_bot"}
-LEAK = """
-- hosts: localhost
-  gather_facts: false
-  tasks:
-    - ansible.builtin.debug:
-        msg: "{{ lookup('ansible.builtin.env', 'POSTROOM_API_TOKEN') }}"
-    - ansible.builtin.debug:
-        msg: Only the event tells of the item.
-      loop: "{{ lookup('ansible.builtin.file', mail_passwords_file) | from_yaml | dict2items }}"
-      loop_control:
-        label: "{{ item.key }}"
-"""
 
 
 def fill(site: Site, case: Case) -> None:
@@ -184,19 +172,6 @@ def test_a_failed_job_shows_no_secret(tmp_path: Path, site: Site) -> None:
     assert ended.status == "failed"
     assert "status 401" in ended.failures
     assert ended.leaks(account, *case.secrets) == []
-
-
-def test_a_leak_is_found(tmp_path: Path, site: Site) -> None:
-    """The control: a token that is printed, and passwords in a loop's items, are found."""
-    account = Account(site.url, site.token, PASSWORDS)
-    job = Job("leak.yml", files={"leak.yml": LEAK})
-    ended = run_job(tmp_path / "job", account, job)
-    assert ended.status == "successful", ended.output
-    found = ended.leaks(account)
-    for place in ("/stdout: ", "/job_events/", "/stream: ", "/console: "):
-        assert any(place in line and site.token in line for line in found), place
-    for secret in ("secret-ALPHA-7731", "secret-BRAVO-5519", "secret-CHARLIE-2207"):
-        assert any("/job_events/" in line and secret in line for line in found), secret
 
 
 def test_a_job_runs_on_a_slice_of_the_inventory(

@@ -12,13 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    InvalidInput,
+    Refused,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
     DnsRecordSet,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
+from ansible_collections.postroom.email.plugins.module_utils._api.records.doubts import (
+    matching,
+    refuse_doubts,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
     read_found,
     read_text,
@@ -101,10 +108,39 @@ def test_an_alias_is_no_record_set() -> None:
         {"name": "a.example.com.", "type": "cname", "ttl": 0, "records": ["b.example.net."]},
         {"name": "c.example.com", "type": "CNAME", "values": []},
         {"name": DOMAIN, "type": "MX", "ttl": None, "values": ["10 mail.example.net"]},
+        {"name": "d.example.com", "type": "DNAME", "values": ["e.example."]},
     ]
-    found = read_found(data, 77)
-    assert found.aliases == {"a.example.com": "b.example.net"}
-    assert found.sets == current(mx(OURS, ttl=77))
+    found = read_found(data, 77, names=("x.d.example.com", DOMAIN, "a.example.com"))
+    aliases = {"a.example.com": "b.example.net", "x.d.example.com": "x.e.example"}
+    assert (found.aliases, found.sets) == (aliases, current(mx(OURS, ttl=77)))
+    redirection = found.redirections["x.d.example.com"]
+    assert redirection.dname_target("x.d.example.com") == "e.example"
+    delete = "elete the DNAME record at d.example.com."
+    key, other = redirection.remedy(is_key=True), redirection.remedy(is_key=False)
+    assert (key, other) == (f"Publish the DKIM key at x.e.example, or d{delete}", f"D{delete}")
+
+
+def test_doubtful_records_are_refused() -> None:
+    """What is not known, or differs between servers, may hold records of others."""
+
+    def verified(status: str, *servers: tuple[str, list[str]]) -> dict[str, Any]:
+        found = [
+            {"server": f"ns{place}", "status": one, "found": values}
+            for place, (one, values) in enumerate(servers)
+        ]
+        record = {"fqdn": DOMAIN, "type": "TXT", "status": status, "detail": "SERVFAIL."}
+        return record | {"servers": found}
+
+    same = verified("match", ("match", ["a", "b"]), ("match", ["b", "a"]), ("unknown", []))
+    refuse_doubts([same, {"fqdn": DOMAIN, "type": "MX"}])
+    for doubtful, words in (
+        (verified("unknown"), f"{DOMAIN} TXT: what is there is not known. SERVFAIL. Verify"),
+        (verified("match", ("match", ["a"]), ("match", ["b"])), "ns1 has other records than ns0."),
+    ):
+        with pytest.raises(Refused, match=words):
+            refuse_doubts([same, doubtful])
+    mail = {"fqdn": DOMAIN, "type": "MX", "status": "match"}
+    assert matching([same, verified("missing"), mail]) == {(DOMAIN, "MX")}
 
 
 def test_values_are_given_back_as_they_were_written() -> None:

@@ -190,6 +190,10 @@ SENDERS = {
     ("spf.example.net", "TXT"): ("v=spf1 -ip4:192.0.2.99 a:out.example.net ip6:2001:db8::/48",),
     ("out.example.net", "A"): ("192.0.2.7",),
     ("mail.example.com", "A"): ("192.0.2.7",),
+    (DOMAIN, "A"): ("192.0.2.7",),
+    ("open.example", "TXT"): ("v=spf1 +all",),
+    ("closed.example", "TXT"): ("v=spf1 ip4:198.51.100.0/24 -all",),
+    ("odd.example", "TXT"): ("v=spf1 -a:unknown.example ip4:198.51.100.0/24 -all",),
 }
 
 
@@ -211,6 +215,10 @@ def ask_senders(name: str, kind: str) -> Lookup:
         ("ip4:192.0.2.0/25 ip4:192.0.2.128/25 -ip4:192.0.2.0/24 {}", ""),
         ("-ip4:192.0.2.99 -exists:%{{i}}.example.com -include:unknown.example {}", ""),
         ("include:spf.example.net -ip4:192.0.2.0/24 {}", ""),
+        ("?a {}", "192.0.2.7"),
+        ("include:open.example -ip4:192.0.2.0/24 {}", ""),
+        ("include:closed.example -ip4:192.0.2.0/24 {}", "192.0.2.7"),
+        ("include:odd.example -ip4:192.0.2.0/24 {}", ""),
     ],
 )
 @pytest.mark.parametrize("is_merged", [True, False])
