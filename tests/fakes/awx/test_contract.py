@@ -87,16 +87,6 @@ def test_a_launch_ignores_what_is_not_prompted_for(controller: Controller) -> No
         assert answer["ignored_fields"] == {"extra_vars": {}, **ignored}
 
 
-def test_fields_keep_their_values_unless_sent(controller: Controller) -> None:
-    """A change without a field doesn't reset it; null clears a reference."""
-    controller.playbooks["p"] = frozenset({"add_alias.yml"})
-    fields = {"scm_branch": "main", "credential": 7, "local_path": "p"}
-    project = controller.add("projects", {"name": "P", **fields})
-    path = f"projects/{project['id']}/"
-    assert status_of(controller, "PATCH", path, {"credential": None}) == 200
-    assert (project["scm_branch"], project["credential"]) == ("main", None)
-
-
 def test_a_token_expires(controller: Controller) -> None:
     """By default in a thousand years; an expired one is refused."""
     for seconds, status in ((controller.token_seconds, 200), (0.0, 401)):

@@ -186,7 +186,7 @@ def _give(given: Path, node: Path, account: Account, job: Job) -> None:
         script = given / "inventory" / "hosts"
         script.write_text(f"#!/usr/bin/env python3\nprint({json.dumps(LOCALHOST)!r})\n", "utf-8")
         script.chmod(0o700)
-    tasks = ansible_yaml.load(repository.read("playbooks/tasks/awx/base.yml"))
+    tasks = ansible_yaml.load(repository.read("playbooks/tasks/awx/prerequisites.yml"))
     (kind,) = (task[CREDENTIAL_TYPE] for task in tasks if CREDENTIAL_TYPE in task)
     gets = injected(kind["injectors"], account.inputs, str(node / "env"))
     options = ["-e", f"@{node / 'env' / 'of_credential'}", "--diff", "-vvvv"]

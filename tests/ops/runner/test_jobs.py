@@ -109,6 +109,15 @@ CASES = {
 }
 #: tests/ops/awx and tests/ops/bot_role have the jobs of these.
 ELSEWHERE = {"awx", "deploy_bot"}
+LEAK = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - debug: {msg: "{{ lookup('ansible.builtin.env', 'POSTROOM_API_TOKEN') }}"}
+    - debug: {msg: Only the event tells of the item.}
+      loop: "{{ lookup('ansible.builtin.file', mail_passwords_file) | from_yaml | dict2items }}"
+      loop_control: {label: "{{ item.key }}"}
+"""
 
 
 def fill(site: Site, case: Case) -> None:
@@ -172,6 +181,17 @@ def test_a_failed_job_shows_no_secret(tmp_path: Path, site: Site) -> None:
     assert ended.status == "failed"
     assert "status 401" in ended.failures
     assert ended.leaks(account, *case.secrets) == []
+
+
+def test_a_leak_is_found(tmp_path: Path, site: Site) -> None:
+    """The control: a token that is printed, and passwords in a loop's items, are found."""
+    account = Account(site.url, site.token, PASSWORDS)
+    ended = run_job(tmp_path / "job", account, Job("leak.yml", files={"leak.yml": LEAK}))
+    found = ended.leaks(account)
+    for place in ("/stdout: ", "/job_events/", "/stream: ", "/console: "):
+        assert any(place in line and site.token in line for line in found), place
+    for secret in ("secret-ALPHA-7731", "secret-BRAVO-5519", "secret-CHARLIE-2207"):
+        assert any("/job_events/" in line and secret in line for line in found), secret
 
 
 def test_a_job_runs_on_a_slice_of_the_inventory(

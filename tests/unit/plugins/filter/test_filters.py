@@ -51,16 +51,12 @@ CURRENT: list[dict[str, Any]] = [
 ]
 
 
-def filters() -> dict[str, Callable[..., Any]]:
-    """Return all filters, by name."""
-    return {
-        name: function
-        for module in MODULES
-        for name, function in module.FilterModule().filters().items()
-    }
-
-
-FILTERS = filters()
+#: By name.
+FILTERS: dict[str, Callable[..., Any]] = {
+    name: function
+    for module in MODULES
+    for name, function in module.FilterModule().filters().items()
+}
 
 
 @pytest.fixture(autouse=True)

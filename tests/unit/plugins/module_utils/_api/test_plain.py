@@ -115,9 +115,8 @@ def test_an_alias_is_no_record_set() -> None:
     assert (found.aliases, found.sets) == (aliases, current(mx(OURS, ttl=77)))
     redirection = found.redirections["x.d.example.com"]
     assert redirection.dname_target("x.d.example.com") == "e.example"
-    delete = "elete the DNAME record at d.example.com."
-    key, other = redirection.remedy(is_key=True), redirection.remedy(is_key=False)
-    assert (key, other) == (f"Publish the DKIM key at x.e.example, or d{delete}", f"D{delete}")
+    places = [redirection.remedy(is_key=is_key).count("x.e.example") for is_key in (True, False)]
+    assert places == [1, 0]
 
 
 def test_doubtful_records_are_refused() -> None:
