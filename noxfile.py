@@ -66,9 +66,10 @@ MAIN_PYTHONS = CORES[MAIN_CORE]
 OTHER_CORES = {core: wanted for core, wanted in CORES.items() if core != MAIN_CORE}
 OLDEST_AND_LATEST = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-PROGRAMS = ("bot/postroom_bot", "service/postroom_service")
+PROGRAMS = ("bot/postroom_bot", "service/postroom_service", "common/postroom_common")
 # The folders whose tests `make test` runs, except those marked `full`.
-TEST_FOLDERS = [f"tests/{name}" for name in ("unit", "fakes", "service", "bot", "e2e", "docs")]
+TESTED = ("unit", "fakes", "service", "mail", "bot", "e2e", "docs")
+TEST_FOLDERS = [f"tests/{name}" for name in TESTED]
 
 nox.needs_version = ">=2026.10"
 nox.options.sessions = ["test"]
@@ -152,7 +153,7 @@ def lint(session: nox.Session) -> None:
         ("lint-imports", "--no-cache"),
         ("reuse", "lint", "--lines"),
         ("antsibull-changelog", "lint"),
-        env={"PYTHONPATH": os.pathsep.join([".collections", "bot", "service"])},
+        env={"PYTHONPATH": os.pathsep.join([".collections", "bot", "service", "common"])},
     )
 
 
@@ -315,7 +316,7 @@ def release(session: nox.Session) -> None:
     session.run("python", "-m", "venv", "--clear", str(users))
     python = str(users / "bin" / "python")
     install = (python, "-m", "pip", "install", "--quiet")
-    session.run(*install, f"{wheel}[bot,service]", ansible_core(MAIN_CORE), external=True)
+    session.run(*install, f"{wheel}[bot,service,mail]", ansible_core(MAIN_CORE), external=True)
     # Outside of the checkout, so that nothing but the wheel can answer.
     with session.chdir(dist):
         tool = str(ROOT / "tools" / "use_wheel.py")

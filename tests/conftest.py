@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NAME = ("ansible_collections", "postroom", "email")
+PROGRAMS = tuple(CHECKOUT / name for name in ("bot", "service", "common"))
 
 
 def collections_root(checkout: Path) -> Path:
@@ -39,7 +40,7 @@ def collections_root(checkout: Path) -> Path:
     return root
 
 
-for entry in (CHECKOUT / "bot", CHECKOUT / "service", collections_root(CHECKOUT)):
+for entry in (*PROGRAMS, collections_root(CHECKOUT)):
     if str(entry) not in sys.path:
         sys.path.insert(0, str(entry))
 

@@ -18,6 +18,7 @@ from tools.release import LINK  # noqa: E402
 SOURCES = {
     "plugins/module_utils/_api": "postroom_client",
     "bot/postroom_bot": "postroom_bot",
+    "common/postroom_common": "postroom_common",
     "service/postroom_service": "postroom_service",
 }
 # What users of the collection need, and what must not reach them.
@@ -25,6 +26,7 @@ NEEDED = {"README.md", "LICENSE", "meta/runtime.yml", "plugins/module_utils/_mod
 UNWANTED = (
     "service/",
     "bot/",
+    "common/",
     "tools/",
     "tests/",
     ".nox/",

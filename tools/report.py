@@ -23,7 +23,12 @@ LINE_WIDTH = 200
 SLOWEST = 5
 # The line of code that made a call, and the place of it.
 TRACED = re.compile(r">|[^\s:]+:\d+: ")
-PRODUCTS = {"plugins": "plugins", "bot": "bot/postroom_bot", "service": "service/postroom_service"}
+PRODUCTS = {
+    "plugins": "plugins",
+    "bot": "bot/postroom_bot",
+    "service": "service/postroom_service",
+    "common": "common/postroom_common",
+}
 
 
 @dataclasses.dataclass(frozen=True)

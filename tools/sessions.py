@@ -25,8 +25,9 @@ HOME = STATE / "home"
 ANSIBLE = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 BASE: list[str] = PROJECT["project"]["dependencies"]
-SERVICE: list[str] = PROJECT["project"]["optional-dependencies"]["service"]
-BOT: list[str] = PROJECT["project"]["optional-dependencies"]["bot"]
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+SERVICE = [*EXTRAS["service"], *EXTRAS["mail"]]
+BOT = EXTRAS["bot"]
 
 
 def groups(*names: str) -> list[str]:

@@ -56,7 +56,7 @@ def show(*lines: str) -> None:
 def expect(told: object, sentence: str) -> None:
     """Go on if something is truthy.
 
-    :raises DemoError: it is not; the sentence says what was to be
+    :raises DemoError: it is not; the sentence reports the failure
     """
     if not told:
         raise DemoError(sentence)

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-CORE = "postroom_client"
+PACKAGES = ("postroom_client", "postroom_common", "postroom_bot", "postroom_service")
 SECONDS = 60
 
 
@@ -27,12 +27,14 @@ def program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def use_core() -> None:
-    """Import every module of the client core."""
-    (folder,) = importlib.import_module(CORE).__path__
-    for file in sorted(Path(folder).rglob("*.py")):
-        importlib.import_module(".".join([CORE, *file.relative_to(folder).with_suffix("").parts]))
-    for package in (CORE, "postroom_bot", "postroom_service"):
+def import_packages() -> None:
+    """Import every module, but not the migrations, which only Alembic can import."""
+    for package in PACKAGES:
+        (folder,) = importlib.import_module(package).__path__
+        for file in sorted(Path(folder).rglob("*.py")):
+            name = file.relative_to(folder).with_suffix("")
+            if "migrations" not in name.parts[:-1]:
+                importlib.import_module(".".join([package, *name.parts]))
         if not importlib.resources.files(package).joinpath("py.typed").is_file():
             sys.exit(f"{package} has no py.typed")
 
@@ -65,8 +67,8 @@ def use_together(collection: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Use the client core, the programs and the collection."""
-    use_core()
+    """Use the packages, the programs and the collection."""
+    import_packages()
     for name in ("postroom-bot", "postroom-service"):
         subprocess.run([program(name), "--version"], check=True)
     asked = ["--user", "U024BE7LH", "alias", "add", "sales@example.com"]
@@ -75,7 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         use_together(Path(sys.argv[1]).resolve(), Path(folder))
     version = importlib.metadata.version("postroom")
-    print(f"postroom {version}: the client core, both programs and the collection work together")
+    print(f"postroom {version}: the packages, both programs and the collection work together")
 
 
 if __name__ == "__main__":

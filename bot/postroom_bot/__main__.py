@@ -36,12 +36,14 @@ from postroom_bot.serving import mailing, process, slack, survey
 from postroom_bot.serving.web import StartError
 from postroom_bot.settings import Settings, SettingsError
 from postroom_bot.store import audit, ledger, requests
-from postroom_bot.store.database import Connection, Database, DatabaseError, check_url, migrate
+from postroom_bot.store.schema import SCHEMA, migrate
 from postroom_bot.words import parse
 from postroom_bot.words.manifest import manifest
 from postroom_bot.work.deps import Workspace
 from postroom_bot.work.desk import Desk
 from postroom_bot.work.sentences import try_again
+from postroom_common.database import Connection, Database, DatabaseError, check_url
+from postroom_common.logs import log_crashes
 
 #: What keeps a command from being done; each is a sentence.
 _NOT_DONE = (DatabaseError, StartError, WontDo, parse.NotUnderstood, ValueError)
@@ -76,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(options: argparse.Namespace) -> int:
     given = settings.load(options.config)
     logs.configure(style=given.log_format, level=given.log_level, secrets=given.secrets())
-    logs.log_crashes()
+    log_crashes(logs.PROGRAM)
     try:
         process.run(given, options.ready_file)
     except (*_NOT_DONE, PolicyError):
@@ -248,7 +250,7 @@ def _audit_show(options: argparse.Namespace) -> int:
 def _database(given: Settings) -> Iterator[Database]:
     database = Database(given.database, create=False)
     try:
-        database.check()
+        SCHEMA.check(database)
         yield database
     finally:
         database.close()

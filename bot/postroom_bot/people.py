@@ -23,7 +23,7 @@ from postroom_bot.policy.identity import (
 )
 from postroom_bot.policy.model import EVERYONE, Group, Policy
 from postroom_bot.store import identities
-from postroom_bot.store.database import Database
+from postroom_common.database import Database
 
 #: How long Slack's answers are believed where nothing depends on them.
 KEPT = timedelta(seconds=60)

@@ -17,7 +17,7 @@ from postroom_bot.chat import Chat, ChatRefused, web_client
 from postroom_bot.model import Person
 from postroom_bot.people import KEPT, People
 from postroom_bot.policy.model import Policy
-from postroom_bot.store.database import Database
+from postroom_common.database import Database
 
 
 class Scene:

@@ -123,7 +123,8 @@ def test_a_role_has_examples_and_a_scenario(role: str) -> None:
 @pytest.mark.parametrize(("name", "lacking"), [("bot", "pydantic"), ("service", "sqlalchemy")])
 def test_a_program_names_the_extra_that_it_lacks(name: str, lacking: str) -> None:
     """Without the packages of its extra, a program says which extra to install."""
-    run = f"from postroom_{name}.start import main; sys.exit(main())"
+    module, _, function = PROJECT["scripts"][f"postroom-{name}"].partition(":")
+    run = f"from {module} import {function} as main; sys.exit(main())"
     for hide, status, text in (
         ("", 0, f"postroom-{name}"),
         (f"sys.modules[{lacking!r}] = None;", 2, f"pip install 'postroom[{name}]'"),

@@ -153,6 +153,6 @@ def bot_environment(settings: Mapping[str, object]) -> dict[str, str]:
     """Return the environment of a bot process with these settings and no others."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
     # What can be imported here can be imported there, the client core among it.
-    paths = [str(ROOT / "bot"), *filter(None, sys.path)]
+    paths = [str(ROOT / "bot"), str(ROOT / "common"), *filter(None, sys.path)]
     given = {f"{PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ansible_collections.postroom.email.tests.support.running import Running
 
-SERVICE_PATH = Path(__file__).resolve().parents[2] / "service"
+PATHS = [str(Path(__file__).resolve().parents[2] / name) for name in ("service", "common")]
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 CHEAP_SECRETS = "m=8,t=1,p=1"
@@ -43,7 +43,8 @@ class RunningService(Running):
         super().__init__(command, environment, directory / "service.log", STOP_SECONDS)
         try:
             self.wait_until(self._ready_file.exists, START_SECONDS)
-            self.url = str(json.loads(self._ready_file.read_text(encoding="utf-8"))["url"])
+            self.ready = json.loads(self._ready_file.read_text(encoding="utf-8"))
+            self.url = str(self.ready["url"])
         except BaseException:
             self.kill()
             raise
@@ -104,10 +105,12 @@ def running_service(
 
 
 def _environment(database: str) -> dict[str, str]:
-    paths = [str(SERVICE_PATH), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [*PATHS, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "POSTROOM_SERVICE_DATABASE": database,
+        # Tests query no name servers but their own.
+        "POSTROOM_SERVICE_TRUST_DOMAINS": "true",
     }

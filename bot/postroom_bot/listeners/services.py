@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from postroom_bot.chat import Chat
 from postroom_bot.metrics import Metrics
 from postroom_bot.people import People
-from postroom_bot.store.database import Database
 from postroom_bot.work.deps import Forbidden, Workspace
 from postroom_bot.work.desk import Desk
 from postroom_bot.work.passwords import Passwords
 from postroom_bot.work.readers import Readers
+from postroom_common.database import Database
 
 from .answers import in_words
 from .payloads import Caller

@@ -22,12 +22,13 @@ from postroom_bot.listeners.wiring import listen
 from postroom_bot.metrics import Metrics
 from postroom_bot.people import People
 from postroom_bot.settings import Settings
-from postroom_bot.store.database import Database, DatabaseError, migrate
+from postroom_bot.store.schema import SCHEMA
 from postroom_bot.work.deps import Deps
 from postroom_bot.work.desk import Desk
 from postroom_bot.work.passwords import Passwords
 from postroom_bot.work.readers import Readers
 from postroom_bot.work.worker import Worker
+from postroom_common.database import Database, DatabaseError
 
 from . import mailing, slack, survey
 from .admin import Admin, Standing
@@ -151,8 +152,8 @@ def _database(settings: Settings, end: ExitStack) -> Database:
         end.callback(Alone(_file_of(settings.database)).end)
     wanted = settings.auto_migrate
     if database.is_sqlite if wanted is None else wanted:
-        migrate(settings.database)
-    database.check()
+        SCHEMA.migrate(database)
+    SCHEMA.check(database)
     return database
 
 
@@ -162,7 +163,7 @@ def _file_of(database: str) -> Path:
 
 def _database_standing(database: Database) -> Standing:
     try:
-        database.check()
+        SCHEMA.check(database)
     except DatabaseError as error:
         return Standing(works=False, text=str(error))
     return Standing(works=True)

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from .database import Database
+from postroom_common.database import Database
+
 from .tables import audit as table
 from .tables import audit_cursor, audit_head
 

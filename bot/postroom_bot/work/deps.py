@@ -16,7 +16,7 @@ from postroom_bot.executors.mail import Mail
 from postroom_bot.metrics import Metrics
 from postroom_bot.people import People
 from postroom_bot.policy.model import Policy
-from postroom_bot.store.database import Database
+from postroom_common.database import Database
 
 from . import sentences
 

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from postroom_bot.model import Posted, Request, State, Vote, VoteState, Wish
 from postroom_bot.store import audit, inbox, requests, votes
-from postroom_bot.store.database import Connection, Database
 from postroom_bot.store.rows import Lost
 from postroom_bot.words.message import one_line
+from postroom_common.database import Connection, Database
 
 from . import sentences
 from .deps import Refusal, Workspace

@@ -13,7 +13,7 @@ from postroom_bot.executors.ledger import in_force
 from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
 from postroom_bot.policy.case import ALIASES
 from postroom_bot.store import ledger, requests
-from postroom_bot.store.database import Connection
+from postroom_common.database import Connection
 
 from . import sentences
 from .deps import Deps

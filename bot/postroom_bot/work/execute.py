@@ -17,7 +17,7 @@ from postroom_bot.executors.base import Done, TryLater, WontDo
 from postroom_bot.executors.mail import FREEING
 from postroom_bot.model import Action, Request, State
 from postroom_bot.store import ledger, tombstones
-from postroom_bot.store.database import Connection
+from postroom_common.database import Connection
 
 from . import sentences
 from .backoff import seconds

@@ -11,7 +11,7 @@ from postroom_bot.model import Action, Decision, Person, Request, Wish
 from postroom_bot.policy.case import ALIASES, mailbox_of
 from postroom_bot.policy.decide import Facts, decide
 from postroom_bot.store import requests, tombstones
-from postroom_bot.store.database import Connection
+from postroom_common.database import Connection
 
 from .deps import Deps
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from postroom_bot.model import Request, State
 from postroom_bot.store import audit, locks, requests
-from postroom_bot.store.database import Connection
 from postroom_bot.store.rows import Lost
+from postroom_common.database import Connection
 
 from .deps import Deps
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from postroom_bot.chat import ChatRefused
 from postroom_bot.model import Person, Request, State, Vote, VoteState
 from postroom_bot.store import votes
-from postroom_bot.store.database import Connection
 from postroom_bot.words.message import Message, sentence
+from postroom_common.database import Connection
 
 from . import sentences
 from .deps import Deps

@@ -21,9 +21,9 @@ from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.model import Action, Decision, Person, Request, State, Verdict, Wish
 from postroom_bot.names import domain_of
 from postroom_bot.store import audit, inbox, requests
-from postroom_bot.store.database import Connection
 from postroom_bot.store.rows import Lost
 from postroom_bot.words import notices
+from postroom_common.database import Connection
 
 from . import sentences
 from .deps import Deps, Forbidden, Refusal

@@ -9,7 +9,7 @@ import sys
 
 from postroom_bot.chat import ChatRefused
 from postroom_bot.model import Request
-from postroom_bot.store.database import DatabaseError
+from postroom_common.database import DatabaseError
 
 from .deps import Deps
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from postroom_bot.executors.ledger import in_force
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import audit, inbox, ledger, requests, tombstones
-from postroom_bot.store.database import Connection
+from postroom_common.database import Connection
 
 from .deps import Deps
 from .hold import BOT, Hold

@@ -18,8 +18,8 @@ from datetime import datetime, timedelta
 from postroom_bot.chat import ChatDown, ChatRefused
 from postroom_bot.executors.base import TryLater, WontDo
 from postroom_bot.model import Action, Request, State
-from postroom_bot.store.database import DatabaseError
 from postroom_bot.store.rows import Lost
+from postroom_common.database import DatabaseError
 
 from . import passwords, tell
 from .backoff import seconds

@@ -34,8 +34,8 @@ from postroom_bot.executors.mail import Mail
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.people import People
 from postroom_bot.store import ledger
-from postroom_bot.store.database import Database
 from postroom_bot.words import lists
+from postroom_common.database import Database
 
 FULL = pytest.mark.full
 ERIN = "erin@example.com"

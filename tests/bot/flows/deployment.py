@@ -28,8 +28,8 @@ from ansible_collections.postroom.email.tests.support.recorder import Recorder, 
 from postroom_bot.model import Request
 from postroom_bot.store import audit, requests
 from postroom_bot.store.audit import AuditRow
-from postroom_bot.store.database import Connection, Database
 from postroom_bot.store.tables import request as request_table
+from postroom_common.database import Connection, Database
 
 T = TypeVar("T")
 

@@ -22,8 +22,8 @@ from ansible_collections.postroom.email.tests.support.secrets import shown
 from postroom_bot.__main__ import main
 from postroom_bot.model import Action, Wish
 from postroom_bot.store import audit, requests
-from postroom_bot.store.database import Database
 from postroom_bot.words.manifest import manifest
+from postroom_common.database import Database
 
 EXAMPLE = str(ROOT / "bot" / "examples" / "policy.yml")
 WHO = ["explain", "--policy", EXAMPLE]
@@ -176,7 +176,7 @@ def test_reading_creates_no_database(
     file = tmp_path / "nope.sqlite3"
     monkeypatch.setenv(f"{PREFIX}DATABASE", str(file))
     status, _, err = run(*command)
-    assert (status, f"no file {file}" in err) == (2, True)
+    assert (status, f"file {file} does not exist" in err) == (2, True)
     assert not file.exists()
     file.write_text("Dear diary, this is no database, and long enough to be told from one.")
     for words in (command, ["migrate"]):

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from postroom_bot import logs
 from postroom_bot.listeners.answers import BROKEN
 from postroom_bot.listeners.errors import Errors
 from postroom_bot.metrics import Metrics
+from postroom_common.logs import log_crashes
 
 SECRET = 'api-"quoted"-secret'
 
@@ -72,6 +74,14 @@ def test_secrets_are_hidden(style: str, secret: str) -> None:
         assert "quoted" not in line
 
 
+def test_json_keeps_the_types_of_fields() -> None:
+    """Numbers and null stay what they are; other values become text."""
+    fields = {"status": 200, "ms": 1.5, "tenant": None, "path": Path("/healthz")}
+    own = logging.getLogger("postroom_bot.test")
+    (line,) = written("json", lambda: own.info("request", extra={"fields": fields}))
+    assert json.loads(line).items() >= {**fields, "path": "/healthz"}.items()
+
+
 @STYLES
 def test_an_exception_is_logged_by_its_kind_and_place(
     style: str, monkeypatch: pytest.MonkeyPatch
@@ -81,7 +91,7 @@ def test_an_exception_is_logged_by_its_kind_and_place(
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
 
     def work() -> None:
-        logs.log_crashes()
+        log_crashes(logs.PROGRAM)
         try:
             int("Hunter2")
         except ValueError as error:

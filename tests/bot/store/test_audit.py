@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.store import audit, tables
-from postroom_bot.store.database import Database
+from postroom_common.database import Database
 
 Rows = list[dict[str, Any]]
 

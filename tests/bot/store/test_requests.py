@@ -31,10 +31,10 @@ from postroom_bot.model import (
     Wish,
 )
 from postroom_bot.store import identities, inbox, ledger, locks, requests, tombstones, votes
-from postroom_bot.store.database import Database
 from postroom_bot.store.identities import Seen
 from postroom_bot.store.rows import Lost
 from postroom_bot.store.tombstones import Tombstone
+from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
 MAILBOX = "alice@example.com"

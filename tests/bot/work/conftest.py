@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.executors.mail import Mail
-from postroom_bot.store.database import Database
+from postroom_common.database import Database
 
 
 @pytest.fixture

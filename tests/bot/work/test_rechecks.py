@@ -21,9 +21,9 @@ from ansible_collections.postroom.email.tests.bot.work.office import (
 )
 from postroom_bot.model import Action, Request, State, Vote, VoteState, Wish
 from postroom_bot.store import requests, tombstones, votes
-from postroom_bot.store.database import Connection
 from postroom_bot.work import sentences
 from postroom_bot.work.worker import Worker
+from postroom_common.database import Connection
 
 Change = Callable[[Office, Request], object]
 

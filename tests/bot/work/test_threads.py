@@ -18,8 +18,8 @@ from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.executors.base import Done, Keeper
 from postroom_bot.model import Action, Request, State, Wish
 from postroom_bot.store import audit, ledger
-from postroom_bot.store.database import Database, DatabaseError
 from postroom_bot.work.worker import Worker
+from postroom_common.database import Database, DatabaseError
 
 
 class _Now(Clock):

@@ -209,7 +209,7 @@ def test_an_upgrade_keeps_the_database(host: Host) -> None:
 
     refused = host.deploy()
     assert refused.status != 0
-    assert "run the version that made it" in refused.output
+    assert "run the version that created it" in refused.output
     assert is_running(host.pid)
     here = host.company
     here.slack.wait_for(lambda: here.alice.command("/email help").ok)

@@ -1,0 +1,222 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Databases and transactions, on SQLite (in a file or in memory) and PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnection
+from sqlalchemy.pool import StaticPool
+
+# Connection is for modules whose functions run in a transaction, but which have no SQL.
+__all__ = [
+    "Connection",
+    "Database",
+    "DatabaseError",
+    "check_url",
+    "has_password",
+    "readable_errors",
+]
+
+POOL_SIZE = 16
+POOL_TIMEOUT = 10
+BUSY_TIMEOUT_MS = 10_000
+MAX_ATTEMPTS = 8
+
+_RETRYABLE = frozenset({"40001", "40P01"})  # serialization_failure, deadlock_detected
+_FORMS = "the database is a file or a URL such as postgresql://host/name"
+
+T = TypeVar("T")
+
+
+class DatabaseError(Exception):
+    """The database can't be used. The message is one sentence for the operator."""
+
+
+class Database:
+    """Runs functions in transactions: `read` sees one snapshot, `write` commits all or nothing.
+
+    It is thread-safe, and connects when the first transaction begins.
+
+    :param where: a file's path, a URL such as ``postgresql://host/name``, or ``memory``
+    :param create: create an SQLite file that doesn't exist
+    :param memory: accept ``memory``
+    :raises DatabaseError: from each method, if the database can't be used
+    """
+
+    def __init__(self, where: str, *, create: bool = True, memory: bool = False) -> None:
+        url = _url(where, memory=memory)
+        self.is_sqlite = url.get_backend_name() == "sqlite"
+        self.is_memory = self.is_sqlite and not url.database
+        #: For messages: the path of a file, but never a URL, which may contain a password.
+        self.name = "the database"
+        if self.is_sqlite and not self.is_memory:
+            _make_private(str(url.database), create=create)
+            self.name += f" {url.database}"
+        self._engine = _create_engine(url)
+        snapshot = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        self._reader = self._engine.execution_options(**snapshot)
+        self._writer = self._engine.execution_options(immediate=True)
+        self._write_lock = _Lock() if self.is_sqlite else contextlib.nullcontext()
+        # A database in memory has one connection, which one thread at a time may use.
+        self._read_lock = self._write_lock if self.is_memory else contextlib.nullcontext()
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` on a snapshot."""
+        with self._read_lock, readable_errors(self.name), self._reader.begin() as connection:
+            return work(connection)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` and commit. On PostgreSQL, `work` may run more than once."""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                with (
+                    self._write_lock,
+                    readable_errors(self.name),
+                    self._writer.begin() as connection,
+                ):
+                    return work(connection)
+            except _Conflict:
+                if attempt == MAX_ATTEMPTS:
+                    raise
+            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 only spreads the attempts
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+class _Lock:
+    """A lock on an SQLite database for the threads of this process.
+
+    SQLite writers poll for the lock, so under load one can wait for seconds. This lock wakes the
+    next writer immediately.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
+            raise DatabaseError("the database can't be used (it is too busy)")
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+class _Conflict(DatabaseError):
+    """PostgreSQL rolled a transaction back in favour of another; it can run again."""
+
+
+def check_url(where: str) -> None:
+    """Raise DatabaseError unless this is a path or URL of a supported database; don't open it."""
+    _url(where)
+
+
+def has_password(where: str) -> bool:
+    """Return whether a database's URL contains a password."""
+    url = _url(where, memory=True)
+    return bool(url.password) or any("password" in name.lower() for name in url.query)
+
+
+@contextlib.contextmanager
+def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
+    """Raise DatabaseError for errors of these kinds; its message has no statement or values.
+
+    The default kinds are errors of the database itself, because the others are bugs.
+    """
+    try:
+        yield
+    except SQLAlchemyError as error:
+        if getattr(getattr(error, "orig", None), "sqlstate", None) in _RETRYABLE:
+            raise _Conflict(f"{name} is too busy ({_reason(error)})") from None
+        if isinstance(error, kinds or (OperationalError, InterfaceError, NoConnection)):
+            raise DatabaseError(f"{name} can't be used ({_reason(error)})") from None
+        raise
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """Return the database's own message in one line, without statement and parameters."""
+    said = getattr(error, "orig", None) or next(iter(error.args), type(error).__name__)
+    return " ".join(str(said).split()).rstrip(".")
+
+
+def _url(where: str, *, memory: bool = False) -> URL:
+    forms = f"{_FORMS}, or memory" if memory else _FORMS
+    if where.strip(": ") == "memory":
+        where = "sqlite://"
+    if "://" not in where and not where.startswith("file:"):
+        return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
+    try:
+        url = make_url(where)
+    except (ArgumentError, ValueError):
+        raise DatabaseError(forms) from None
+    if url.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise DatabaseError(f"unsupported database {url.drivername}: use SQLite or PostgreSQL")
+    path = "" if url.database in (None, ":memory:") else str(url.database)
+    if url.host or url.query or path.startswith("file:"):
+        raise DatabaseError(f"{forms}; an SQLite database has no options")
+    if not path and not memory:
+        raise DatabaseError(forms)
+    return URL.create("sqlite", database=path or None)
+
+
+def _create_engine(url: URL) -> Engine:
+    options: dict[str, Any] = {
+        "pool_size": POOL_SIZE,
+        "max_overflow": 0,
+        "pool_timeout": POOL_TIMEOUT,
+    }
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True, hide_parameters=True, **options)
+    if not url.database:
+        options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+    engine = create_engine(url, hide_parameters=True, **options)
+    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _make_private(path: str, *, create: bool) -> None:
+    """Make the file readable by its owner only; SQLite gives -wal and -shm the same mode."""
+    flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+    try:
+        os.close(os.open(path, flags, 0o600))
+        if Path(path).stat().st_mode & 0o077:
+            Path(path).chmod(0o600)
+    except OSError as error:
+        if not create and isinstance(error, FileNotFoundError):
+            message = f"the database file {path} does not exist: check the setting database"
+            raise DatabaseError(message) from None
+        raise DatabaseError(f"the database file {path} can't be used ({error.strerror})") from None
+
+
+def _configure_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # _begin_sqlite begins transactions, not the driver
+    for pragma in (
+        f"busy_timeout={BUSY_TIMEOUT_MS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",  # a committed write survives a power failure
+        "foreign_keys=ON",
+        "secure_delete=ON",  # deleted values are overwritten
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A write locks first: a snapshot can't become a write after another transaction wrote.
+    immediate = connection.get_execution_options().get("immediate")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A program's log on standard error: one line for each event, as JSON or as text.
+
+A record's extra `fields` become fields of the line. An exception is logged by its type and its
+place in the code, without its text, which may quote values.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+_FRAMES = 8
+
+Redact = Callable[[str], str]
+
+
+def configure(*, program: str, style: str, level: str, redact: Redact = str) -> None:
+    """Log to standard error: the program's own records, and libraries' warnings and errors.
+
+    :param program: the name of the program's logger
+    :param style: ``json`` or ``text``
+    :param level: such as ``info``
+    :param redact: returns a text without secrets
+    """
+
+    def is_own_or_warning(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING or record.name.partition(".")[0] == program
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(is_own_or_warning)
+    handler.setFormatter((JsonFormatter if style == "json" else TextFormatter)(redact))
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.captureWarnings(capture=True)
+
+
+def log_crashes(program: str) -> None:
+    """Log uncaught exceptions in place of Python's own report, which contains their text."""
+
+    def log(error: BaseException | None) -> None:
+        logging.getLogger(program).critical("uncaught exception", exc_info=error)
+
+    sys.excepthook = lambda _kind, error, _trace: log(error)
+    threading.excepthook = lambda crash: log(crash.exc_value)
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, redact: Redact) -> None:
+        super().__init__()
+        self._redact = redact
+
+    def _fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        fields: dict[str, Any] = {"event": record.getMessage(), "logger": record.name}
+        fields |= getattr(record, "fields", {})
+        if record.exc_info and record.exc_info[1] is not None:
+            fields |= failure(record.exc_info[1])
+        return {
+            key: value if isinstance(value, (int, float, type(None))) else self._redact(str(value))
+            for key, value in fields.items()
+        }
+
+
+class JsonFormatter(_Formatter):
+    """Formats a record as a JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        head = {"time": _time(record), "level": record.levelname.lower()}
+        return json.dumps({**head, **self._fields(record)})
+
+
+class TextFormatter(_Formatter):
+    """Formats a record as a sentence and key=value pairs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        fields = self._fields(record)
+        event = " ".join(fields.pop("event").splitlines())
+        pairs = " ".join(f"{key}={value}" for key, value in fields.items())
+        return f"{_time(record)} {record.levelname:7} {event} {pairs}"
+
+
+def failure(error: BaseException) -> dict[str, str]:
+    """Return an exception's type and the innermost frames of its traceback, as log fields."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"exception": type(error).__name__, "where": " < ".join(reversed(where))}
+
+
+def _time(record: logging.LogRecord) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{whole}.{int(record.msecs):03d}Z"

@@ -1,0 +1,90 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Check the schema of a database, and migrate it with Alembic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from .database import Database, DatabaseError, readable_errors
+
+#: The key of the advisory lock that a migration takes on PostgreSQL.
+LOCK = 0x706F7374
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A program's schema, as its newest migration leaves it.
+
+    :param location: the folder of the migrations: a path, or Alembic's ``package:folder``
+    :param command: the command that migrates a database, for messages
+    :param table: the table in which Alembic keeps the revision
+    """
+
+    location: str
+    command: str
+    table: str
+
+    def migrate(self, database: Database) -> None:
+        """Migrate a database, which may be empty, to this schema.
+
+        Programs that start at the same time wait for each other.
+
+        :raises DatabaseError: the database can't be used, or a later version created it
+        """
+        with readable_errors(database.name, SQLAlchemyError):
+            database.write(self._upgrade)
+
+    def is_empty(self, database: Database) -> bool:
+        """Return whether a database has no tables yet."""
+        return database.read(lambda connection: not inspect(connection).get_table_names())
+
+    def check(self, database: Database) -> None:
+        """Raise DatabaseError, with the remedy, if a database has another schema."""
+        with readable_errors(database.name, SQLAlchemyError):
+            revision = database.read(self._revision)
+        scripts = ScriptDirectory.from_config(self._config())
+        head = scripts.get_current_head()
+        if revision == head:
+            return
+        if revision is None:
+            raise DatabaseError(f"the database has no schema of this program: run {self.command}")
+        _check_known(revision, scripts)
+        raise DatabaseError(
+            f"the database has schema {revision} of an earlier version, and this one needs"
+            f" {head}: run {self.command}"
+        )
+
+    def _upgrade(self, connection: Connection) -> None:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        config = self._config(connection)
+        revision = self._revision(connection)
+        if revision is not None:
+            _check_known(revision, ScriptDirectory.from_config(config))
+        command.upgrade(config, "head")
+
+    def _revision(self, connection: Connection) -> str | None:
+        context = MigrationContext.configure(connection, opts={"version_table": self.table})
+        return context.get_current_revision()
+
+    def _config(self, connection: Connection | None = None) -> Config:
+        """Return Alembic's configuration, with the attributes that the migrations' env.py reads."""
+        config = Config(attributes={"connection": connection, "version_table": self.table})
+        config.set_main_option("script_location", self.location)
+        return config
+
+
+def _check_known(revision: str, scripts: ScriptDirectory) -> None:
+    if revision not in {script.revision for script in scripts.walk_revisions()}:
+        raise DatabaseError(
+            f"the database has schema {revision}, which this version doesn't know:"
+            " run the version that created it, or a later one"
+        )
