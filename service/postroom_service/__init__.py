@@ -4,5 +4,5 @@
 
 from __future__ import annotations
 
-# The version of the interface that the OpenAPI document tells; the contract itself numbers none.
+# The API version in the OpenAPI document; the contract itself has no version.
 __version__ = "1.0.0"

@@ -30,19 +30,37 @@ class Key:
 
 
 def new_key() -> Key:
-    """Make a key pair; takes tens of milliseconds, without holding the interpreter's lock."""
+    """Create a key pair; takes tens of milliseconds, without holding the interpreter's lock."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return Key(pem.decode("ascii"), base64.b64encode(public).decode("ascii"))
 
 
-def record_set(public_base64: str, *, mail_host: str, service_domain: str) -> dict[str, Any]:
-    """Give the records to publish for a domain, in the shape of the DNS endpoint."""
+def has_key(record: str, public_base64: str) -> bool:
+    """Return whether a DKIM record has a public key."""
+    tags = dict(tag.partition("=")[::2] for tag in "".join(record.split()).split(";"))
+    return tags.get("p") == public_base64
+
+
+@dataclass(frozen=True)
+class RecordNames:
+    """Host names that the DNS records contain.
+
+    :param mail_host: the host in MX records
+    :param service_domain: the domain that SPF records include
+    """
+
+    mail_host: str
+    service_domain: str
+
+
+def records(public_base64: str, names: RecordNames) -> dict[str, Any]:
+    """Return the records to publish for a domain, in the shape of the DNS endpoint."""
     return {
-        "mx": [{"host": "@", "value": mail_host, "priority": MX_PRIORITY}],
+        "mx": [{"host": "@", "value": names.mail_host, "priority": MX_PRIORITY}],
         "txt": [
-            {"host": "@", "value": f"v=spf1 include:{service_domain} ~all"},
+            {"host": "@", "value": f"v=spf1 include:{names.service_domain} ~all"},
             {"host": f"{SELECTOR}._domainkey", "value": f"v=DKIM1; k=rsa; p={public_base64}"},
         ],
     }

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults for drills: an ASGI layer around the application, which knows nothing of it.
+"""Fault injection for drills: ASGI middleware around the application.
 
-At most one fault befalls a request. Which one is drawn from the seed, request by request, so that
-the same requests in the same order meet the same faults. Only paths under `/api/` are touched.
+A request has at most one fault. It is drawn from the seed, request by request: the same requests in
+the same order have the same faults. Only paths under `/api/` are affected.
 """
 
 from __future__ import annotations
@@ -13,66 +13,107 @@ import random
 import socket
 import struct
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import Any
+from typing import Annotated, Literal
 
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+)
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .logs import record
-from .problems import Problem
+from .errors import Problem
+from .requests import note
 
+#: In the order in which a draw goes through them.
 KINDS = ("rate429", "error_before", "error_after", "reset_before", "reset_after", "truncate")
-STATUSES = (500, 502, 503, 504)
-FORMS = ("seconds", "date", "both")
-METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 
 
 class FaultError(ValueError):
-    """A specification that can't be read; the message is a sentence."""
+    """A specification is invalid; the message is a sentence."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What may go wrong, how often, and for which requests."""
+def _seconds(text: str) -> float:
+    number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)
+    if text[-1:] != "s" or not number.replace(".", "", 1).isdecimal():
+        raise ValueError("give a time such as 30ms or 0.5s, or a range such as 10ms-80ms")
+    return float(number) * unit
 
-    chances: Mapping[str, float] = field(default_factory=dict)
-    latency: tuple[float, float] = (0.0, 0.0)
-    retry_after: int = 1
-    retry_after_form: str = "seconds"
-    statuses: tuple[int, ...] = (503,)
-    methods: frozenset[str] = frozenset()
-    limit: int | None = None
-    seed: int = 0
+
+def _latency(text: str) -> tuple[float, float]:
+    low, _, high = text.partition("-")
+    times = (_seconds(low), _seconds(high or low))
+    if times[0] > times[1]:
+        raise ValueError("the end of the range is below its start")
+    return times
+
+
+_SPLIT = BeforeValidator(lambda text: text.split("/"))
+Chance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Plan(BaseModel):
+    """The probabilities of faults, and the requests that they apply to. Times are in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rate429: Chance = 0
+    error_before: Chance = 0
+    error_after: Chance = 0
+    reset_before: Chance = 0
+    reset_after: Chance = 0
+    truncate: Chance = 0
+    latency: Annotated[tuple[float, float], BeforeValidator(_latency)] = (0, 0)
+    retry_after: NonNegativeInt = 1
+    retry_after_form: Literal["seconds", "date", "both"] = "seconds"
+    status: Annotated[tuple[Literal["500", "502", "503", "504"], ...], _SPLIT] = ("503",)
+    methods: Annotated[frozenset[Literal["GET", "HEAD", "POST", "PATCH", "DELETE"]], _SPLIT] = (
+        frozenset()
+    )
+    limit: NonNegativeInt | None = None
+    seed: NonNegativeInt = 0
+
+    def chance(self, kind: str) -> float:
+        """Return the chance of a kind of fault."""
+        return float(getattr(self, kind))
 
 
 def parse_plan(spec: str) -> Plan:
-    """Read a specification such as `latency=30ms,rate429=0.1,seed=7`."""
-    chances: dict[str, float] = {}
-    options: dict[str, Any] = {}
-    for item in filter(None, (part.strip() for part in spec.split(","))):
-        key, equals, text = item.partition("=")
-        if not equals or key not in READERS:
-            raise FaultError(f"{item!r} is not one of {', '.join(sorted(READERS))} with =VALUE")
-        (chances if key in KINDS else options)[_FIELDS.get(key, key)] = _read(key, text)
-    if sum(chances.values()) > 1 + 1e-9:
+    """Read a specification such as `latency=30ms,rate429=0.1,seed=7`.
+
+    :raises FaultError: it is invalid
+    """
+    items = [item.strip().partition("=") for item in spec.split(",") if item.strip()]
+    try:
+        plan = Plan.model_validate({key: text for key, _, text in items})
+    except ValidationError as error:
+        [detail, *_more] = error.errors(include_url=False)
+        key, message = detail["loc"][0], detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            message = f"there is no such key; the keys are {', '.join(Plan.model_fields)}"
+        raise FaultError(f"{key}: {message}") from None
+    if sum(plan.chance(kind) for kind in KINDS) > 1 + 1e-9:
         raise FaultError("the chances add up to more than 1")
-    return Plan(chances=chances, **options)
+    return plan
 
 
 class Faults:
-    """The ASGI layer that carries out a plan."""
+    """ASGI middleware that injects the faults of a plan."""
 
     def __init__(self, app: ASGIApp, plan: Plan) -> None:
         self._app = app
         self._plan = plan
-        self._random = random.Random(plan.seed)  # noqa: S311 a drill is to be repeatable
+        self._random = random.Random(plan.seed)  # noqa: S311 drills must be repeatable
         self._left = plan.limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run one request, well or badly."""
-        if not self._concerns(scope):
+        """Handle one request, with or without a fault."""
+        affected = scope["type"] == "http" and scope["path"].startswith("/api/")
+        if not affected or (self._plan.methods and scope["method"] not in self._plan.methods):
             await self._app(scope, receive, send)
             return
         fault, wait, spin = self._draw()
@@ -80,195 +121,80 @@ class Faults:
         if fault is None:
             await self._app(scope, receive, send)
             return
-        record(scope)["fault"] = fault
-        await _ACTS[fault](_Case(self._app, self._plan, spin, scope, receive, send))
+        note(scope, fault=fault)
+        kept: list[Message] = []
 
-    def _concerns(self, scope: Scope) -> bool:
-        if scope["type"] != "http" or not scope["path"].startswith("/api/"):
-            return False
-        return not self._plan.methods or scope["method"] in self._plan.methods
+        async def keep(message: Message) -> None:
+            kept.append(message)
+
+        if fault in ("error_after", "reset_after", "truncate"):
+            await self._app(scope, receive, keep)
+        match fault:
+            case "rate429":
+                await self._rate_limited(spin).response()(scope, receive, send)
+            case "error_before" | "error_after":
+                when = fault.removeprefix("error_")
+                status = int(self._plan.status[int(spin * len(self._plan.status))])
+                detail = f"A fault was injected {when} the request took effect."
+                problem = Problem("fault_injected", detail, status=status)
+                await problem.response()(scope, receive, send)
+            case "truncate":
+                await _send_half(kept, receive, send)
+            case _:
+                await _reset(receive)
 
     def _draw(self) -> tuple[str | None, float, float]:
-        """Draw the fault, the delay and a number for further choices: three draws a request."""
-        throw, wait, spin = (
+        """Return the fault, the delay and a number for other choices: three draws a request."""
+        draw, wait, spin = (
             self._random.random(),
             self._random.uniform(*self._plan.latency),
             self._random.random(),
         )
         if self._left == 0:
             return None, wait, spin
-        for kind, chance in self._plan.chances.items():
-            throw -= chance
-            if throw < 0:
+        for kind in KINDS:
+            draw -= self._plan.chance(kind)
+            if draw < 0:
                 if self._left is not None:
                     self._left -= 1
                 return kind, wait, spin
         return None, wait, spin
 
-
-@dataclass(frozen=True)
-class _Case:
-    """One request that a fault befalls."""
-
-    app: ASGIApp
-    plan: Plan
-    spin: float
-    scope: Scope
-    receive: Receive
-    send: Send
-
-    async def run_unseen(self) -> list[Message]:
-        """Let the application do its work and keep its answer back."""
-        kept: list[Message] = []
-
-        async def keep(message: Message) -> None:
-            kept.append(message)
-
-        await self.app(self.scope, self.receive, keep)
-        return kept
-
-    async def answer(self, problem: Problem) -> None:
-        """Answer with a problem document."""
-        await problem.response()(self.scope, self.receive, self.send)
-
-    async def gone(self) -> None:
-        """Wait until the server knows that the connection has ended, so that it adds nothing."""
-        while (await self.receive())["type"] != "http.disconnect":
-            pass
+    def _rate_limited(self, spin: float) -> Problem:
+        after, form = str(self._plan.retry_after), self._plan.retry_after_form
+        if form == "date" or (form == "both" and spin < 0.5):
+            after = formatdate(time.time() + self._plan.retry_after, usegmt=True)
+        detail = "A fault was injected: the service asks to slow down."
+        return Problem("rate_limited", detail, headers={"Retry-After": after})
 
 
-async def _rate429(case: _Case) -> None:
-    after = str(case.plan.retry_after)
-    form = case.plan.retry_after_form
-    if form == "date" or (form == "both" and case.spin < 0.5):
-        after = formatdate(time.time() + case.plan.retry_after, usegmt=True)
-    problem = Problem("rate_limited", "A fault was injected: the service asks to slow down.")
-    problem.headers["Retry-After"] = after
-    await case.answer(problem)
-
-
-async def _error_before(case: _Case) -> None:
-    await case.answer(_error(case, "before the request took effect"))
-
-
-async def _error_after(case: _Case) -> None:
-    await case.run_unseen()
-    await case.answer(_error(case, "after the request took effect"))
-
-
-async def _reset_before(case: _Case) -> None:
-    await _reset(case)
-
-
-async def _reset_after(case: _Case) -> None:
-    await case.run_unseen()
-    await _reset(case)
-
-
-async def _truncate(case: _Case) -> None:
+async def _send_half(messages: list[Message], receive: Receive, send: Send) -> None:
     """Send all headers and half of the body, then close the connection."""
-    start, *rest = await case.run_unseen()
+    start, *rest = messages
     body = b"".join(message.get("body", b"") for message in rest)
-    await case.send(start)
-    await case.send(
-        {"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True}
-    )
-    _transport(case).close()
-    await case.gone()
+    await send(start)
+    half = body[: len(body) // 2]
+    await send({"type": "http.response.body", "body": half, "more_body": True})
+    _transport(receive).close()
+    await _wait_for_disconnect(receive)
 
 
-async def _reset(case: _Case) -> None:
-    """Break the connection off with a TCP reset instead of closing it."""
-    transport = _transport(case)
+async def _reset(receive: Receive) -> None:
+    """Abort the connection with a TCP reset."""
+    transport = _transport(receive)
     connection: socket.socket = transport.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
-    await case.gone()
+    await _wait_for_disconnect(receive)
 
 
-def _transport(case: _Case) -> asyncio.Transport:
-    transport: asyncio.Transport = case.scope["state"]["transport"]
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Wait until uvicorn knows that the connection has ended, or it would send its own answer."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _transport(receive: Receive) -> asyncio.Transport:
+    # ASGI can't abort a connection; `receive` is a method of uvicorn's object that can.
+    transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]
     return transport
-
-
-def _error(case: _Case, when: str) -> Problem:
-    statuses = case.plan.statuses
-    status = statuses[int(case.spin * len(statuses))]
-    return Problem("fault_injected", f"A fault was injected {when}.", status=status)
-
-
-_ACTS: Mapping[str, Callable[[_Case], Awaitable[None]]] = {
-    "rate429": _rate429,
-    "error_before": _error_before,
-    "error_after": _error_after,
-    "reset_before": _reset_before,
-    "reset_after": _reset_after,
-    "truncate": _truncate,
-}
-
-
-def _read(key: str, text: str) -> Any:
-    reader, wanted = READERS[key]
-    try:
-        return reader(text)
-    except (ValueError, KeyError):
-        raise FaultError(f"{key} is {wanted}, not {text!r}") from None
-
-
-def _chance(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError(text)
-    return value
-
-
-def _latency(text: str) -> tuple[float, float]:
-    low, _, high = text.partition("-")
-    times = _duration(low), _duration(high or low)
-    if times[0] > times[1]:
-        raise ValueError(text)
-    return times
-
-
-def _duration(text: str) -> float:
-    number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)
-    if text[-1:] != "s" or not number.replace(".", "", 1).isdecimal():
-        raise ValueError(text)
-    return float(number) * unit
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError(text)
-    return int(text)
-
-
-def _statuses(text: str) -> tuple[int, ...]:
-    statuses = tuple(int(part) for part in text.split("/"))
-    if not set(statuses) <= set(STATUSES):
-        raise ValueError(text)
-    return statuses
-
-
-def _methods(text: str) -> frozenset[str]:
-    methods = frozenset(text.split("/"))
-    if not methods <= set(METHODS):
-        raise ValueError(text)
-    return methods
-
-
-def _form(text: str) -> str:
-    return FORMS[FORMS.index(text)]
-
-
-_FIELDS = {"status": "statuses"}
-READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
-    **dict.fromkeys(KINDS, (_chance, "a chance from 0 to 1")),
-    "latency": (_latency, "a time such as 30ms or 0.5s, or a range such as 10ms-80ms"),
-    "retry_after": (_count, "a number of seconds"),
-    "retry_after_form": (_form, "seconds, date or both"),
-    "status": (_statuses, "one or more of 500, 502, 503 and 504, separated by /"),
-    "methods": (_methods, "one or more methods separated by /, such as POST/PATCH"),
-    "limit": (_count, "how many faults there are at most"),
-    "seed": (_count, "a whole number"),
-}

@@ -17,11 +17,19 @@ MAX_DOMAIN = 253
 MAX_LOCAL = 64
 MAX_ADDRESS = 254
 
-_KELVIN = "\u212a"  # the one character beyond ASCII whose lower case is within
+_KELVIN = "\u212a"  # the only non-ASCII character whose lower case is ASCII
 
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+
+
+#: Local parts that mail servers read as a route, or programs as an option, by the problem's code.
+UNSUPPORTED = {
+    "catch_all_not_supported": re.compile(r"\*@"),
+    "local_part_has_route": re.compile(r"[^@]*[!%]"),
+    "local_part_has_hyphen": re.compile(r"-"),
+}
 
 
 class InvalidName(ValueError):
@@ -33,12 +41,12 @@ def domain(text: str) -> str:
     if len(text) > MAX_DOMAIN:
         raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters.")
     if text.endswith("."):
-        raise InvalidName("A domain name is written without a trailing dot.")
+        raise InvalidName("A domain name can't end with a dot.")
     labels = [_label(label) for label in _lower(text).split(".")]
     if len(labels) < 2:
         raise InvalidName("A domain name has at least two labels, such as example.com.")
     if labels[-1].isdigit():
-        raise InvalidName("The last label of a domain name is not a number.")
+        raise InvalidName("The last label of a domain name can't be a number.")
     name = ".".join(labels)
     if len(name) > MAX_DOMAIN:
         raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters as A-labels.")
@@ -66,15 +74,20 @@ def address(text: str) -> str:
 
 
 def any_name(text: str) -> str | None:
-    """Normalise what a path names, a domain or an address; None if it can be neither."""
+    """Return a domain name or address in normal form, or None if it is invalid."""
     try:
         return address(text) if "@" in text else domain(text)
     except InvalidName:
         return None
 
 
+def unsupported(address: str) -> str | None:
+    """Return the code of the problem with an address that is valid but not supported."""
+    return next((code for code, form in UNSUPPORTED.items() if form.match(address)), None)
+
+
 def domain_of(address: str) -> str:
-    """Give the domain of an address in normal form."""
+    """Return the domain of an address in normal form."""
     return address.rpartition("@")[2]
 
 
@@ -82,7 +95,7 @@ def _lower(text: str) -> str:
     if text.isascii():
         return text.lower()
     if _KELVIN in text:
-        raise InvalidName("A domain name has no Kelvin sign, which is not the letter K.")
+        raise InvalidName("A domain name can't contain the Kelvin sign (U+212A).")
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
 
 

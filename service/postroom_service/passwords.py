@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from argon2 import PasswordHasher, Type
 
 DEFAULT_COST = "m=19456,t=2,p=1"
 
 
 def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
-    """Make a hasher of a cost written as in the hashes, `m=<KiB>,t=<passes>,p=<lanes>`."""
+    """Return a hasher whose cost is written as in the hashes, `m=<KiB>,t=<passes>,p=<lanes>`."""
     values = _parse(cost)
     if set(values) != {"m", "t", "p"} or min(values.values()) < 1 or values["m"] < 8 * values["p"]:
         raise ValueError(
@@ -21,11 +19,6 @@ def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
     return PasswordHasher(
         time_cost=values["t"], memory_cost=values["m"], parallelism=values["p"], type=Type.ID
     )
-
-
-def hash_all(hasher: PasswordHasher, secrets: Sequence[str]) -> list[str]:
-    """Hash each secret; the work releases the interpreter's lock."""
-    return [hasher.hash(secret) for secret in secrets]
 
 
 def _parse(cost: str) -> dict[str, int]:

@@ -1,55 +1,98 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The serving process: socket, ready file, signals."""
+"""The serving process: its socket, the ready file and signals."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
 import os
+import secrets
 import signal
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from .protocol import HttpProtocol
+from postroom_common.logs import failure
 
 GRACE_SECONDS = 30
 KEEP_ALIVE_SECONDS = 65
 BACKLOG = 2048
 
-
 log = logging.getLogger("postroom_service")
 
 
 class ServeError(Exception):
-    """The service can't start; the message is a sentence for the one who started it."""
+    """The service can't start; the message is a sentence for the operator."""
 
 
 @dataclass(frozen=True)
 class Listening:
-    """Where and how to listen."""
+    """Where and how to listen.
 
-    host: str = "127.0.0.1"
-    port: int = 8025
+    :param ready_file: gets URL and process id as long as the service listens
+    """
+
+    host: str
+    port: int
     tls_cert: Path | None = None
     tls_key: Path | None = None
     ready_file: Path | None = None
 
+    def bind(self) -> socket.socket:
+        """Listen, and return the socket."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        # With the protocol named, asyncio disables Nagle's algorithm: answers come 40 ms sooner.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((self.host, self.port))
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            reason = error.strerror or error
+            raise ServeError(f"can't listen on {self.host} port {self.port} ({reason})") from None
+        return listener
 
-def serve(app: ASGIApp, listening: Listening) -> None:
-    """Serve until SIGTERM or SIGINT, finish the requests under way and return."""
-    listener = _bind(listening.host, listening.port)
+    @contextlib.contextmanager
+    def announced(self, listener: socket.socket, **ports: int) -> Iterator[None]:
+        """Log the address and write the ready file, which is removed at the end."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        scheme = "https" if self.tls_cert else "http"
+        url = f"{scheme}://{host}:{listener.getsockname()[1]}"
+        more = "".join(f", {name} on port {port}" for name, port in ports.items())
+        log.info("listening on %s%s", url, more)
+        if self.ready_file is not None:
+            found = {"url": url, "pid": os.getpid(), **ports}
+            write_private(self.ready_file, json.dumps(found) + "\n")
+        try:
+            yield
+        finally:
+            if self.ready_file is not None:
+                self.ready_file.unlink(missing_ok=True)
+
+
+def serve(
+    app: ASGIApp, listening: Listening, background: AbstractAsyncContextManager[dict[str, int]]
+) -> None:
+    """Serve until SIGTERM or SIGINT, and finish the requests in progress.
+
+    :param background: runs beside the API, and yields more ports for the ready file
+    :raises ServeError: it can't start
+    """
     try:
         config = uvicorn.Config(
             app,
-            http=HttpProtocol,
+            http="h11",
             ws="none",
             lifespan="off",
             log_config=None,
@@ -63,81 +106,54 @@ def serve(app: ASGIApp, listening: Listening) -> None:
         )
         config.load()
     except OSError as error:
-        listener.close()
-        raise ServeError(
-            f"the certificate or key can't be used ({error.strerror or error})"
-        ) from None
-    _Server(config, _announced(listening, listener)).run(sockets=[listener])
+        reason = error.strerror or error
+        raise ServeError(f"the certificate or key can't be used ({reason})") from None
+
+    server = uvicorn.Server(config)
+
+    async def run(listener: socket.socket) -> None:
+        asyncio.get_running_loop().set_exception_handler(_log_exception)
+        async with background as ports:
+            with listening.announced(listener, **ports):
+                await server.serve([listener])
+
+    # Uvicorn raises the signal again after a graceful stop; the default handler would then end the
+    # process with the signal instead of status 0.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, server.handle_exit)
+    with contextlib.closing(listening.bind()) as listener:
+        asyncio.run(run(listener))
+
+
+def _log_exception(_loop: object, context: dict[str, Any]) -> None:
+    # The default handler logs the exception's text, which may quote names.
+    error = context.get("exception")
+    log.error(context["message"], extra={"fields": failure(error) if error else {}})
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that only its owner can read, unless it exists.
+
+    :raises ServeError: it can't be used
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ServeError(f"the folder {path} can't be used ({error.strerror})") from None
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file for its owner only, whole or not at all."""
+    """Write a file atomically, readable only by its owner.
+
+    :raises ServeError: it can't be written
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        # Made with mode 0600.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary.touch(mode=0o600, exist_ok=False)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise ServeError(f"{path} can't be written ({error.strerror})") from None
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(name).replace(path)
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn that announces itself and takes SIGTERM and SIGINT as a request to end well."""
-
-    def __init__(
-        self, config: uvicorn.Config, announced: contextlib.AbstractContextManager[None]
-    ) -> None:
-        super().__init__(config)
-        self._announced = announced
-
-    async def main_loop(self) -> None:
-        with self._announced:
-            await super().main_loop()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # Uvicorn's own raises the signal again after a graceful stop, and the process ends by it.
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _announced(listening: Listening, listener: socket.socket) -> Iterator[None]:
-    """Tell where the service listens, as long as it does."""
-    path, url = listening.ready_file, _url(listening, listener)
-    log.info("listening on %s", url)
-    if path is None:
-        yield
-        return
-    write_private(path, json.dumps({"url": url, "pid": os.getpid()}) + "\n")
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio switches Nagle's algorithm off; else answers wait 40 ms.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise ServeError(
-            f"can't listen on {host} port {port} ({error.strerror or error})"
-        ) from None
-    return listener
-
-
-def _url(listening: Listening, listener: socket.socket) -> str:
-    host = f"[{listening.host}]" if ":" in listening.host else listening.host
-    return f"{'https' if listening.tls_cert else 'http'}://{host}:{listener.getsockname()[1]}"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ansible_collections.postroom.email.tests.support.service import (
-    SERVICE_PATH,
+    PATHS,
     RunningService,
     running_service,
 )
@@ -74,7 +74,7 @@ def program(folder: Path, name: str, *arguments: str) -> Iterator[str]:
     folder.joinpath("token").touch()
     file = Path(__file__).with_name(name)
     command = [sys.executable, str(file), str(folder / "ready.json"), *arguments]
-    env = {**os.environ, "PYTHONPATH": str(SERVICE_PATH), "POSTROOM_SERVICE_DATABASE": "none"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS), "POSTROOM_SERVICE_DATABASE": "none"}
     server = RunningService(folder, command, env)
     try:
         yield server.url

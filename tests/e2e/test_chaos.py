@@ -52,7 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "scope": [f"*@{HOME}", f"*@{AWAY}", f"*@{NEW}"],
 }
 #: Special to YAML, to templates or to URLs.
-ODD = ("null", "1e3", "o'neil", "*", "{{x}}", "#tag", "%2f", "a/b", "=", "~")
+ODD = ("null", "1e3", "o'neil", "*a", "{{x}}", "#tag", "a/b", "=", "~")
 INTERRUPTED = (errors.Incomplete, errors.ServiceError)
 
 

@@ -13,7 +13,7 @@ from ansible_collections.postroom.email.tests.support.site import Site
 
 PASSWORD = "correct-horse/battery#staple"
 #: Special to YAML, to templates, to shells or to patterns.
-ODD = ("null", "1e3", "~", "*", "{{x}}", "#tag", "%2f", "o'neil", "!a", "&a")
+ODD = ("null", "1e3", "~", "*a", "{{x}}", "#tag", "o'neil", "&a")
 
 
 def assert_refused(desk: Desk, playbook: str, variable: str, **given: object) -> None:

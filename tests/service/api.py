@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 def unused_domain() -> str:
-    """Give a domain name that no other test of this run takes."""
+    """Return a domain name that no other test of this run uses."""
     return f"d{next(_numbers)}.example"
 
 
@@ -88,19 +88,19 @@ class Api:
 
 
 def mailbox_body(name: str, *aliases: str, secrets: Sequence[str] = (SECRET,)) -> dict[str, Any]:
-    """Give the body that creates a mailbox."""
+    """Return the body that creates a mailbox."""
     emails = [name, *aliases]
     return {"name": name, "type": "individual", "secrets": list(secrets), "emails": emails}
 
 
 def forwarder_body(name: str, members: Sequence[str], *aliases: str) -> dict[str, Any]:
-    """Give the body that creates a forwarder."""
+    """Return the body that creates a forwarder."""
     emails = [name, *aliases]
     return {"name": name, "type": "individual", "emails": emails, "members": list(members)}
 
 
 def path_of(name: str) -> str:
-    """Give the path of a principal."""
+    """Return the path of a principal."""
     return f"/api/principal/{quote(name, safe='')}"
 
 

@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.fixtures import postgresql_url
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from postroom_service import tokens
-from postroom_service.database import Database
+from postroom_common.database import Database
+from postroom_service import auth
 
 __all__ = ["postgresql_url"]
 
@@ -32,6 +32,12 @@ _tenants = itertools.count(1)
 def backend(request: pytest.FixtureRequest) -> str:
     """Return the kind of database."""
     return str(request.param)
+
+
+@pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.full)])
+def database(request: pytest.FixtureRequest) -> str | None:
+    """Return the database for a service of a test's own; None for a new SQLite file."""
+    return request.getfixturevalue("postgresql_url") if request.param == "postgresql" else None
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +82,6 @@ def _fresh_token(service: RunningService) -> str:
     database = Database(service.database)
     try:
         tenant = f"tenant-{next(_tenants)}"
-        return database.write(lambda connection: tokens.create(connection, tenant))
+        return database.write(lambda connection: auth.create(connection, tenant))
     finally:
         database.close()

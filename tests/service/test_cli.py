@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api, check_problem
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_service.__main__ import main
+from postroom_service.cli import main
 
 #: A command that fails before it serves.
 SERVE = ["serve", "--database", "memory", "--tls-cert", "x"]
@@ -21,12 +21,11 @@ SERVE = ["serve", "--database", "memory", "--tls-cert", "x"]
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("LOG_FORMAT", "xml", "json, text"),
-        ("LOG_LEVEL", "INFO", "debug, info, warning, error"),
-        ("PORT", "http", "0 to 65535"),
-        ("PORT", "65536", "0 to 65535"),
-        ("PORT", "9" * 5000, "0 to 65535"),
-        ("FAULTS", "seed=x", "seed is"),
+        ("LOG_FORMAT", "xml", "'json', 'text'"),
+        ("LOG_LEVEL", "INFO", "'debug', 'info', 'warning', 'error'"),
+        ("PORT", "http", "not a valid integer"),
+        ("PORT", "65536", "0<=x<=65535"),
+        ("FAULTS", "seed=x", "seed: "),
         ("SECRET_COST", "cheap", "m=19456,t=2,p=1"),
     ],
 )
@@ -39,15 +38,14 @@ def test_variables_are_checked_as_options_are(
 ) -> None:
     """The message on a bad value names the option or the variable that holds it."""
     option = "--" + name.lower().replace("_", "-")
-    with pytest.raises(SystemExit, match="2"):
-        main([*SERVE, option, value])
+    assert main([*SERVE, option, value]) == 2
     message = capsys.readouterr().err
-    assert f"argument {option}: " in message
+    assert option in message
     assert reason in message
     monkeypatch.setenv(f"POSTROOM_SERVICE_{name}", value)
     assert main(SERVE) == 2
     message = capsys.readouterr().err
-    assert f"POSTROOM_SERVICE_{name}: " in message
+    assert f"POSTROOM_SERVICE_{name}" in message
     assert reason in message
 
 
@@ -75,9 +73,8 @@ def test_bad_values_of_a_token_are_refused(
     """Tenants and labels are one printable line, terms are days; no database is created."""
     file = tmp_path / "x.sqlite3"
     command = ["token", "create", "--database", str(file), "--tenant", "t", f"{option}={value}"]
-    with pytest.raises(SystemExit, match="2"):
-        main(command)
-    assert f"argument {option}: " in capsys.readouterr().err
+    assert main(command) == 2
+    assert f"'{option}'" in capsys.readouterr().err
     assert not file.exists()
 
 
@@ -96,7 +93,7 @@ def test_a_password_on_the_command_line_is_refused(
     ("arguments", "reason"),
     [
         (["--database", "/nonexistent/x"], "/nonexistent/x can't be used"),
-        (["--database", "mysql://host/x"], "not mysql"),
+        (["--database", "mysql://host/x"], "unsupported database mysql"),
         (["--database", "postgresql:///x?host=/nonexistent"], "the database can't be used"),
         (["--bootstrap", "t"], "--bootstrap and --token-file"),
         (["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"], "certificate or key"),
@@ -110,7 +107,7 @@ def test_a_failed_start_exits_with_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The message has the reason."""
-    monkeypatch.setattr("postroom_service.logs.configure", lambda **_: None)
+    monkeypatch.setattr("postroom_common.logs.configure", lambda **_: None)
     if "--database" not in arguments:
         arguments = ["--database", "memory", *arguments]
     assert main(["serve", "--port", "0", *arguments]) == 2

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api, check_problem
@@ -29,22 +30,30 @@ from ansible_collections.postroom.email.tests.support.service import (
     ServiceError,
     running_service,
 )
-from postroom_service import tokens
-from postroom_service.__main__ import main
-from postroom_service.database import Database, DatabaseError, has_password, is_memory
+from postroom_common.database import Database, DatabaseError, has_password
+from postroom_service import auth
+from postroom_service.cli import main
+from postroom_service.store import SCHEMA
 
 MEMORY = ["memory", ":memory:", "sqlite://", "sqlite:///", "sqlite+pysqlite:///:memory:"]
-FILES = ["memory.sqlite3", "./memory", "sqlite:////x/:memory:", "postgresql://h/d"]
 REFUSED = {
-    "file::memory:?cache=shared": "named by its path",
-    "sqlite:///file:x?mode=memory&uri=true": "named by its path",
-    "sqlite:///:memory:?cache=shared": "named by its path",
-    "sqlite://host/x": "named by its path",
-    "postgresql+asyncpg:///x": "not postgresql",
-    "sqlite+aiosqlite:///x": "not sqlite",
-    "postgresql://h:port/x": "a file, a URL",
+    "file::memory:?cache=shared": "a file or a URL",
+    "sqlite:///file:x?mode=memory&uri=true": "has no options",
+    "sqlite:///:memory:?cache=shared": "has no options",
+    "sqlite://host/x": "has no options",
+    "postgresql+asyncpg:///x": "unsupported database postgresql",
+    "sqlite+aiosqlite:///x": "unsupported database sqlite",
+    "postgresql://h:port/x": "a file or a URL",
 }
 RACERS = 8
+TOKEN = "postroom_Nhlnbc-O-2t_6-EBYmPnVgx5xZS_ksyjGPdMHBkLMAY"  # of first_release.sql
+#: Turns a PostgreSQL database into one of the first release.
+TO_FIRST_RELEASE = """
+ALTER TABLE dkim_key DROP COLUMN verified_at;
+DROP TABLE service_revision;
+CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY);
+INSERT INTO schema_version VALUES (1);
+"""
 
 
 def answered_writes(service: RunningService, kill_after: int) -> set[str]:
@@ -129,19 +138,61 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
         assert not (tmp_path / "ready.json").exists()
 
 
-def test_another_schema_is_refused(tmp_path: Path) -> None:
-    """A database of a newer program is left alone."""
+def test_a_database_of_the_first_release_is_migrated(tmp_path: Path) -> None:
+    """It keeps principals, secrets and tokens; addresses that are refused now can be managed."""
+    with sqlite3.connect(tmp_path / "service.sqlite3") as connection:
+        connection.executescript(Path(__file__).with_name("first_release.sql").read_text())
+        hashes = connection.execute("SELECT * FROM secret").fetchall()
+    with running_service(tmp_path) as service, Api(service.url, TOKEN) as api:
+        assert api.listing() == [
+            {"id": "example.com", "name": "example.com", "type": "domain"},
+            individual("ann", ["ann", "sales"]),
+            individual("a%b", ["a%b"]),
+            individual("team", ["team"], members=["ann@example.com", "desk@partner.example"]),
+        ]
+        assert api.dns("example.com").json()["txt"][1]["value"].endswith("p=public key")
+        old = "a%b@example.com"
+        assert api.patch(old, emails=[old, "b@example.com"]).status_code == 200
+        check_problem(api.patch(old, emails=[old, "-b@example.com"]), 422, "local_part_has_hyphen")
+        assert api.delete(old).status_code == 200
+    assert connection.execute("SELECT * FROM secret").fetchall() == hashes[:2]
+    connection.close()
+
+
+def individual(name: str, emails: list[str], **more: object) -> dict[str, object]:
+    """Return a principal of example.com."""
+    full = f"{name}@example.com"
+    emails = [f"{email}@example.com" for email in emails]
+    return {"id": full, "name": full, "type": "individual", "emails": emails, **more}
+
+
+@pytest.mark.full
+def test_a_server_is_migrated_by_command(tmp_path: Path, postgresql_url: str) -> None:
+    """The service doesn't start before, and nothing is lost."""
+    arguments = {"database": postgresql_url, "tenant": "migrate"}
+    with running_service(tmp_path, **arguments) as service, Api(service.url, service.token) as api:
+        domain = api.domain()
+        with psycopg.connect(postgresql_url, autocommit=True) as connection:
+            connection.execute(TO_FIRST_RELEASE)
+        with pytest.raises(ServiceError, match="postroom-service migrate"):
+            service.command("token", "list")
+        service.command("migrate")
+        assert domain in {principal["name"] for principal in api.listing()}
+
+
+def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    """The database is left alone."""
     with running_service(tmp_path):
         pass
     with sqlite3.connect(tmp_path / "service.sqlite3") as connection:
-        connection.execute("UPDATE schema_version SET version = 99")
+        connection.execute("UPDATE service_revision SET version_num = '9999'")
     connection.close()
-    with pytest.raises(ServiceError, match="the database has schema 99"), running_service(tmp_path):
+    with pytest.raises(ServiceError, match="has schema 9999"), running_service(tmp_path):
         pass
 
 
 @pytest.mark.full
-def test_a_lost_database_is_told_as_such(tmp_path: Path) -> None:
+def test_a_lost_database_is_reported(tmp_path: Path) -> None:
     """Without its PostgreSQL the service answers 503 to everything, and ends well."""
     place = binaries()
     if place is None:
@@ -159,18 +210,32 @@ def test_a_lost_database_is_told_as_such(tmp_path: Path) -> None:
         check_problem(creation, 503, "store_unavailable")
 
 
+def test_a_locked_database_blocks_no_other_requests(file_service: RunningService) -> None:
+    """A write waits for the lock of another process, and other requests are answered."""
+    lock = sqlite3.connect(file_service.database, isolation_level=None)
+    with Api(file_service.url, file_service.token) as api, ThreadPoolExecutor(1) as pool:
+        lock.execute("BEGIN IMMEDIATE")
+        creation = pool.submit(api.create, {"name": "example.com", "type": "domain"})
+        # More than the threads that a default pool has.
+        statuses = {api.call("GET", "/api/principal").status_code for _ in range(100)}
+        assert (statuses, creation.done()) == ({200}, False)
+        lock.execute("ROLLBACK")
+        assert creation.result().status_code == 201
+    lock.close()
+
+
 @pytest.mark.parametrize("where", MEMORY)
 def test_memory_has_several_spellings(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each way to write a memory database makes one, and no file."""
     monkeypatch.chdir(tmp_path)
-    database = Database(where)
-    database.prepare()
-    assert database.write(lambda connection: tokens.ensure_tenant(connection, "acme")) == 1
+    database = Database(where, memory=True)
+    SCHEMA.migrate(database)
+    assert database.write(lambda connection: auth.ensure_tenant(connection, "acme")) == 1
     database.close()
-    assert is_memory(where)
-    assert not any(map(is_memory, FILES))
+    assert database.is_memory
+    assert not Database("postgresql://h/d").is_memory
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +246,7 @@ def test_other_databases_are_refused(
     """Drivers that are not installed and options in an SQLite URL are refused; no file is made."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatabaseError, match=reason):
-        Database(where)
+        Database(where, memory=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -209,12 +274,12 @@ def test_a_tenant_is_made_once(
     """All who make one tenant at once get its number."""
     file = str(tmp_path / "x.sqlite3")
     database = Database(file if backend == "file" else request.getfixturevalue("postgresql_url"))
-    database.prepare()
+    SCHEMA.migrate(database)
     barrier = threading.Barrier(RACERS)
 
     def make(name: str) -> int:
         barrier.wait()
-        return database.write(lambda connection: tokens.ensure_tenant(connection, name))
+        return database.write(lambda connection: auth.ensure_tenant(connection, name))
 
     with ThreadPoolExecutor(RACERS) as pool:
         for n in range(10):

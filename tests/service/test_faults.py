@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -16,29 +17,46 @@ import httpx
 import pytest
 from starlette.responses import Response
 
-from ansible_collections.postroom.email.tests.service.api import Api, check_problem
+from ansible_collections.postroom.email.tests.service.api import Api, check_problem, unused_domain
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from postroom_service.faults import FaultError, Faults, parse_plan
+from postroom_service.faults import KINDS, FaultError, Faults, parse_plan
+
+Drill = Callable[[str], AbstractContextManager[tuple[Api, RunningService]]]
 
 
-@contextlib.contextmanager
-def drill(tmp_path: Path, spec: str) -> Iterator[tuple[Api, RunningService]]:
-    """Run a service with faults."""
-    with running_service(tmp_path, faults=spec) as service, Api(service.url, service.token) as api:
-        yield api, service
+@pytest.fixture
+def drill(tmp_path: Path, database: str | None) -> Drill:
+    """Return what runs a service with faults."""
+
+    @contextlib.contextmanager
+    def run(spec: str) -> Iterator[tuple[Api, RunningService]]:
+        tenant = unused_domain()
+        with (
+            running_service(tmp_path, faults=spec, database=database, tenant=tenant) as service,
+            Api(service.url, service.token) as api,
+        ):
+            yield api, service
+
+    return run
 
 
-def create(api: Api, name: str = "example.com") -> httpx.Response:
+@pytest.fixture
+def name() -> str:
+    """Return a domain to register."""
+    return unused_domain()
+
+
+def create(api: Api, name: str) -> httpx.Response:
     """Create a domain."""
     return api.create({"name": name, "type": "domain"})
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_rate_limiting_has_no_effect(tmp_path: Path, form: str) -> None:
+def test_rate_limiting_has_no_effect(drill: Drill, name: str, form: str) -> None:
     """429 carries Retry-After in the form that the plan asks for."""
     spec = f"rate429=1,limit=1,methods=POST,retry_after=7,retry_after_form={form}"
-    with drill(tmp_path, spec) as (api, _service):
-        refused = create(api)
+    with drill(spec) as (api, _service):
+        refused = create(api, name)
         check_problem(refused, 429, "rate_limited")
         after = refused.headers["Retry-After"]
         if form == "seconds":
@@ -46,21 +64,21 @@ def test_rate_limiting_has_no_effect(tmp_path: Path, form: str) -> None:
         else:
             assert parsedate_to_datetime(after) > datetime(2026, 1, 1, tzinfo=UTC)
         assert api.listing() == []
-        assert create(api).status_code == 201
+        assert create(api, name).status_code == 201
 
 
 @pytest.mark.parametrize(
     ("fault", "status", "effect"), [("error_before", 502, False), ("error_after", 500, True)]
 )
 def test_errors_come_before_or_after_the_write(
-    fault: str, status: int, effect: bool, tmp_path: Path
+    fault: str, status: int, effect: bool, drill: Drill, name: str
 ) -> None:
     """The answer is an error with or without the effect; only the API itself is touched."""
     spec = f"{fault}=1,status={status},limit=1,latency=1ms"
-    with drill(tmp_path, spec) as (api, service):
+    with drill(spec) as (api, service):
         assert api.call("GET", "/healthz").status_code == 200
         assert api.call("GET", "/openapi.json").status_code == 200
-        check_problem(create(api), status, "fault_injected")
+        check_problem(create(api, name), status, "fault_injected")
         assert bool(api.listing()) is effect
         assert f'"fault": "{fault}"' in service.log_path.read_text()
 
@@ -69,11 +87,11 @@ def test_errors_come_before_or_after_the_write(
     ("fault", "effect"), [("reset_before", False), ("reset_after", True), ("truncate", True)]
 )
 def test_a_broken_answer_is_before_or_after_the_write(
-    fault: str, effect: bool, tmp_path: Path
+    fault: str, effect: bool, drill: Drill, name: str
 ) -> None:
     """The connection breaks before or after a POST or a DELETE, or within the body."""
-    with drill(tmp_path, f"{fault}=1,limit=2,methods=POST/DELETE") as (api, service):
-        for call in (partial(create, api), partial(api.delete, "example.com")):
+    with drill(f"{fault}=1,limit=2,methods=POST/DELETE") as (api, service):
+        for call in (partial(create, api, name), partial(api.delete, name)):
             with pytest.raises(httpx.TransportError):
                 call()
             assert bool(api.listing()) is (effect and call.func is create)
@@ -108,10 +126,10 @@ def test_a_plan_reads_every_key() -> None:
         "methods=POST/PATCH,limit=10,seed=7"
     )
     assert plan.latency == (0.01, 0.5)
-    assert plan.statuses == (500, 503)
+    assert plan.status == ("500", "503")
     assert plan.methods == {"POST", "PATCH"}
     assert (plan.limit, plan.seed, plan.retry_after) == (10, 7, 2)
-    assert sum(plan.chances.values()) == pytest.approx(0.26)
+    assert sum(map(plan.chance, KINDS)) == pytest.approx(0.26)
 
 
 @pytest.mark.parametrize(

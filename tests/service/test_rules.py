@@ -43,7 +43,14 @@ CREATIONS: list[tuple[Body, Body, str, str | None]] = [
     (MAILBOX, {"secrets": []}, FAILED, "/secrets"),
     (MAILBOX, {"secrets": [None]}, FAILED, "/secrets/0"),
     (MAILBOX, {"secrets": [""]}, FAILED, "/secrets/0"),
-    (MAILBOX, {"secrets": ["a\0b"]}, FAILED, "/secrets/0"),
+    *(
+        (MAILBOX, {"secrets": [secret]}, "secret_has_control", "/secrets/0")
+        for secret in ("a\0b", "a\nb", "\x7f", "\x85")
+    ),
+    (MAILBOX, {"emails": ["u@HERE", "*@HERE"]}, "catch_all_not_supported", "/emails/1"),
+    (MAILBOX, {"name": "a%b@HERE", "emails": ["a%b@HERE"]}, "local_part_has_route", "/emails/0"),
+    (FORWARDER, {"members": ["a!b@c.example"]}, "local_part_has_route", "/members/0"),
+    (MAILBOX, {"emails": ["u@HERE", "-u@HERE"]}, "local_part_has_hyphen", "/emails/1"),
     (MAILBOX, {"secrets": ["s" * 1025]}, FAILED, "/secrets/0"),
     (MAILBOX, {"secrets": ["s"] * 6}, FAILED, "/secrets"),
     (MAILBOX, {"secrets": GONE}, "secrets_or_members_required", None),

@@ -44,7 +44,7 @@ def use_secrets(api: Api) -> str:
 
 
 def dump(service: RunningService) -> str:
-    """Give all that the database holds, as files and as a dump."""
+    """Return everything in the database, as files and as a dump."""
     if service.database.startswith("postgresql"):
         place = binaries()
         assert place is not None

@@ -32,7 +32,7 @@ TENANTS = pytest.mark.parametrize(
 
 
 def race(calls: Sequence[Callable[[], httpx.Response]]) -> Counter[int]:
-    """Make all calls as much at once as threads can, and count the statuses."""
+    """Make all calls concurrently and count the statuses."""
     barrier = Barrier(len(calls))
 
     def run(call: Callable[[], httpx.Response]) -> int:
@@ -44,7 +44,7 @@ def race(calls: Sequence[Callable[[], httpx.Response]]) -> Counter[int]:
 
 
 def test_one_name_is_created_once(api: Api) -> None:
-    """Of equal creations at once, one wins and the others are told that the name is taken."""
+    """Of concurrent identical creations, one succeeds and the others get 409."""
     domain = api.domain()
     for n in range(3):
         body = mailbox_body(f"ann{n}@{domain}")

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every way in which a request can fail, as RFC 9457 problem documents with stable codes."""
+"""RFC 9457 problem documents with stable codes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from starlette.responses import Response
 
@@ -14,7 +14,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Kind(NamedTuple):
-    """What is the same for all problems of one code."""
+    """The status and title of a code."""
 
     status: int
     title: str
@@ -31,19 +31,23 @@ KINDS: Mapping[str, Kind] = {
     "principal_not_found": Kind(404, "There is no such principal"),
     "domain_not_found": Kind(404, "There is no such domain"),
     "method_not_allowed": Kind(405, "The method is not allowed here"),
-    "name_taken": Kind(409, "The name is taken"),
-    "address_taken": Kind(409, "An address is taken"),
+    "name_taken": Kind(409, "The name is already in use"),
+    "address_taken": Kind(409, "An address is already in use"),
     "body_too_large": Kind(413, "The body is too large"),
     "unsupported_media_type": Kind(415, "The body must be JSON"),
-    "validation_failed": Kind(422, "The request does not follow the rules"),
-    "secrets_or_members_required": Kind(422, "Neither a mailbox nor a forwarder"),
-    "secrets_and_members": Kind(422, "Both a mailbox and a forwarder"),
+    "validation_failed": Kind(422, "The request is invalid"),
+    "local_part_has_route": Kind(422, "An address can't have ! or % before the @"),
+    "local_part_has_hyphen": Kind(422, "An address can't begin with a hyphen"),
+    "catch_all_not_supported": Kind(422, "Catch-all addresses are not supported"),
+    "secret_has_control": Kind(422, "A secret can't have control characters"),
+    "secrets_or_members_required": Kind(422, "secrets or members are required"),
+    "secrets_and_members": Kind(422, "secrets and members can't be combined"),
     "name_not_in_emails": Kind(422, "The primary address must stay in emails"),
     "domain_not_registered": Kind(422, "A domain is not registered"),
-    "domain_not_updatable": Kind(422, "A domain has nothing to update"),
+    "domain_not_updatable": Kind(422, "A domain can't be updated"),
     "not_a_mailbox": Kind(422, "Only a mailbox has secrets"),
     "not_a_forwarder": Kind(422, "Only a forwarder has members"),
-    "forwarder_cycle": Kind(422, "The mail would go round in a circle"),
+    "forwarder_cycle": Kind(422, "The forwarder would create a forwarding loop"),
     "rate_limited": Kind(429, "Too many requests"),
     "internal_error": Kind(500, "The service failed"),
     "fault_injected": Kind(503, "A fault was injected"),
@@ -59,7 +63,7 @@ class FieldError(NamedTuple):
 
 
 class Problem(Exception):
-    """A request that can't be answered as asked; it knows the answer to give instead."""
+    """A failed request, with the problem document to respond with."""
 
     def __init__(
         self,
@@ -77,8 +81,13 @@ class Problem(Exception):
         self.headers = dict(headers or {})
         self.status = status or KINDS[code].status
 
+    @classmethod
+    def at(cls, code: str, pointer: str, detail: str) -> Self:
+        """Return a problem with one field."""
+        return cls(code, detail, errors=[FieldError(pointer, detail)])
+
     def document(self) -> dict[str, Any]:
-        """Give the problem document that goes into the body."""
+        """Return the problem document."""
         document: dict[str, Any] = {
             "type": f"urn:postroom:problem:{self.code}",
             "title": KINDS[self.code].title,
@@ -91,6 +100,6 @@ class Problem(Exception):
         return document
 
     def response(self) -> Response:
-        """Render the HTTP answer."""
+        """Return the HTTP response."""
         body = json.dumps(self.document(), separators=(",", ":"))
         return Response(body, self.status, self.headers, MEDIA_TYPE)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The schema. Its constraints carry the invariants: one owner a name or address, cascades."""
+"""The tables. Constraints enforce that a name or address has one owner."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 1
-
 metadata = MetaData()
 
-_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only for INTEGER
+_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite assigns ids only to INTEGER keys.
 
 
 def _id() -> Column[int]:
@@ -32,10 +30,6 @@ def _owner(target: str, **options: bool) -> Column[int]:
     name = target.partition(".")[0] + "_id"
     return Column(name, _ID, ForeignKey(target, ondelete="CASCADE"), **options)  # type: ignore[arg-type]
 
-
-schema_version = Table(
-    "schema_version", metadata, Column("version", Integer, primary_key=True, autoincrement=False)
-)
 
 tenant = Table("tenant", metadata, _id(), Column("name", Text, nullable=False, unique=True))
 
@@ -65,7 +59,8 @@ principal = Table(
         nullable=False,
     ),
     Column("name", String(254), nullable=False, unique=True),
-    # Names an incarnation: a mailbox made anew under an old name must never see the old one's mail.
+    # A mailbox that is created again under the same name gets a new uid, so it never sees the old
+    # mail.
     Column("uid", String(32), nullable=False, unique=True),
     Column("created_at", BigInteger, nullable=False),
     CheckConstraint("(kind = 'domain') = (domain_id IS NULL)", name="domain_has_no_domain"),
@@ -105,4 +100,6 @@ dkim_key = Table(
     _owner("principal.id", primary_key=True),
     Column("private_pem", Text, nullable=False),
     Column("public_base64", Text, nullable=False),
+    # When the record with this key was first seen in DNS; null for a domain that isn't verified.
+    Column("verified_at", BigInteger),
 )

@@ -44,7 +44,7 @@ OWNERS = (
     .join_from(tables.address, tables.principal, _address.principal_id == _principal.id)
     .where(
         _address.address.in_(bindparam("addresses", expanding=True)),
-        _principal.id != bindparam("besides"),
+        _principal.id != bindparam("excluding"),
     )
 )
 

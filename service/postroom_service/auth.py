@@ -1,33 +1,28 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bearer tokens: random, shown once, kept only as SHA-256, bound to a tenant."""
+"""Bearer tokens: shown once, stored as SHA-256 hashes, each bound to a tenant."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Table, bindparam, insert, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
-from . import tables
-from .problems import Problem
+from .errors import Problem
+from .store import tables
 
 PREFIX = "postroom_"
 DAY = 86400
 
 _token, _tenant = tables.token.c, tables.tenant.c
 
-_INSERT: Mapping[str, Callable[[Table], postgresql.Insert | sqlite.Insert]] = {
-    "postgresql": postgresql.insert,
-    "sqlite": sqlite.insert,
-}
-
-# Asked with every request, so built once.
-_OPENS = (
+# Runs for every request, so it is built once.
+_FIND_CALLER = (
     select(_tenant.id, _tenant.name)
     .join_from(tables.token, tables.tenant)
     .where(_token.hash == bindparam("hash"), _token.revoked_at.is_(None))
@@ -43,7 +38,7 @@ class Caller(NamedTuple):
 
 
 class TokenRow(NamedTuple):
-    """What may be shown of a token."""
+    """A token's metadata."""
 
     id: int
     tenant: str
@@ -53,28 +48,26 @@ class TokenRow(NamedTuple):
     revoked_at: int | None
 
     def state(self, now: float) -> str:
-        """Tell whether the token still opens anything."""
+        """Return active, expired or revoked."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
 def ensure_tenant(connection: Connection, name: str) -> int:
-    """Give the number of the tenant of that name, made if missing."""
-    number = select(_tenant.id).where(_tenant.name == name)
-    found: int | None = connection.scalar(number)
-    if found is not None:
-        return found
-    # Another may make it in this moment; then this waits for them and makes nothing.
-    made = _INSERT[connection.dialect.name](tables.tenant).values(name=name)
-    connection.execute(made.on_conflict_do_nothing(index_elements=[_tenant.name]))
-    return int(connection.execute(number).scalar_one())
+    """Return the tenant's id; create the tenant if it is missing."""
+    query = select(_tenant.id).where(_tenant.name == name)
+    if connection.scalar(query) is None:
+        # Another transaction may create it at the same time.
+        with contextlib.suppress(IntegrityError), connection.begin_nested():
+            connection.execute(insert(tables.tenant).values(name=name))
+    return int(connection.execute(query).scalar_one())
 
 
 def create(
     connection: Connection, tenant: str, *, label: str = "", expires_days: float | None = None
 ) -> str:
-    """Make a token for a tenant and give its text, which is not kept anywhere."""
+    """Create a token for a tenant and return its text, which is not stored."""
     text = PREFIX + secrets.token_urlsafe(32)
     now = int(time.time())
     row = {
@@ -101,11 +94,11 @@ def listing(connection: Connection) -> list[TokenRow]:
     return [TokenRow._make(row) for row in connection.execute(query.order_by(_token.id))]
 
 
-def revoke(connection: Connection, number: int) -> bool:
-    """End a token's life, once and for all; False if there is no token of that number."""
-    if connection.scalar(select(_token.id).where(_token.id == number)) is None:
+def revoke(connection: Connection, id: int) -> bool:
+    """Revoke a token. Return False if it does not exist."""
+    if connection.scalar(select(_token.id).where(_token.id == id)) is None:
         return False
-    revoked = update(tables.token).where(_token.id == number, _token.revoked_at.is_(None))
+    revoked = update(tables.token).where(_token.id == id, _token.revoked_at.is_(None))
     connection.execute(revoked.values(revoked_at=int(time.time())))
     return True
 
@@ -113,7 +106,7 @@ def revoke(connection: Connection, number: int) -> bool:
 def authenticate(connection: Connection, headers: list[str]) -> Caller:
     """Find the caller by the request's Authorization headers, or raise a 401 problem."""
     text = _bearer(headers)
-    row = connection.execute(_OPENS, {"hash": _digest(text), "now": int(time.time())}).first()
+    row = connection.execute(_FIND_CALLER, {"hash": _digest(text), "now": int(time.time())}).first()
     if row is None:
         challenge = {"WWW-Authenticate": 'Bearer realm="postroom", error="invalid_token"'}
         raise Problem(
@@ -136,3 +129,13 @@ def _bearer(headers: list[str]) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def lock(connection: Connection, caller: Caller) -> None:
+    """Serialize a tenant's writes, so that concurrent requests can't break its rules.
+
+    Across tenants, unique constraints prevent conflicts; SQLite has one writer at a time.
+    """
+    if connection.dialect.name == "postgresql":
+        tenant = select(_tenant.id).where(_tenant.id == caller.tenant_id)
+        connection.execute(tenant.with_for_update())

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""IMAP: pymap's server over the directory's logins."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+from argparse import Namespace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from proxyprotocol.noop import ProxyProtocolNoop
+from proxyprotocol.reader import ProxyProtocolReader
+from pymap.backend.session import BaseSession
+from pymap.config import BackendCapability, IMAPConfig
+from pymap.exceptions import AuthorizationFailure, InvalidAuth
+from pymap.imap import IMAPServer
+from pymap.interfaces.login import IdentityInterface, LoginInterface
+from pymap.parsing.exceptions import NotParseable
+from pymap.parsing.modutf7 import modutf7_decode
+from pymap.parsing.specials import mailbox as folder_names
+from pymap.token import AllTokens
+from pysasl.creds.server import ServerCredentials
+
+from .. import names
+from .accounts import Accounts, Login
+from .boxes import Boxes
+from .sessions import Sessions
+
+log = logging.getLogger("postroom_service.mail")
+
+
+def _decode_folder(data: bytes) -> str:
+    if re.search(rb"&[^-]*\Z", data):
+        raise NotParseable(memoryview(data))
+    return modutf7_decode(data)
+
+
+# pymap's own function never returns if a name has an `&` without the `-` that closes it.
+folder_names.modutf7_decode = _decode_folder  # type: ignore[attr-defined]
+
+
+class Config(IMAPConfig):
+    """pymap's settings: implicit TLS, and password logins only."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(
+            Namespace(passlib_cfg=None, proxy_protocol=None),
+            host=None,
+            port=0,
+            ssl_context=context,
+            tls_enabled=False,
+            proxy_protocol=ProxyProtocolNoop(),
+            reject_dnsbl=False,
+        )
+
+    @property
+    def backend_capability(self) -> BackendCapability:
+        """The IMAP extensions that the storage supports."""
+        return BackendCapability(idle=True, object_id=True, multi_append=True)
+
+
+class _Secret:
+    """Checks the credentials of any mechanism that sends the secret."""
+
+    def __init__(self, accounts: Accounts, name: str) -> None:
+        self._accounts, self.authcid = accounts, name
+        self.login: Login | None = None
+
+    def compare_authcid(self, _name: str) -> bool:
+        return True
+
+    def compare_secret(self, secret: str) -> bool:
+        self.login = self._accounts.log_in(self.authcid, secret)
+        return self.login is not None
+
+    def get_clear_secret(self) -> str | None:
+        return None
+
+
+class _Session(BaseSession[Any]):
+    def __init__(self, login: Login, config: Config, folders: Any) -> None:
+        super().__init__(login.name)
+        self._config, self._folders = config, folders
+
+    @property
+    def config(self) -> Config:
+        return self._config
+
+    @property
+    def mailbox_set(self) -> Any:
+        return self._folders
+
+
+class _Identity(IdentityInterface):
+    def __init__(self, login: Login, logins: Logins) -> None:
+        self._login, self._logins = login, logins
+
+    @property
+    def name(self) -> str:
+        return self._login.name
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return frozenset()
+
+    @asynccontextmanager
+    async def new_session(self) -> AsyncIterator[_Session]:
+        task = asyncio.current_task()
+        sessions = self._logins.sessions
+        if task is not None:
+            sessions.add(self, self._login, task.cancel)
+        try:
+            folders = self._logins.boxes.open(self._login.uid)
+            yield _Session(self._login, self._logins.config, folders)
+        finally:
+            sessions.remove(self)
+
+    async def new_token(self, **_more: Any) -> None:
+        return None
+
+    async def get(self) -> Any:
+        raise NotImplementedError
+
+    async def set(self, user: Any) -> Any:
+        raise NotImplementedError
+
+    async def delete(self) -> None:
+        raise NotImplementedError
+
+
+class Logins(LoginInterface):
+    """Logs mailboxes in by any of their secrets."""
+
+    def __init__(
+        self, accounts: Accounts, boxes: Boxes, sessions: Sessions, config: Config
+    ) -> None:
+        self.accounts, self.boxes = accounts, boxes
+        self.sessions, self.config = sessions, config
+        self._tokens = AllTokens(config)
+
+    @property
+    def tokens(self) -> AllTokens:
+        """Not used."""
+        return self._tokens
+
+    async def authenticate(self, credentials: ServerCredentials) -> _Identity:
+        """Check the secret in a thread."""
+        secret = _Secret(self.accounts, credentials.authcid)
+        async with self.accounts.logins:
+            verified = await asyncio.to_thread(credentials.verify, secret)
+        if not verified or secret.login is None:
+            log.info("an IMAP login was refused")
+            raise InvalidAuth
+        return _Identity(secret.login, self)
+
+    async def authorize(self, authenticated: IdentityInterface, authzid: str) -> IdentityInterface:
+        """Refuse to act as another mailbox."""
+        if names.any_name(authzid) != authenticated.name:
+            raise AuthorizationFailure
+        return authenticated
+
+
+def server(
+    accounts: Accounts, boxes: Boxes, sessions: Sessions, context: ssl.SSLContext
+) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+    """Return the callback that serves one connection."""
+    config = Config(context)
+    imap = IMAPServer(Logins(accounts, boxes, sessions, config), config)
+    return ProxyProtocolReader(ProxyProtocolNoop()).get_callback(imap)

@@ -1,0 +1,59 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Open sessions of mail clients; each ends when its mailbox is deleted or its secret replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from .accounts import Accounts, Login
+from .boxes import Boxes
+
+#: Seconds between two checks.
+INTERVAL = 1.0
+
+log = logging.getLogger("postroom_service.mail")
+
+
+class Sessions:
+    """Ends sessions of deleted mailboxes and replaced secrets, and removes deleted mail."""
+
+    def __init__(self, accounts: Accounts, boxes: Boxes) -> None:
+        self._accounts, self._boxes = accounts, boxes
+        self._open: dict[object, tuple[Login, Callable[[], object]]] = {}
+        self._mailboxes: set[str] = set()
+
+    def add(self, connection: object, login: Login, end: Callable[[], object]) -> None:
+        """Register a session, and the function that ends it."""
+        self._open[connection] = (login, end)
+
+    def remove(self, connection: object) -> None:
+        """Forget the session of a connection, if it has one."""
+        self._open.pop(connection, None)
+
+    async def watch(self) -> None:
+        """Check every second."""
+        while True:
+            await asyncio.sleep(INTERVAL)
+            try:
+                logins = {login for login, _end in self._open.values()}
+                ended = await asyncio.to_thread(self._accounts.ended, logins)
+                for login, end in list(self._open.values()):
+                    if login in ended:
+                        end()
+                await asyncio.to_thread(self._remove_mail)
+            except Exception:  # the next check may succeed
+                log.exception("sessions could not be checked")
+
+    def _remove_mail(self) -> None:
+        """Remove the mail of mailboxes that were deleted since the last check.
+
+        Folders of anything else are kept: they belong to another program, or another database.
+        """
+        mailboxes = self._accounts.mailboxes()
+        known = self._mailboxes | self._boxes.opened
+        for uid in (self._boxes.uids() & known) - mailboxes:
+            self._boxes.remove(uid)
+        self._mailboxes = mailboxes

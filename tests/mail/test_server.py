@@ -1,0 +1,274 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The embedded mail server: sessions, mail to other services, verified domains, its log."""
+
+from __future__ import annotations
+
+import imaplib
+import smtplib
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.mail.client import (
+    ALICE,
+    BOB,
+    DOMAIN,
+    HOST,
+    PARTNER,
+    SECRET,
+    is_signed,
+    mail_server,
+    message,
+)
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.loopback import free_port
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+)
+from ansible_collections.postroom.email.tests.support.service import ServiceError
+
+
+@pytest.mark.parametrize("stored", [(), ("--mail-dir",)])
+def test_sessions_end_with_their_login(stored: tuple[str, ...], tmp_path: Path) -> None:
+    """Of replaced secrets and deleted mailboxes; a new mailbox of the name sees no old mail."""
+    options = [f"{option}={tmp_path / 'maildir'}" for option in stored]
+    with mail_server(tmp_path / "service", *options) as mail:
+        mail.receive(BOB)
+        assert len(mail.inbox(BOB)) == 1
+        reading, deleted, sending = mail.imap(ALICE), mail.imap(BOB), mail.submit(ALICE)
+        mail.api.patch(ALICE, secrets=["another"])
+        mail.api.delete(BOB)
+        with pytest.raises((smtplib.SMTPSenderRefused, smtplib.SMTPServerDisconnected)):
+            sending.send_message(message(ALICE, BOB))
+        for session in (reading, deleted):
+            wait(lambda session=session: has_ended(session.noop, imaplib.IMAP4.abort))  # type: ignore[misc]
+            session.shutdown()
+        wait(lambda: has_ended(sending.noop, smtplib.SMTPServerDisconnected))
+        mail.api.mailbox(BOB, secrets=[SECRET])
+        assert mail.inbox(BOB) == []
+        folders = tmp_path / "maildir"
+        wait(lambda: not stored or len(list(folders.iterdir())) == 2)
+
+
+def test_maildir_folders_survive_a_restart(tmp_path: Path) -> None:
+    """Also flags and folders that a mail client made."""
+    option = f"--mail-dir={tmp_path / 'maildir'}"
+    with mail_server(tmp_path, option) as mail:
+        mail.receive(ALICE, "kept")
+        client = mail.imap()
+        client.select()
+        client.store("1", "+FLAGS", r"(\Flagged)")
+        client.create("Archive")
+        client.copy("1", "Archive")
+        client.logout()
+    with mail_server(tmp_path, option, populate=False) as mail:
+        assert mail.subjects(ALICE) == ["kept"]
+        client = mail.imap()
+        assert client.select("Archive")[1] == [b"1"]
+        client.select()
+        assert client.search(None, "FLAGGED")[1] == [b"1"]
+        client.logout()
+
+
+def test_mail_to_other_services_goes_through_a_relay(tmp_path: Path) -> None:
+    """Bounces and refusals stay with the sender: a relay that is down is a temporary error."""
+    port = free_port(HOST)
+    with mail_server(tmp_path / "here", f"--mail-relay={HOST}:{port}") as mail:
+        team = mail.api.forwarder(f"team@{DOMAIN}", [ALICE, PARTNER])
+        with pytest.raises(smtplib.SMTPDataError) as error:
+            mail.receive(team)
+        assert error.value.smtp_code == 451
+        assert "ConnectionRefusedError" in mail.service.log_path.read_text()
+        assert mail.inbox(ALICE) == []
+        with mail_server(tmp_path / "there", f"--mx-port={port}") as there:
+            there.api.domain("partner.example")
+            there.api.mailbox(PARTNER, secrets=[SECRET])
+            mail.receive(team, sender="somebody@elsewhere.example")
+            [found] = there.inbox(PARTNER)
+            mail.api.patch(team, members=[PARTNER, "nobody@partner.example"])
+            mail.receive(team, "to both")
+            assert b"X-Recipients: nobody@partner.example\r\n" in mail.outbox()[0]
+            mail.api.patch(team, members=[ALICE, "nobody@partner.example"])
+            with pytest.raises(smtplib.SMTPDataError) as error:
+                mail.receive(team, "to nobody")
+            assert error.value.smtp_code == 550
+        assert found["Return-Path"] == "<somebody@elsewhere.example>"
+        assert len(mail.inbox(ALICE)) == 1
+
+
+def test_loops_are_refused(tmp_path: Path) -> None:
+    """Between two accounts, which the API can't see; and over other servers, by the hops."""
+    with mail_server(tmp_path) as mail, mail.mx() as server:
+        with Api(mail.service.url, mail.service.new_token("other")) as other:
+            other.domain("other.example")
+            other.forwarder("b@other.example", [f"a@{DOMAIN}"])
+        mail.api.forwarder(f"a@{DOMAIN}", ["b@other.example"])
+        server.ehlo()
+        server.mail(PARTNER)
+        code, text = server.rcpt(f"a@{DOMAIN}")
+        assert (code, text[:5]) == (550, b"5.4.6")
+        server.rset()
+        trace = b"Received: by x\r\n" * 31
+        with pytest.raises(smtplib.SMTPDataError) as error:
+            server.sendmail(PARTNER, [ALICE], trace + message(PARTNER, ALICE).as_bytes())
+        assert error.value.smtp_code == 554
+
+
+def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
+    """Verified is a domain whose own DKIM record was seen in DNS."""
+    record = ("service._domainkey.example.com", "TXT")
+    wrong = answer('"v=DKIM1; k=rsa; p=MIIB"')
+    with ExitStack() as stack:
+        dns = stack.enter_context(misbehaving({record: wrong}))
+        options = ("--check-domains", f"--resolvers={dns}")
+        mail = stack.enter_context(mail_server(tmp_path, *options))
+        wait(lambda: dns.asked)
+        with mail.submit() as client:
+            client.send_message(message(ALICE, BOB))
+        assert b"DKIM-Signature" not in mail.outbox()[-1]
+        with pytest.raises(smtplib.SMTPRecipientsRefused):
+            mail.receive(ALICE)
+        command = ("domain", "verify", f"--resolvers={dns}", DOMAIN)
+        with pytest.raises(ServiceError, match=r"TXT record service\._domainkey\.example\.com"):
+            mail.service.command(*command)
+        value = mail.api.dns(DOMAIN).json()["txt"][1]["value"]
+        dns.habits[record] = answer(f'"{value[:200]}" "{value[200:]}"')
+        wait(lambda: "a domain is verified" in mail.service.log_path.read_text())
+        assert "is verified" in mail.service.command(*command)
+        mail.receive(ALICE, "now")
+        assert mail.subjects(ALICE) == ["now"]
+        with mail.submit() as client:
+            client.send_message(message(ALICE, PARTNER))
+        assert is_signed(mail.outbox()[-1], mail.api.dns(DOMAIN).json(), DOMAIN)
+
+
+@pytest.mark.parametrize("name", ["/", ".", "", "..", "a/../b", "/etc", "x" * 300])
+def test_folders_stay_in_their_mailbox(name: str, tmp_path: Path) -> None:
+    """Whatever a client calls them; files that aren't mail are kept."""
+    folder = tmp_path / "maildir"
+    (folder / "photos").mkdir(parents=True)
+    with mail_server(tmp_path, f"--mail-dir={folder}") as mail:
+        mail.receive(ALICE)
+        mail.inbox(ALICE)
+        before = set(folder.iterdir())
+        for command in ("CREATE", "DELETE"):
+            with suppress(imaplib.IMAP4.abort):
+                client = mail.imap(BOB)
+                client.xatom(command, f'"{name}"')
+            client.shutdown()
+        mail.api.delete(BOB)
+        wait(lambda: len(set(folder.iterdir())) == len(before))
+        assert before == set(folder.iterdir())
+        assert len(mail.inbox(ALICE)) == 1
+
+
+@pytest.mark.parametrize("stored", [(), ("--mail-dir",)])
+def test_odd_commands_do_no_harm(stored: tuple[str, ...], tmp_path: Path) -> None:
+    """Names that pymap can't decode, folders that exist or don't, lines without an end."""
+    options = [f"{option}={tmp_path / 'maildir'}" for option in stored]
+    with mail_server(tmp_path / "service", *options) as mail:
+        client = mail.imap()
+        with pytest.raises(imaplib.IMAP4.error, match="BAD"):
+            client.create('"R&D"')
+        answers = [client.create(name)[0] for name in ("A", "A", "B")]
+        assert answers == ["OK", "NO", "OK"]
+        for command in ("RENAME A B", "RENAME Nope C"):
+            assert client.xatom(*command.split())[0] == "NO"
+        client.logout()
+        with suppress(imaplib.IMAP4.abort):
+            client = mail.imap()
+            client.xatom("NOOP", "x" * 200_000)
+        client.shutdown()
+        assert mail.subjects(ALICE) == []
+
+
+def test_unusable_folders_are_reported_at_the_start(tmp_path: Path) -> None:
+    """With their path."""
+    (tmp_path / "file").touch()
+    for option in ("--mail-dir", "--mail-outbox"):
+        with (
+            pytest.raises(ServiceError, match="file can't be used"),
+            mail_server(tmp_path / "x", f"{option}={tmp_path / 'file'}"),
+        ):
+            pass
+
+
+@pytest.mark.full
+def test_a_lost_database_loses_no_mail(tmp_path: Path) -> None:
+    """Without its PostgreSQL, the server asks other servers to try again later."""
+    place = binaries()
+    if place is None:
+        pytest.skip(NO_POSTGRESQL)
+    with ExitStack() as stack:
+        with cluster(place) as url:
+            mail = stack.enter_context(mail_server(tmp_path, database=url))
+            client = stack.enter_context(mail.submit())
+        assert client.mail(ALICE)[0] == 451
+        server = stack.enter_context(mail.mx())
+        server.ehlo()
+        server.mail(PARTNER)
+        assert server.rcpt(BOB)[0] == 451
+        with pytest.raises(imaplib.IMAP4.error) as error:
+            mail.imap()
+        assert "AUTHENTICATIONFAILED" not in str(error.value)
+
+
+def test_a_certificate_is_generated_once_and_never_replaced(tmp_path: Path) -> None:
+    """A folder with only a key or only a certificate is refused."""
+    with mail_server(tmp_path):
+        pass
+    key, certificate = tmp_path / "mail-key.pem", tmp_path / "mail-cert.pem"
+    before = key.read_bytes()
+    assert key.stat().st_mode & 0o777 == 0o600
+    with mail_server(tmp_path, populate=False) as mail:
+        mail.submit().quit()
+    certificate.unlink()
+    with pytest.raises(ServiceError, match=r"mail-key\.pem exists"), mail_server(tmp_path):
+        pass
+    assert key.read_bytes() == before
+
+
+def test_the_log_has_no_mail_and_no_secrets(tmp_path: Path) -> None:
+    """At the highest level, also of errors."""
+    with mail_server(tmp_path, "--log-level=debug") as mail:
+        (tmp_path / "outbox").rmdir()
+        (tmp_path / "outbox").write_text("in the way of the folder")
+        mail.receive(ALICE, "canary-subject")
+        assert mail.subjects(ALICE)
+        with mail.submit() as client, pytest.raises(smtplib.SMTPDataError) as error:
+            client.send_message(message(ALICE, PARTNER, "canary-subject"))
+        assert error.value.smtp_code == 451
+        for log_in in (mail.imap, mail.submit):
+            for secret in ("canary-wrong", "canary-\udcff"):
+                with pytest.raises((imaplib.IMAP4.error, smtplib.SMTPAuthenticationError)):
+                    log_in(ALICE, secret)
+        log = mail.service.log_path.read_text()
+    assert "FileExistsError" in log
+    for text in (SECRET, "canary", "alice", "desk", "Text."):
+        assert text not in log
+
+
+def has_ended(command: Callable[[], object], error: type[Exception]) -> bool:
+    """Return whether the server has ended a session."""
+    try:
+        command()
+    except error:
+        return True
+    return False
+
+
+def wait(is_true: Callable[[], object]) -> None:
+    """Wait for something that happens in the background."""
+    for _ in range(600):
+        if is_true():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it didn't happen within a minute")

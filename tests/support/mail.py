@@ -1,0 +1,144 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Mail clients of the service's embedded mail server, for the tests and the demos."""
+
+from __future__ import annotations
+
+import base64
+import email
+import imaplib
+import smtplib
+import ssl
+from collections.abc import Mapping
+from contextlib import ExitStack
+from email.message import EmailMessage
+from email.policy import SMTP
+from pathlib import Path
+from typing import Any
+
+import dkim
+
+ALICE = "alice@example.com"
+SECRET = "correct-horse"
+PARTNER = "desk@partner.example"
+HOST = "127.0.0.1"
+TIMEOUT = 60.0
+CERTIFICATE, OUTBOX = "mail-cert.pem", "outbox"
+
+
+def mail_options(folder: Path) -> list[str]:
+    """Return the options with which the service runs a mail server, with its files in a folder."""
+    ports = [f"--{name}-port=0" for name in ("submission", "imap", "mx")]
+    files = {"cert": CERTIFICATE, "key": "mail-key.pem", "outbox": OUTBOX}
+    return ["--mail", *ports, *(f"--mail-{name}={folder / file}" for name, file in files.items())]
+
+
+class MailClient:
+    """Sends and reads mail.
+
+    :param ready: the content of the service's ready file
+    """
+
+    def __init__(self, ready: Mapping[str, Any], folder: Path) -> None:
+        self._ready = ready
+        self.folder = folder
+
+    @property
+    def trust(self) -> ssl.SSLContext:
+        """Trust the certificate that the server generated."""
+        return ssl.create_default_context(cafile=str(self.folder / CERTIFICATE))
+
+    def submit(self, name: str = ALICE, secret: str = SECRET) -> smtplib.SMTP:
+        """Log in for submission."""
+        client = self._smtp("submission")
+        with ExitStack() as end:
+            end.callback(client.close)
+            code, text = self._authenticate(client, name, secret)
+            if code != 235:
+                raise smtplib.SMTPAuthenticationError(code, text)
+            end.pop_all()
+        return client
+
+    def log_in(self, name: str, secret: str) -> str:
+        """Log in for submission, and return the answer."""
+        with self._smtp("submission") as client:
+            code, text = self._authenticate(client, name, secret)
+        return f"{code} {text.decode()}"
+
+    def mx(self) -> smtplib.SMTP:
+        """Connect as another mail server."""
+        return self._smtp("mx")
+
+    def receive(self, to: str, subject: str = "hello", sender: str = PARTNER) -> None:
+        """Deliver a message as another mail server."""
+        with self.mx() as server:
+            server.send_message(message(sender, to, subject), sender, [to])
+
+    def imap(self, name: str = ALICE, secret: str = SECRET) -> imaplib.IMAP4_SSL:
+        """Log in with IMAP."""
+        port = self._ready["imap"]
+        client = imaplib.IMAP4_SSL(HOST, port, ssl_context=self.trust, timeout=TIMEOUT)
+        with ExitStack() as end:
+            end.callback(client.shutdown)
+            client.authenticate("PLAIN", lambda _challenge: _plain(name, secret))
+            end.pop_all()
+        return client
+
+    def inbox(self, name: str, secret: str = SECRET) -> list[EmailMessage]:
+        """Return the messages of an inbox, oldest first."""
+        client = self.imap(name, secret)
+        client.select()
+        _status, [numbers] = client.search(None, "ALL")
+        found = []
+        for number in numbers.split():
+            _status, [part, *_more] = client.fetch(number, "(RFC822)")
+            assert isinstance(part, tuple)
+            found.append(email.message_from_bytes(part[1], policy=SMTP))
+        client.logout()
+        return found
+
+    def subjects(self, name: str) -> list[str]:
+        """Return the subjects in an inbox, oldest first."""
+        return [found["Subject"] for found in self.inbox(name)]
+
+    def outbox(self) -> list[bytes]:
+        """Return the messages to other services, oldest first."""
+        return [file.read_bytes() for file in sorted((self.folder / OUTBOX).glob("*.eml"))]
+
+    def _smtp(self, listener: str) -> smtplib.SMTP:
+        # Without a name, smtplib looks up this machine's, which takes seconds if DNS fails.
+        return smtplib.SMTP(HOST, self._ready[listener], "localhost", timeout=TIMEOUT)
+
+    def _authenticate(self, client: smtplib.SMTP, name: str, secret: str) -> tuple[int, bytes]:
+        client.starttls(context=self.trust)
+        client.ehlo()
+        # smtplib's own login encodes secrets as ASCII.
+        given = base64.b64encode(_plain(name, secret)).decode()
+        return client.docmd("AUTH", f"PLAIN {given}")
+
+
+def _plain(name: str, secret: str) -> bytes:
+    return f"\0{name}\0{secret}".encode("utf-8", "surrogateescape")
+
+
+def message(sender: str, to: str, subject: str = "hello") -> EmailMessage:
+    """Return a message."""
+    made = EmailMessage()
+    made["From"], made["To"], made["Subject"] = sender, to, subject
+    made.set_content("Text.\n")
+    return made
+
+
+def signing_key(sent: bytes, records: list[dict[str, str]], domain: str) -> str:
+    """Return the name of the TXT record whose key verifies a message's DKIM signature, or "".
+
+    :param records: the TXT records of the DNS endpoint
+    """
+    published = {f"{record['host']}.{domain}.": record["value"] for record in records}
+    queried: list[str] = []
+
+    def answer(name: bytes, **_more: object) -> bytes | None:
+        queried.append(name.decode())
+        return published.get(queried[-1], "").encode() or None
+
+    return queried[-1].rstrip(".") if dkim.verify(sent, dnsfunc=answer) else ""
