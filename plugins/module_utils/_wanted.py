@@ -17,10 +17,10 @@ from ._api.memory import without_collection
 from ._api.planning.drafts import Passwords
 from ._api.planning.purging import PurgeRules
 from ._module import Params
+from ._passwords import replaces_passwords
 
 #: The options that hold a part of a definition.
 PARTS = ("domains", "mailboxes", "forwarders")
-ALWAYS = "always"
 
 
 @without_collection()
@@ -39,7 +39,7 @@ def wanted_tenant(params: Params) -> Wanted:
     passwords = read_passwords(params["passwords"] or {})
     return Wanted(
         read_definition(_sources(params), datetime.now(timezone.utc)),
-        Passwords(passwords, params["update_password"] == ALWAYS),
+        Passwords(passwords, replaces_passwords(params)),
         rules,
         params["expected_plan"],
         params["concurrency"],

@@ -33,16 +33,35 @@ options:
       - Password for IMAP and SMTP, or a list of several, each of which is valid. A mailbox can't be
         created without one.
       - A string is one password, whatever is in it. Anything but text is refused.
-      - The service never tells a password, so a change can't be noticed; see O(update_password).
+      - The service never returns passwords, so only a login can show whether one differs; see
+        O(update_password).
     type: raw
   update_password:
     description:
       - When to set O(passwords). With V(on_create) they are set when the mailbox is created and
-        left alone ever after.
+        not changed afterwards.
       - With V(always) they are replaced in each run, which then reports a change each time.
+      - With V(probe), which was added in version 0.2.0, the module logs in to an existing mailbox
+        by IMAP with the first of O(passwords), once, also in check mode. If the login works, the
+        passwords are left alone. If the server refuses the password, all of O(passwords) are set.
+        If the login fails for another reason, the module fails and changes nothing.
+      - Only the first password is probed. To replace another one, use V(always).
     type: str
-    choices: [on_create, always]
+    choices: [on_create, always, probe]
     default: on_create
+  imap_host:
+    description:
+      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) apply to it as
+        well.
+      - By default it is the host in the MX record that the service returns for the domain of the
+        mailbox.
+    type: str
+    version_added: 0.2.0
+  imap_port:
+    description: Port of the IMAP server, with TLS from the start.
+    type: int
+    default: 993
+    version_added: 0.2.0
   aliases:
     description:
       - Further addresses that deliver to the mailbox. Their domains are registered in the tenant.
@@ -60,6 +79,10 @@ seealso:
 notes:
   - In a loop, loop over names and look passwords up beside them, as in the examples. Ansible
     shows the items of a loop, and would show a password in them.
+  - With O(update_password=probe), O(timeout) limits the login, too. Mail servers delay the answer to
+    a wrong password, and all logins after several of them. So don't set it below V(30). For many
+    mailboxes use M(postroom.email.email_tenant), which stops probing after three wrong passwords
+    in a row.
 """
 
 EXAMPLES = r"""
@@ -84,6 +107,13 @@ EXAMPLES = r"""
     name: alice@example.com
     passwords: ["{{ vault_alice_password }}"]
     update_password: always
+
+- name: Create a mailbox, and set its password in later runs if it no longer works
+  postroom.email.email_mailbox:
+    name: dora@example.com
+    passwords: ["{{ vault_dora_password }}"]
+    update_password: probe
+    imap_host: imap.example.net
 
 - name: Leave the mailbox without aliases
   postroom.email.email_mailbox:
@@ -195,21 +225,18 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     run_module,
     texts,
 )
-
-ALWAYS = "always"
+from ansible_collections.postroom.email.plugins.module_utils._passwords import (
+    PASSWORD_OPTIONS,
+    login_probe,
+    replaces_passwords,
+)
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     # Raw, for a list of strings would cut a single string at its commas.
     "passwords": {"type": "raw", "no_log": True},
-    # The name says password, the value is none.
-    "update_password": {
-        "type": "str",
-        "choices": ["on_create", ALWAYS],
-        "default": "on_create",
-        "no_log": False,
-    },
+    **PASSWORD_OPTIONS,
     "aliases": {"type": "list", "elements": "str"},
     "purge_aliases": {"type": "bool", "default": False},
 }
@@ -226,12 +253,16 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
     wanted = WantedMailbox(
         name,
         passwords=texts(params, "passwords"),
-        replace_passwords=params["update_password"] == ALWAYS,
+        replace_passwords=replaces_passwords(params),
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
     )
     converged = converge(
-        client, name, lambda tenant: plan_mailbox(tenant, wanted), dry_run=check_mode
+        client,
+        name,
+        lambda tenant: plan_mailbox(tenant, wanted),
+        dry_run=check_mode,
+        probe=login_probe(params, lambda: client),
     )
     return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
 

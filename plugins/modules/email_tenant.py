@@ -71,13 +71,35 @@ options:
     type: dict
   update_password:
     description:
-      - When to set O(passwords). With V(on_create) they are set when a mailbox is created and left
-        alone ever after.
+      - When to set O(passwords). With V(on_create) they are set when a mailbox is created and not
+        changed afterwards.
       - With V(always) those of all declared mailboxes are replaced in each run, which then reports
         a change each time.
+      - With V(probe), which was added in version 0.2.0, the module logs in by IMAP to each declared
+        mailbox that exists and has O(passwords), with the first of them, once, also in check mode.
+        If the login works, the passwords of the mailbox are left alone. If the server refuses the
+        password, all of them are set. If a login fails for another reason, the module fails and
+        changes nothing.
+      - At most three logins are made at a time. After three wrong passwords in a row, which make
+        mail servers delay all logins, the module stops probing and sets the passwords of the
+        remaining mailboxes.
+      - Only the first password of a mailbox is probed. To replace another one, use V(always).
     type: str
-    choices: [on_create, always]
+    choices: [on_create, always, probe]
     default: on_create
+  imap_host:
+    description:
+      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) apply to it as
+        well.
+      - By default it is, for each mailbox, the host in the MX record that the service returns for
+        its domain.
+    type: str
+    version_added: 0.2.0
+  imap_port:
+    description: Port of the IMAP server, with TLS from the start.
+    type: int
+    default: 993
+    version_added: 0.2.0
   purge:
     description:
       - Kinds of objects to delete where the definition does not name them. By default none is.
@@ -140,6 +162,8 @@ notes:
   - O(timeout) is the time for reading the tenant, and then for each single change. The whole run
     takes as long as it takes; the task keyword C(timeout) ends it, as soon as the requests that are
     under way have been answered.
+  - With O(update_password=probe), each login has O(timeout), too. Mail servers delay the answer to
+    a wrong password, so don't set it below V(30).
   - A change that fails stops those that need it and no others. Run again to finish the rest.
   - To stop a run, press Ctrl-C or end C(ansible-playbook) with SIGTERM. If it is killed or loses its
     terminal, a run inside of Ansible's own process stops with the next change; a module process
@@ -412,8 +436,11 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     Params,
     run_module,
 )
+from ansible_collections.postroom.email.plugins.module_utils._passwords import (
+    PASSWORD_OPTIONS,
+    login_probe,
+)
 from ansible_collections.postroom.email.plugins.module_utils._wanted import (
-    ALWAYS,
     PARTS,
     wanted_tenant,
 )
@@ -422,13 +449,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
     "definition_files": {"type": "list", "elements": "path", "aliases": ["definition_file"]},
     **{part: {"type": "list", "elements": "raw"} for part in PARTS},
     "passwords": {"type": "dict", "no_log": True},
-    # The name says password, the value is none.
-    "update_password": {
-        "type": "str",
-        "choices": ["on_create", ALWAYS],
-        "default": "on_create",
-        "no_log": False,
-    },
+    **PASSWORD_OPTIONS,
     "purge": {"type": "list", "elements": "str", "choices": list(KINDS), "default": []},
     "scope": {"type": "list", "elements": "str", "default": ["*"]},
     "ignore": {"type": "list", "elements": "str", "default": []},
@@ -447,7 +468,13 @@ def ensure_tenant(
 
     :param report: is told, as the work goes on, how many changes are through and of how many
     """
-    found = converge_tenant(client, wanted_tenant(params), dry_run=check_mode, report=report)
+    found = converge_tenant(
+        client,
+        wanted_tenant(params),
+        dry_run=check_mode,
+        report=report,
+        probe=login_probe(params, lambda: client.with_time(client.timeout)),
+    )
     raise_if_incomplete(found, unchanged=params["report_unchanged"])
     values = found.values(unchanged=params["report_unchanged"])
     return Outcome(bool(found.done), values, as_diff(Plan(tuple(found.done))), found.warnings)

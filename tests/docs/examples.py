@@ -18,6 +18,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 PREFIX = "postroom.email."
 SECRETS = {
     "vault_alice_password": "Quokka-examples-0/alice",
+    "vault_dora_password": "Quokka-examples-3/dora",
     "vault_passwords": {
         "bob@example.com": "Quokka-examples-1/bob",
         "carol@example.com": "Quokka-examples-2/carol",

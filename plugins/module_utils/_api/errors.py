@@ -12,6 +12,7 @@ PostroomError
   Incomplete              some changes of several failed; carries what became of each
   Interrupted             the task was ended from outside
   NotPublished            the time for waiting was up before all records were seen
+  ProbeFailed             a login did not show whether a password works; nothing was written
   ServiceError            a request failed; carries a Failure
     Unreachable           no connection was made, so nothing was sent
       UntrustedCertificate
@@ -104,6 +105,10 @@ class Interrupted(PostroomError):
 
 class NotPublished(PostroomError):
     """The time for waiting was up before every record was seen."""
+
+
+class ProbeFailed(PostroomError):
+    """A login did not show whether a password works. Nothing was written."""
 
 
 class ServiceError(PostroomError):

@@ -6,15 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from .. import errors
 from ..models import Domain, Principal, spelled
 from ..names import Name
 from ..planning.changes import Change, Plan
+from ..planning.common import without_passwords
 from ..planning.tenant import Glimpse, NeedsWhole, Tenant
 from ..wire.client import Client
+
+#: Returns the mailboxes whose passwords already work.
+Probe = Callable[[Iterable[Change]], Collection[Name]]
 
 #: Seconds for taking back half a move, besides the time that the task was given.
 _TIME_TO_TAKE_BACK = 10.0
@@ -34,7 +38,12 @@ class Converged(NamedTuple):
 
 
 def converge(
-    client: Client, name: Name, make_plan: Callable[[Tenant], Plan], *, dry_run: bool
+    client: Client,
+    name: Name,
+    make_plan: Callable[[Tenant], Plan],
+    *,
+    dry_run: bool,
+    probe: Probe | None = None,
 ) -> Converged:
     """Make the tenant what the plan wants it to be.
 
@@ -44,16 +53,22 @@ def converge(
     :param make_plan: one of the planner's functions, waiting for the tenant
     :param dry_run: only look and plan; what an earlier step may be about to make is then a
         warning where it would be an error
+    :param probe: see Probe; called unless the plan is refused
     :raises Refused: the plan has problems; nothing was written
     """
     try:
-        return _converge_once(client, name, make_plan, dry_run=dry_run)
+        return _converge_once(client, name, make_plan, probe, dry_run=dry_run)
     except errors.CreatedMeanwhile:
-        return _converge_once(client, name, make_plan, dry_run=dry_run)
+        return _converge_once(client, name, make_plan, probe, dry_run=dry_run)
 
 
 def _converge_once(
-    client: Client, name: Name, make_plan: Callable[[Tenant], Plan], *, dry_run: bool
+    client: Client,
+    name: Name,
+    make_plan: Callable[[Tenant], Plan],
+    probe: Probe | None,
+    *,
+    dry_run: bool,
 ) -> Converged:
     plan, found = look(client, name, make_plan)
     if found is None and not plan.changes:
@@ -61,6 +76,8 @@ def _converge_once(
     refusals = [p.text for p in plan.problems if p.refuses and not (dry_run and p.missing)]
     if refusals:
         raise errors.Refused(" ".join(refusals))
+    if probe is not None:
+        plan = without_passwords(plan, probe(plan.changes))
     problems = [p.warning if dry_run and p.missing else p.text for p in plan.problems]
     warnings = tuple(dict.fromkeys([*problems, *plan.warnings]))
     after = {name: found}

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .. import errors
 from ..definition.model import Declared, Definition, Finding, in_words
 from ..memory import without_collection
 from ..models import Domain, Forwarder, Mailbox, Principal
+from ..names import Name
 from ..planning.changes import Change
 from ..planning.drafts import Passwords
 from ..planning.purging import Purge, PurgeRules
@@ -22,6 +25,7 @@ from ..planning.tenant import Tenant
 from ..planning.whole import plan_tenant
 from ..wire.client import Client
 from .bulk import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, carry_out
+from .converge import Probe
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 _MOST_TOLD = 10
@@ -125,21 +129,33 @@ class TenantReport(NamedTuple):
 
 
 def converge_tenant(
-    client: Client, wanted: Wanted, *, dry_run: bool, report: Report | None = None
+    client: Client,
+    wanted: Wanted,
+    *,
+    dry_run: bool,
+    report: Report | None = None,
+    probe: Probe | None = None,
 ) -> TenantReport:
     """Make a tenant what its definition says.
 
     :param client: its time is for reading, and then for each single change
     :param dry_run: only read and plan
     :param report: is told how the work goes on
+    :param probe: see Probe; called unless the plan is refused
     :raises Refused: the plan has problems, or is not the one expected; nothing was written
     :raises PostroomError: the tenant could not be read; what fails later is in the results
     """
     _check(wanted)
     # Reading the definition has taken some of the time.
     client = client.with_time(client.timeout)
-    found = _planned(client, wanted)
+    with without_collection():
+        tenant = Tenant(client.list_principals())
+        found = _planned(tenant, wanted)
+        if any(change.action != "update" for change in found.plan.changes):
+            client.check_list(tenant.names)
     refuse([f for f in found.plan.findings if not (dry_run and f.prerequisite)], errors.Refused)
+    if probe is not None:
+        found = _planned(tenant, _without_passwords(wanted, probe(found.plan.changes)))
     _refuse_other_plan(found, wanted.expected)
     if dry_run:
         return found
@@ -159,14 +175,16 @@ def _check(wanted: Wanted) -> None:
         )
 
 
+def _without_passwords(wanted: Wanted, names: Collection[Name]) -> Wanted:
+    kept = {name: ones for name, ones in wanted.passwords.by_name.items() if name not in names}
+    return wanted._replace(passwords=replace(wanted.passwords, by_name=kept))
+
+
 @without_collection()
-def _planned(client: Client, wanted: Wanted) -> TenantReport:
-    """Read the tenant and plan; the results are what would come of it."""
-    tenant = Tenant(client.list_principals())
+def _planned(tenant: Tenant, wanted: Wanted) -> TenantReport:
+    """Plan; the results are what would come of it."""
     purge = Purge(wanted.rules)
     plan = plan_tenant(tenant, wanted.definition, purge, wanted.passwords)
-    if any(step.change.action != "update" for step in plan.steps):
-        client.check_list(tenant.names)
     return TenantReport(
         plan,
         [Result(CHANGED, step.change.reason) for step in plan.steps],

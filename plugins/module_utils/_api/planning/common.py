@@ -13,6 +13,7 @@ problems is never carried out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from ..models import Domain, Edit, Individual, Mailbox, Principal, spelled
 from ..names import Name
@@ -43,6 +44,17 @@ def updates(found: Individual, edit: Edit, secrets: tuple[str, ...] = ()) -> tup
 def update(found: Individual, edit: Edit, reason: str, secrets: tuple[str, ...] = ()) -> Change:
     """Return the change that an edit makes of a principal."""
     return Change("update", found, edit.applied_to(found), reason, edit, secrets)
+
+
+def without_passwords(plan: Plan, names: Collection[Name]) -> Plan:
+    """Return the plan without the new passwords of these mailboxes."""
+    changes = (
+        updates(change.before, change.edit)
+        if isinstance(change.before, Mailbox) and change.before.name in names
+        else (change,)
+        for change in plan.changes
+    )
+    return plan._replace(changes=tuple(chain.from_iterable(changes)))
 
 
 def difference(

@@ -21,7 +21,8 @@ from .tenant import Tenant
 class WantedMailbox:
     """A mailbox as declared. ``aliases`` of None leaves them alone, an empty set does not.
 
-    :raises InvalidInput: a password is unusable, or update_password is always without passwords
+    :param replace_passwords: set them even if the mailbox exists
+    :raises InvalidInput: a password is unusable, or there is none to replace the old ones with
     """
 
     name: Name
@@ -37,7 +38,7 @@ class WantedMailbox:
                 raise InvalidInput(f"passwords: entry {number} of {len(self.passwords)} {flaw}")
         if self.replace_passwords and not self.passwords:
             raise InvalidInput(
-                "passwords: there is none to set, though update_password is always. "
+                "passwords: required with update_password always or probe. "
                 "Give at least one, or leave update_password out."
             )
 

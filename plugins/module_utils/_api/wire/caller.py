@@ -102,7 +102,7 @@ class Caller:
 
     def sleep(self, seconds: float) -> None:
         """Wait, at most until the time is used up."""
-        self._sleep(min(seconds, max(self._left(), 0)))
+        self._sleep(min(seconds, max(self.time_left(), 0)))
 
     def ask(self, call: Call[T]) -> T:
         """Send a call that changes nothing, until it is answered."""
@@ -175,18 +175,19 @@ class Caller:
 
     def _wait_for_turn(self) -> None:
         wait = self._pace.take()
-        while wait > 0 and self._left() > 0:
+        while wait > 0 and self.time_left() > 0:
             self._end += wait if self._is_patient else 0
             self.sleep(wait)
             # While this one waited, another may have been told to pause.
             wait = self._pace.take() if self._pace.is_paused else 0.0
 
-    def _left(self) -> float:
+    def time_left(self) -> float:
+        """Return the seconds that are left, which may be none."""
         return self._end - self.clock()
 
     def _attempt_timeout(self, call: Call[Any]) -> float:
         """Return what is left; for a write half of it, so that it can still be asked about."""
-        left = self._left()
+        left = self.time_left()
         if left <= 0:
             raise errors.DeadlineExceeded(
                 f"The task's {self.timeout:g} s were used up before {describe(call)}. "
@@ -208,7 +209,7 @@ class Caller:
         if pause >= self.timeout:
             raise error
         self._end += pause if is_busy and self._is_patient else 0
-        if pause >= self._left():
+        if pause >= self.time_left():
             raise error
         self._sleep(pause)
         return attempt if is_busy else attempt + 1

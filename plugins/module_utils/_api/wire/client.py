@@ -51,6 +51,10 @@ class Client:
         """The seconds that it was given."""
         return self._caller.timeout
 
+    def time_left(self) -> float:
+        """Return the remaining seconds; may be negative."""
+        return self._caller.time_left()
+
     def now(self) -> float:
         """Return its clock's seconds."""
         return self._caller.clock()

@@ -43,7 +43,7 @@ def _import_httpx() -> Any:
 
 
 #: OpenSSL's numbers for a certificate of another host name or address.
-_OTHER_HOST = (62, 64)
+OTHER_HOST = (62, 64)
 
 
 class _OutOfTime(Exception):
@@ -137,7 +137,7 @@ class Sender:
         self._httpx = _import_httpx()
         _check_host(self._httpx, self._base_url)
         is_tls = self._base_url.startswith("https:")
-        self._tls = _tls_context(ca_path, verify=verify) if is_tls else False
+        self._tls = tls_context(ca_path, verify=verify) if is_tls else False
         self._trust_env = trust_env
         self._idle = [self._new_line()]
 
@@ -269,7 +269,7 @@ class Sender:
         if isinstance(cause, ssl.SSLCertVerificationError):
             kind = errors.UntrustedCertificate
             advice = "Set ca_path to the file of the authority that signed its certificate."
-            if cause.verify_code in _OTHER_HOST:
+            if cause.verify_code in OTHER_HOST:
                 advice = "Write api_url with a host name that its certificate holds."
         elif cause is not None:
             advice = "Check the port. If the service has no TLS there, begin api_url with http."
@@ -361,8 +361,11 @@ def _checked_token(token: str) -> str:
     return token
 
 
-def _tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return a context that trusts the system's authorities, or those of ``ca_path``."""
+def tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
+    """Return a context that trusts the system's authorities, or those of ``ca_path``.
+
+    :raises InvalidInput: the file can't be used
+    """
     try:
         context = ssl.create_default_context(cafile=ca_path)
     except (OSError, ssl.SSLError) as error:

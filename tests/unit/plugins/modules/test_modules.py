@@ -154,7 +154,11 @@ BAD: list[tuple[str, Arguments, str]] = [
     ("mailbox", {"name": "alice"}, "name: 'alice'"),
     ("mailbox", {"name": "alice@example.com", "aliases": ["sales"]}, "aliases: 'sales'"),
     ("mailbox", {"name": "alice@example.com", "passwords": [PASSWORD, ""]}, "entry 2 of 2"),
-    ("mailbox", {"name": "a@example.com", "update_password": "always"}, "passwords: there is none"),
+    (
+        "mailbox",
+        {"name": "a@example.com", "update_password": "always"},
+        "passwords: required with update_password",
+    ),
     *(
         ("mailbox", {"name": "alice@example.com", "passwords": value}, "passwords: entry 1 of 1")
         for value in ([[PASSWORD, "x"]], {"pw": PASSWORD}, True, [7], [None])

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Options for setting passwords, and the login probe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._api.applying.converge import Probe
+from ._api.wire.client import Client
+from ._module import Params
+
+ON_CREATE, ALWAYS, PROBE = "on_create", "always", "probe"
+
+PASSWORD_OPTIONS: dict[str, Any] = {
+    # The name contains "password", but the value is not a secret.
+    "update_password": {
+        "type": "str",
+        "choices": [ON_CREATE, ALWAYS, PROBE],
+        "default": ON_CREATE,
+        "no_log": False,
+    },
+    "imap_host": {"type": "str"},
+    "imap_port": {"type": "int", "default": 993},
+}
+
+
+def replaces_passwords(params: Params) -> bool:
+    """Return whether existing mailboxes get the declared passwords, too."""
+    return bool(params["update_password"] != ON_CREATE)
+
+
+def login_probe(params: Params, give_client: Callable[[], Client]) -> Probe | None:
+    """Return the probe if update_password is probe, else None.
+
+    :param give_client: returns a client whose time is for one login
+    :raises InvalidInput: one of the options can't be used
+    """
+    if params["update_password"] != PROBE:
+        return None
+    # Imported at use: other tasks don't pay for it.
+    from ._api.applying.login_probe import LoginProbe  # noqa: PLC0415
+
+    return LoginProbe(
+        give_client,
+        params["imap_host"],
+        params["imap_port"],
+        ca_path=params["ca_path"],
+        verify=params["validate_certs"],
+    ).working

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""With ``update_password: probe`` a password is idempotent: a real mail server decides."""
+
+from __future__ import annotations
+
+import imaplib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.mail.client import (
+    ALICE,
+    SECRET,
+    MailServer,
+    mail_server,
+)
+from ansible_collections.postroom.email.tests.support.recorder import recording
+from ansible_collections.postroom.email.tests.support.site import Site
+
+NEW = "new@example.com"
+FIRST, OTHER = "correct-horse/battery", "пароль-ñ-漢字 with, a comma"
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailServer]:
+    """Run the service with its mail server."""
+    with mail_server(tmp_path_factory.mktemp("probe")) as mail:
+        yield mail
+
+
+@pytest.fixture(scope="module")
+def site(mail: MailServer) -> Iterator[Site]:
+    """Run modules through a recorder that can forbid writes."""
+    with recording(mail.service.url) as recorder:
+        site = Site(mail.service.url, mail.service.token, recorder)
+        yield site
+        site.close()
+
+
+def run(site: Site, mail: MailServer, module: str, **options: Any) -> dict[str, Any]:
+    """Run a module with ``probe``, and check that its result shows no password."""
+    where = {"imap_host": "localhost", "imap_port": mail.service.ready["imap"]}
+    trust = {"ca_path": str(mail.folder / "mail-cert.pem"), "update_password": "probe"}
+    result = site.run(module, **{**where, **trust, **options})
+    assert [one for one in (FIRST, OTHER, SECRET) if one in str(result)] == []
+    return result
+
+
+def works(mail: MailServer, secret: str) -> bool:
+    """Return whether a mail client can log in."""
+    try:
+        mail.imap(NEW, secret).logout()
+    except imaplib.IMAP4.error:
+        return False
+    return True
+
+
+def options_of(module: str, passwords: list[str]) -> dict[str, Any]:
+    """Return the options that declare one mailbox, absent without passwords."""
+    one: dict[str, Any] = {"name": NEW, "state": "present" if passwords else "absent"}
+    if module == "email_mailbox":
+        return {**one, "passwords": passwords}
+    return {"mailboxes": [ALICE, one], "passwords": {NEW: passwords} if passwords else {}}
+
+
+@pytest.mark.parametrize("module", ["email_mailbox", "email_tenant"])
+def test_twelve_steps(module: str, site: Site, mail: MailServer) -> None:
+    """Check mode predicts each operation, a real run does it, and a second run changes nothing."""
+    for passwords in ([FIRST], [OTHER, FIRST], []):
+        options = options_of(module, passwords)
+        site.recorder.take()
+        with site.recorder.forbidding_writes():
+            predicted = run(site, mail, module, check=True, **options)
+        assert run(site, mail, module, **options) == predicted
+        assert (predicted["changed"], len(site.recorder.take_writes())) == (True, 1)
+        assert {one for one in (FIRST, OTHER) if works(mail, one)} == {*passwords}
+        for check in (True, False):
+            again = run(site, mail, module, check=check, **options)
+            assert (again["changed"], again["changes"], again["diff"]) == (False, [], [])
+        assert site.recorder.take_writes() == []
+
+
+def test_the_mx_host_is_the_default(
+    site: Site, mail: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the one that the API returns; the certificate of the server is for it."""
+    real = socket.getaddrinfo
+
+    def resolve(host: str, *more: Any, **options: Any) -> Any:
+        return real("127.0.0.1" if host == "mail.postroom.test" else host, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    options = {"name": ALICE, "imap_host": None}
+    assert not run(site, mail, "email_mailbox", passwords=SECRET, **options)["changed"]
+    assert run(site, mail, "email_mailbox", passwords=OTHER, **options)["changed"]

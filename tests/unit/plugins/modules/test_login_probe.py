@@ -1,0 +1,236 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""``update_password: probe`` against an IMAP server that answers logins as a test says."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import socket
+import socketserver
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.plugins.modules import email_mailbox, email_tenant
+from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+    QuirkyService,
+    domain,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    Reply,
+    Request,
+    ScriptedServer,
+    json_reply,
+)
+from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
+from ansible_collections.postroom.email.tests.support.clients import TOKEN, Serve
+from ansible_collections.postroom.email.tests.support.modules import run_module
+
+pytestmark = [
+    pytest.mark.matrix,
+    pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed"),
+]
+PASSWORD, SECOND = "pw-8Kd'q\"-Zebra-\u00fc", "pw-2Lm%r7-Zebra"
+ANN = "ann@example.com"
+YES, NO = "{tag} OK welcome", "{tag} NO [AUTHENTICATIONFAILED] wrong"
+
+
+class _Session(socketserver.BaseRequestHandler):
+    server: ImapServer
+
+    def handle(self) -> None:
+        server = self.server
+        with contextlib.suppress(OSError), server.tls.wrap_socket(self.request, True) as stream:
+            stream.sendall(b"* OK ready\r\n")
+            lines = stream.makefile("rb")
+            for line in lines:
+                tag, command = line.decode().split()[:2]
+                answer = "* CAPABILITY IMAP4rev1 AUTH=PLAIN\r\n{tag} OK done"
+                if command == "AUTHENTICATE":
+                    stream.sendall(b"+ \r\n")
+                    given = base64.b64decode(lines.readline()).decode()
+                    answer = server.log_in(given)
+                stream.sendall(answer.replace("{tag}", tag).encode() + b"\r\n")
+                while answer.startswith("* OK"):  # until the client closes the connection
+                    time.sleep(0.02)
+                    stream.sendall(answer.encode() + b"\r\n")
+                if answer.startswith("* BYE"):
+                    return
+
+
+class ImapServer(socketserver.ThreadingTCPServer):
+    """Answers logins by a function of the name, and notes the names."""
+
+    daemon_threads = True
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        super().__init__(("127.0.0.1", 0), _Session)
+        self.tls = tls
+        self.verdict: Callable[[str], str] = lambda name: YES
+        self.names: list[str] = []
+
+    def log_in(self, given: str) -> str:
+        """Return the answer to a login, which may quote what was given."""
+        name, secret = given.split("\0")[1:]
+        self.names.append(name)
+        quoted = base64.b64encode(given.encode()).decode()
+        answer = NO if secret != PASSWORD else self.verdict(name)
+        return answer.replace("SECRETS", f"{secret} {quoted}")
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Return the authority of the server's certificate, which is for localhost."""
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def imap(authority: Authority) -> Iterator[ImapServer]:
+    """Run an IMAP server."""
+    with ImapServer(authority.serves("DNS:localhost")) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run(imap: ImapServer, authority: Authority) -> Run:
+    """Return what runs a module with ``probe`` and those passwords of Ann."""
+
+    def run(server: ScriptedServer, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        main = email_tenant.main if "mailboxes" in options else email_mailbox.main
+        given = {"name": ANN, "passwords": [PASSWORD, SECOND]} if "name" in options else {}
+        where = {"imap_host": "localhost", "imap_port": imap.server_address[1]}
+        access = {"api_url": server.url, "api_token": TOKEN, "ca_path": str(authority.path)}
+        fixed = {**access, **where, "update_password": "probe"}
+        result = run_module(main, {**fixed, **given, **options}, check=check, diff=True)
+        result.pop("invocation", None)
+        assert "Zebra" not in str(result)
+        return result
+
+    return run
+
+
+def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
+    """Return the body of each PATCH, by the name before the @."""
+    writes = [request for request in server.requests if request.method != "GET"]
+    assert {request.method for request in writes} <= {"PATCH"}
+    names = [request.target.rpartition("/")[2].partition("%40")[0] for request in writes]
+    return {name: request.json for name, request in zip(names, writes)}  # noqa: B905 - Python 3.10
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve, run: Run) -> None:
+    """One login a mailbox; if it is refused, all passwords are set along with the aliases."""
+    imap.verdict = lambda name: YES if works else NO
+    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
+    options = {"name": ANN, "aliases": ["a@example.com"]}
+    predicted = run(server, check=True, **options)
+    assert server.writes == []
+    assert run(server, **options, ca_path=None, validate_certs=False) == predicted
+    assert imap.names == [ANN] * 2
+    secrets = {} if works else {"secrets": [PASSWORD, SECOND]}
+    assert patches(server)["ann"] == {"emails": [ANN, "a@example.com"], **secrets}
+    assert ("passwords" in predicted["diff"][0]["after"]) is not works
+
+
+#: The options of the task, the answer to the login, and an option that the message names.
+UNDECIDED: list[tuple[dict[str, Any], str, str]] = [
+    ({"ca_path": None}, YES, "ca_path"),
+    ({"imap_host": "127.0.0.1"}, YES, "imap_host"),
+    ({"imap_host": "a..b"}, YES, "imap_host"),
+    ({"imap_port": 1}, YES, "imap_port"),
+    ({"timeout": 2}, "* OK still checking", "timeout"),
+    ({}, "{tag} NO [UNAVAILABLE] SECRETS", "[UNAVAILABLE]"),
+    ({}, "{tag} NO SECRETS", "Run again"),
+    ({}, "{tag} BAD [AUTHENTICATIONFAILED] SECRETS", "Run again"),
+    ({}, "* BYE [AUTHENTICATIONFAILED] SECRETS\r\n{tag} NO bye", "Run again"),
+    ({}, "SECRETS", "Run again"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(UNDECIDED)))
+def test_only_a_refused_password_is_a_no(
+    number: int, imap: ImapServer, serve: Serve, run: Run
+) -> None:
+    """Anything else fails both modules in time, before a write and without showing a secret."""
+    options, answer, word = UNDECIDED[number]
+    imap.verdict = lambda name: answer
+    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
+    new = [ANN, "new@example.com"]
+    tenant = {"mailboxes": new, "passwords": dict.fromkeys(new, PASSWORD)}
+    for module in ({"name": ANN}, tenant):
+        result = run(server, **module, **options)
+        assert (result["failed"], result["failure"]) == (True, {"kind": "ProbeFailed"})
+        assert word in result["msg"]
+        assert base64.b64encode(f"\0{ANN}\0{PASSWORD}".encode()).decode() not in result["msg"]
+    assert server.writes == []
+
+
+def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
+    """It accepts connections and never answers; the task's timeout ends the wait."""
+    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        result = run(server, name=ANN, imap_port=listener.getsockname()[1], timeout=2)
+    assert (result["failure"]["kind"], server.writes) == ("ProbeFailed", [])
+
+
+@pytest.mark.parametrize(("answers", "asked"), [("NNNNNN", 3), ("NNYNNNYY", 6), ("YNYYNYYNNY", 10)])
+def test_three_refusals_in_a_row_end_the_probing(
+    answers: str, asked: int, imap: ImapServer, serve: Serve, run: Run
+) -> None:
+    """The passwords of the rest are set; a second run, where all logins work, changes nothing."""
+    names = [f"m{number}@example.com" for number in range(len(answers))]
+    more = ["bare@example.com", "new@example.com"]
+    imap.verdict = lambda name: YES if answers[names.index(name)] == "Y" else NO
+    rows = [mailbox(name) for name in [*names, more[0]]]
+    server = serve(QuirkyService(None, domain("example.com"), *rows))
+    passwords = {name: [PASSWORD, SECOND] for name in [*names, "new@example.com"]}
+    options = {"mailboxes": [*names, *more], "passwords": passwords}
+    predicted = run(server, check=True, **options)
+    assert server.writes == []
+    # Those to be created, and those without a declared password, are not asked for.
+    assert sorted(imap.names) == names[:asked]
+    done = run(server, **options, expected_plan=predicted["plan_digest"])
+    assert done == predicted
+    assert sorted(imap.names) == sorted(names[:asked] * 2)
+    kept = {name for name, answer in zip(names[:asked], answers) if answer == "Y"}  # noqa: B905
+    changed = {change["name"] for change in done["changes"]}
+    assert changed == {*names, "new@example.com"} - kept
+    imap.verdict = lambda name: YES
+    assert run(server, **options)["changed"] is False
+
+
+def test_a_plan_that_is_refused_is_not_probed(imap: ImapServer, serve: Serve, run: Run) -> None:
+    """Neither is a mailbox that is created, nor one without passwords; a bad port is an error."""
+    bob = mailbox("bob@example.com", "b@example.com")
+    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN), bob))
+    taken = {"name": ANN, "aliases": ["b@example.com"]}
+    none: dict[str, Any] = {"name": ANN, "passwords": []}
+    bad = [taken, none, {"name": ANN, "imap_port": 65536}]
+    assert [run(server, **options)["failed"] for options in bad] == [True] * 3
+    assert server.writes == []
+    assert run(server, name="new@example.com")["changed"]
+    assert imap.names == []
+
+
+def test_a_missing_mx_record_is_an_error(serve: Serve, run: Run) -> None:
+    """The message names the option to set."""
+    service = QuirkyService(None, domain("example.com"), mailbox(ANN))
+    records = {"mx": [{"host": "@", "value": ".", "priority": 0}], "txt": []}
+
+    def answer(request: Request) -> Reply:
+        return json_reply(records) if "/api/dns/" in request.target else service(request)
+
+    result = run(serve(answer), name=ANN, imap_host=None)
+    assert result["failure"] == {"kind": "ProbeFailed"}, result
+    assert "Set imap_host" in result["msg"]
