@@ -9,11 +9,14 @@ token, random passwords, and Ansible's own files. No secret is on the screen.
 from __future__ import annotations
 
 import contextlib
+import email
 import http.client
+import imaplib
 import json
 import os
 import secrets
 import signal
+import smtplib
 import subprocess
 import sys
 from pathlib import Path
@@ -30,15 +33,18 @@ import yaml  # noqa: E402
 
 from tests import conftest  # noqa: E402
 from tests.support import playbooks  # noqa: E402
+from tests.support.mail import MailClient, mail_options, message, signing_key  # noqa: E402
 from tests.support.service import RunningService, ServiceError, running_service  # noqa: E402
-from tools.stage import DemoError, Steps, in_colour, play, say, show  # noqa: E402
+from tools.stage import DemoError, Steps, expect, in_colour, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PRINCIPAL = "/api/principal/"
 EXAMPLES = Path("playbooks", "examples")
 TENANT, DNS_RECORDS = EXAMPLES / "tenant.yml", EXAMPLES / "dns_records.yml"
 CHANGED_MAILBOX, LOST_ALIAS = "alice@example.com", "sales@example.com"
+SENDER, FORWARDER, CUSTOMER = "bob@example.com", "partners@example.com", "customer@example.net"
 
 # Ansible says what changed and leaves out what did not.
 ANSIBLE_CFG = """\
@@ -58,12 +64,17 @@ class Demo:
         self._folder = folder
         self._steps = Steps()
         self._definition = definition()
+        self._mail = MailClient(service.ready, folder)
+        mailboxes = self._definition["mail_mailboxes"]
+        self._passwords = {mailbox["name"]: secrets.token_urlsafe(18) for mailbox in mailboxes}
 
     def run(self) -> None:
         """Take every step."""
         self.announce()
         self.converge()
         self.converge_again()
+        self.send_mail()
+        self.sign_mail()
         self.change_by_hand()
         self.show_drift()
         self.repair()
@@ -72,7 +83,7 @@ class Demo:
     def announce(self) -> None:
         """Say what is running, and write the file with the account's secrets."""
         self._steps.begin("Start the reference service")
-        say("A whole email API on this machine, with a new and empty database.")
+        say("A whole email API and a mail server on this machine, with a new and empty database.")
         say(f"It listens on {self._service.url}.")
         say("Its token and a random password for each mailbox are in account.yml, which")
         say("only you can read. Your own account.yml you would encrypt with ansible-vault.")
@@ -80,10 +91,7 @@ class Demo:
         account = {
             "mail_api_url": self._service.url,
             "vault_mail_token": self._service.token,
-            "vault_mail_passwords": {
-                mailbox["name"]: secrets.token_urlsafe(18)
-                for mailbox in self._definition["mail_mailboxes"]
-            },
+            "vault_mail_passwords": self._passwords,
         }
         write_private(self._folder / "account.yml", yaml.safe_dump(account))
 
@@ -94,7 +102,7 @@ class Demo:
         self._steps.begin("Converge the tenant")
         say(f"tenant_vars.yml names {', '.join(counts)}. None is there yet.")
         if self._play(TENANT) == 0:
-            raise DemoError("The first run was to create the tenant, and changed nothing.")
+            raise DemoError("The first run did not create the tenant.")
 
     def converge_again(self) -> None:
         """Find nothing left to do."""
@@ -102,37 +110,71 @@ class Demo:
         say("Everything is as the file says, so nothing may change.")
         changed = self._play(TENANT)
         if changed:
-            raise DemoError(f"The second run changed {changed} tasks; it was to change none.")
+            raise DemoError(f"The second run changed {changed} tasks.")
         say("changed=0, and tasks that change nothing are not listed.")
         print()
+
+    def send_mail(self) -> None:
+        """Deliver a message to an alias, and read it."""
+        self._steps.begin("Send mail to an alias")
+        say(f"Another mail server delivers a message from {CUSTOMER}:")
+        self._deliver("An order", "250")
+        say(f"{CHANGED_MAILBOX} logs in with IMAP and the password from account.yml:")
+        self._show_inbox("An order")
+
+    def sign_mail(self) -> None:
+        """Send a message through a forwarder to another service, and verify its signature."""
+        self._steps.begin("Send mail to a forwarder")
+        say(f"{SENDER} logs in with SMTP and sends a message to {FORWARDER}.")
+        say("One member of this forwarder is Alice, whose inbox has it:")
+        with self._mail.submit(SENDER, self._passwords[SENDER]) as client:
+            client.send_message(message(SENDER, FORWARDER, "Our new prices"))
+        self._show_inbox("Our new prices")
+        say("The other is at another service. Here such mail is kept in a folder, the outbox:")
+        [outgoing] = self._mail.outbox()
+        headers = email.message_from_bytes(outgoing)
+        show(*(f"{name}: {headers[name]}" for name in ("X-Recipients", "From", "Subject")), "")
+        say("Its DKIM signature verifies with the key that the API returns for the zone:")
+        domain = SENDER.partition("@")[2]
+        published = self._request("GET", f"/api/dns/{domain}")["txt"]
+        name = signing_key(outgoing, published, domain)
+        expect(name, "The DKIM signature does not verify.")
+        [key] = [one["value"] for one in published if f"{one['host']}.{domain}" == name]
+        show(f"GET /api/dns/{domain}", f"{name}: {key[:40]}...", "")
 
     def change_by_hand(self) -> None:
         """Take an alias away behind Ansible's back."""
         self._steps.begin("Change something by hand")
         say(f"Someone takes {LOST_ALIAS} from {CHANGED_MAILBOX}, with a plain request:")
-        mailbox = self._request("GET", CHANGED_MAILBOX)
+        mailbox = self._request("GET", PRINCIPAL + CHANGED_MAILBOX)
         emails = [address for address in mailbox["emails"] if address != LOST_ALIAS]
         if emails == mailbox["emails"]:
-            raise DemoError(f"{CHANGED_MAILBOX} was to have the alias {LOST_ALIAS}.")
-        show(f"PATCH /api/principal/{CHANGED_MAILBOX}", json.dumps({"emails": emails}))
-        self._request("PATCH", CHANGED_MAILBOX, {"emails": emails})
+            raise DemoError(f"{CHANGED_MAILBOX} does not have the alias {LOST_ALIAS}.")
+        show(f"PATCH {PRINCIPAL}{CHANGED_MAILBOX}", json.dumps({"emails": emails}))
+        self._request("PATCH", PRINCIPAL + CHANGED_MAILBOX, {"emails": emails})
         print()
+        say("From now on, the mail server refuses mail to it:")
+        self._deliver("A second order", "550")
 
     def show_drift(self) -> None:
         """Tell what differs, and change nothing."""
         self._steps.begin("Show the drift")
         say("Check mode tells what a run would change, and sends no write.")
         self._expect_one_change(self._play(TENANT, "--check", "--diff"))
-        if LOST_ALIAS in self._request("GET", CHANGED_MAILBOX)["emails"]:
+        if LOST_ALIAS in self._request("GET", PRINCIPAL + CHANGED_MAILBOX)["emails"]:
             raise DemoError("Check mode has changed the mailbox.")
 
     def repair(self) -> None:
         """Bring the alias back."""
         self._steps.begin("Repair it")
-        say("The same playbook once more, in earnest.")
+        say("The same playbook, now without check mode.")
         self._expect_one_change(self._play(TENANT))
-        if LOST_ALIAS not in self._request("GET", CHANGED_MAILBOX)["emails"]:
+        if LOST_ALIAS not in self._request("GET", PRINCIPAL + CHANGED_MAILBOX)["emails"]:
             raise DemoError(f"The run did not bring {LOST_ALIAS} back.")
+        say("Mail arrives again:")
+        self._deliver("A third order", "250")
+        say("And Alice has it:")
+        self._show_inbox("A third order")
 
     def show_dns(self) -> None:
         """Print the records to publish."""
@@ -142,7 +184,28 @@ class Demo:
 
     def _expect_one_change(self, changed: int) -> None:
         if changed != 1:
-            raise DemoError(f"One task was to find the drift; {changed} did.")
+            raise DemoError(f"{changed} tasks found the drift, not one.")
+
+    def _deliver(self, subject: str, code: str) -> None:
+        """Deliver a message to the alias, and show the answer to this recipient."""
+        with self._mail.mx() as server:
+            server.ehlo()
+            server.mail(CUSTOMER)
+            status, answer = server.rcpt(LOST_ALIAS)
+            if status == 250:
+                server.data(message(CUSTOMER, LOST_ALIAS, subject).as_bytes())
+        show(f"RCPT TO:<{LOST_ALIAS}>", f"{status} {answer.decode()}", "")
+        expect(str(status) == code, f"The answer is not {code}.")
+
+    def _show_inbox(self, newest: str) -> None:
+        """Show the messages in Alice's inbox."""
+        found = self._mail.inbox(CHANGED_MAILBOX, self._passwords[CHANGED_MAILBOX])
+        show(
+            *(f"From: {one['From']}  To: {one['To']}  Subject: {one['Subject']}" for one in found),
+            "",
+        )
+        subjects = [one["Subject"] for one in found]
+        expect(subjects[-1:] == [newest], f"The newest message is not: {newest}.")
 
     def _play(self, playbook: Path, *options: str, show_unchanged: bool = False) -> int:
         """Run a playbook, show what it prints, and return how many tasks changed something."""
@@ -153,7 +216,7 @@ class Demo:
         command = [sys.executable, "-m", "ansible", "playbook", str(playbook), "-e", account]
         return run_playbook([*command, *options], ansible_environment(self._folder))
 
-    def _request(self, method: str, name: str, body: dict[str, Any] | None = None) -> Any:
+    def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Send a request to the service, as any program could, and return the answer."""
         address = self._service.url.removeprefix("http://")
         connection = http.client.HTTPConnection(address, timeout=10)
@@ -163,11 +226,11 @@ class Demo:
         }
         with contextlib.closing(connection):
             sent = None if body is None else json.dumps(body)
-            connection.request(method, f"/api/principal/{name}", sent, headers)
+            connection.request(method, path, sent, headers)
             answer = connection.getresponse()
             content = json.load(answer)
         if answer.status != http.client.OK:
-            raise DemoError(f"{method} {name} was answered with {answer.status}: {content}")
+            raise DemoError(f"{method} {path} was answered with {answer.status}: {content}")
         return content
 
 
@@ -249,7 +312,8 @@ def write_private(path: Path, text: str) -> None:
 
 def demonstrate(folder: Path) -> None:
     """Take every step, against a service of its own."""
-    with running_service(folder / "service", tenant="demo") as service:
+    options = mail_options(folder)
+    with running_service(folder / "service", tenant="demo", extra_args=options) as service:
         Demo(service, folder).run()
 
 
@@ -257,7 +321,8 @@ def main() -> int:
     """Run the demo and return its exit status."""
     conftest.collections_root(CHECKOUT)
     ended = "The service is stopped and its files are gone."
-    return play("demo", demonstrate, ended, (ServiceError,))
+    failures = (ServiceError, OSError, smtplib.SMTPException, imaplib.IMAP4.error)
+    return play("demo", demonstrate, ended, failures)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ class Reader:
         """Save the files of a guide, and run its commands; none prints the password."""
         blocks = readme.all_blocks(guide)
         for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
-            if block.language == "yaml":
+            if block.language in ("yaml", "python"):
                 assert block.file_name, block.text
                 self.save(block.file_name, block.text)
             if block.language != "console":

@@ -23,9 +23,10 @@ from postroom_bot.metrics import Metrics
 from postroom_bot.model import Action, State, Wish
 from postroom_bot.settings import Settings
 from postroom_bot.store import audit
-from postroom_bot.store.database import Database, migrate
+from postroom_bot.store.schema import migrate
 from postroom_bot.words import catalog
 from postroom_bot.words.manifest import SCOPES
+from postroom_common.database import Database
 
 README = repository.ROOT / "bot" / "README.md"
 EXAMPLES = repository.ROOT / "bot" / "examples"

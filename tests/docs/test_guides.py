@@ -24,7 +24,8 @@ from ansible_collections.postroom.email.tests.support.site import Api
 from postroom_bot import settings
 from postroom_bot.model import Action, Wish
 from postroom_bot.store import ledger, requests
-from postroom_bot.store.database import Connection, Database, migrate
+from postroom_bot.store.schema import migrate
+from postroom_common.database import Connection, Database
 
 #: tests/dns and tests/ops follow these, with a name server and a controller.
 ELSEWHERE = ("dns", "awx")
@@ -79,6 +80,7 @@ def reader(
     reader = Reader(tmp_path, service)
     python = f"PYTHONPATH={':'.join(sys.path)} {sys.executable}"
     reader.install("postroom-bot", f"env {variables} {python} -m postroom_bot")
+    reader.install("postroom-service", f"exec env {python} -m postroom_service")
     return reader
 
 

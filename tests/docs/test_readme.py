@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.running import Running
-from ansible_collections.postroom.email.tests.support.service import SERVICE_PATH, RunningService
+from ansible_collections.postroom.email.tests.support.service import PATHS, RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 from ansible_collections.postroom.email.tools import ansible_tree
 
@@ -149,7 +149,7 @@ def test_the_service_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     _enter, serve = commands("Start the service")
     arguments = serve.removeprefix("postroom-service ").partition(" 2>")[0].split()
     # Not the port of the README, which something else may have here.
-    env = {**os.environ, "PYTHONPATH": str(SERVICE_PATH), "POSTROOM_SERVICE_PORT": "0"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS), "POSTROOM_SERVICE_PORT": "0"}
     command = [sys.executable, "-m", "postroom_service", *arguments, "--ready-file", "ready"]
     monkeypatch.chdir(tmp_path)
     process = Running(command, env, tmp_path / "log", patience=60)

@@ -8,7 +8,7 @@ All four people have mailboxes; Bob, Carol and Dora are mail-admins.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,14 +125,17 @@ def password_in(view: View) -> str:
 
 
 @contextmanager
-def company(directory: Path, *, clock: Clock = now) -> Iterator[Company]:
+def company(
+    directory: Path, *, clock: Clock = now, mail_options: Sequence[str] = ()
+) -> Iterator[Company]:
     """Set a company up until the block ends, with its files in a directory.
 
     :param clock: of Slack
+    :param mail_options: more options of the mail service
     """
     with (
         Workspace(clock=clock) as slack,
-        running_service(directory / "mail") as mail,
+        running_service(directory / "mail", extra_args=mail_options) as mail,
         Api(mail.url, mail.token) as api,
     ):
         slack.be_patient(PATIENCE)
