@@ -49,7 +49,7 @@ from ansible_collections.postroom.email.tests.support.mail import (  # noqa: E40
 )
 from ansible_collections.postroom.email.tests.support.service import ServiceError  # noqa: E402
 from tools import demo_drawing  # noqa: E402
-from tools.stage import Steps, expect, play, say, show  # noqa: E402
+from tools.stage import DemoError, Steps, expect, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
     from ansible_collections.postroom.email.tests.fakes.slack.person import Person
@@ -127,7 +127,7 @@ class Demo:
         expect(emails == [ALICE, SALES], f"{SALES} did not become an alias of {ALICE}.")
 
     def make_password(self) -> str:
-        """Make a password, which nobody else gets, and return it."""
+        """Request a new password, which only Alice sees, and return it."""
         alice = self._here.alice
         expect(
             self._mail.log_in(ALICE, SECRET).startswith("235"), "The old password does not work."
@@ -180,7 +180,7 @@ class Demo:
         told = self._run("ledger")
         show(*told.splitlines(), "")
         mailboxes = [{"name": ALICE, "aliases": [SALES]}]
-        expect(json.loads(told)["mailboxes"] == mailboxes, f"The ledger does not have {SALES}.")
+        expect(json.loads(told)["mailboxes"] == mailboxes, f"The ledger does not list {SALES}.")
 
     def tamper(self) -> None:
         """Change the audit by hand, and have it found."""
@@ -217,7 +217,7 @@ class Demo:
         """Type a command, and draw what is answered at once."""
         ack = self._typed(person, text)
         said = person.sees().ephemerals[-1]
-        expect(said.text == ack.body["text"], f"{text} was not answered immediately.")
+        expect(said.text == ack.body["text"], f"The reply to {text} came too late.")
         self._draw(said)
 
     def _typed(self, person: Person, text: str) -> Ack:
@@ -306,8 +306,7 @@ def _refusal(database: sqlite3.Connection, statement: str) -> str:
             database.execute(statement)
     except sqlite3.IntegrityError as error:
         return f"Error: {error}"
-    expect(told=False, sentence="The audit did not refuse the change.")
-    return ""
+    raise DemoError("The audit did not refuse the change.")
 
 
 def demonstrate(folder: Path) -> None:

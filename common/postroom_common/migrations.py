@@ -55,7 +55,7 @@ class Schema:
         if revision == head:
             return
         if revision is None:
-            raise DatabaseError(f"the database has no schema of this program: run {self.command}")
+            raise DatabaseError(f"the database is not set up for this program: run {self.command}")
         _check_known(revision, scripts)
         raise DatabaseError(
             f"the database has schema {revision} of an earlier version, and this one needs"

@@ -4,5 +4,5 @@
 
 from __future__ import annotations
 
-# The API version in the OpenAPI document; the contract itself has no version.
+# The API version in the OpenAPI document. The contract does not define one.
 __version__ = "1.0.0"

@@ -23,7 +23,7 @@ from . import auth, dkim, names, openapi, schemas
 from .directory import Directory
 from .errors import FieldError, Problem
 from .requests import note, parse_json, read_body
-from .store.batches import Transactions
+from .store.transactions import Transactions
 
 #: How many secrets are hashed or keys generated at a time.
 HASHERS = 2

@@ -104,7 +104,7 @@ def revoke(connection: Connection, id: int) -> bool:
 
 
 def authenticate(connection: Connection, headers: list[str]) -> Caller:
-    """Find the caller by the request's Authorization headers, or raise a 401 problem."""
+    """Return the caller that the Authorization header identifies, or raise a 401 problem."""
     text = _bearer(headers)
     row = connection.execute(_FIND_CALLER, {"hash": _digest(text), "now": int(time.time())}).first()
     if row is None:

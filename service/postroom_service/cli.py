@@ -184,66 +184,70 @@ def cli() -> None:
     callback=_checked(passwords.hasher),
     help="Cost of argon2id.",
 )
-def serve_api(**given: Any) -> None:
+def serve_api(**options: Any) -> None:
     """Serve the API."""
     for one, other in (("tls_cert", "tls_key"), ("bootstrap", "token_file")):
-        if (given[one] is None) != (given[other] is None):
+        if (options[one] is None) != (options[other] is None):
             flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
             raise ServeError(f"{flags[0]} and {flags[1]} go together")
     logs.log_crashes(PROGRAM)
-    logs.configure(program=PROGRAM, style=given["log_format"], level=given["log_level"])
-    with _database(given["database"], memory=True) as database:
-        if given["bootstrap"] is not None:
+    logs.configure(program=PROGRAM, style=options["log_format"], level=options["log_level"])
+    with _database(options["database"], memory=True) as database:
+        if options["bootstrap"] is not None:
             token = database.write(
-                lambda connection: auth.create(connection, given["bootstrap"], label="bootstrap")
+                lambda connection: auth.create(connection, options["bootstrap"], label="bootstrap")
             )
-            write_private(given["token_file"], token + "\n")
-        published = dkim.RecordNames(given["mail_host"], given["service_domain"])
-        service = Service(database, given["secret_cost"], published)
+            write_private(options["token_file"], token + "\n")
+        published = dkim.RecordNames(options["mail_host"], options["service_domain"])
+        service = Service(database, options["secret_cost"], published)
         app: ASGIApp = create_app(service)
-        if given["faults"] is not None:
+        if options["faults"] is not None:
             log.warning("injecting faults into requests")
-            app = Faults(app, given["faults"])
+            app = Faults(app, options["faults"])
         paths = {route.endpoint: route.path.replace(":path", "") for route in ROUTES}
-        listening = {name: given[name] for name in Listening.__dataclass_fields__}
-        serve(RequestLog(app, paths), Listening(**listening), _background(database, given))
+        listening = {name: options[name] for name in Listening.__dataclass_fields__}
+        serve(RequestLog(app, paths), Listening(**listening), _background(database, options))
 
 
 @contextlib.asynccontextmanager
 async def _background(
-    database: Database, given: Mapping[str, Any]
+    database: Database, options: Mapping[str, Any]
 ) -> AsyncIterator[dict[str, int]]:
     """Run what the options ask for beside the API, and yield the ports of the mail server."""
-    trusts = given["mail"] if given["trust_domains"] is None else given["trust_domains"]
+    trusts = options["mail"] if options["trust_domains"] is None else options["trust_domains"]
     async with contextlib.AsyncExitStack() as stack:
         if not trusts:
             try:
-                verifier = Verifier(database, given["resolvers"])
+                verifier = Verifier(database, options["resolvers"])
                 await stack.enter_async_context(verifier.running())
             except VerificationError as error:
                 log.warning("domains are not being verified: %s", error)
-        if not given["mail"]:
+        if not options["mail"]:
             yield {}
             return
         from .mail.accounts import Accounts  # noqa: PLC0415 its libraries are an extra
-        from .mail.boxes import Boxes  # noqa: PLC0415
         from .mail.server import make_certificate, running  # noqa: PLC0415
         from .mail.smtp import outbox, relay  # noqa: PLC0415
+        from .mail.storage import MailStore  # noqa: PLC0415
 
-        mail_host, certificate, key = given["mail_host"], given["mail_cert"], given["mail_key"]
-        for folder in (given["mail_dir"], given["mail_outbox"]):
+        mail_host, certificate, key = (
+            options["mail_host"],
+            options["mail_cert"],
+            options["mail_key"],
+        )
+        for folder in (options["mail_dir"], options["mail_outbox"]):
             if folder is not None:
                 make_folder(folder)
         make_certificate(mail_host, certificate, key)
-        send = outbox(given["mail_outbox"])
-        if given["mail_relay"]:
-            send = relay(*given["mail_relay"], mail_host=mail_host, refused=send)
+        send = outbox(options["mail_outbox"])
+        if options["mail_relay"]:
+            send = relay(*options["mail_relay"], mail_host=mail_host, refused=send)
         mail = running(
-            Accounts(database, given["secret_cost"], trust_domains=trusts),
-            Boxes(given["mail_dir"]),
+            Accounts(database, options["secret_cost"], trust_domains=trusts),
+            MailStore(options["mail_dir"]),
             send,
-            host=given["host"],
-            ports=(given["submission_port"], given["imap_port"], given["mx_port"]),
+            host=options["host"],
+            ports=(options["submission_port"], options["imap_port"], options["mx_port"]),
             mail_host=mail_host,
             certificate=certificate,
             key=key,
@@ -278,7 +282,7 @@ def verify(database: str, resolvers: list[tuple[str, int]] | None, name: str) ->
         if found.verified_at is None and not asyncio.run(verifier.verify(found)):
             record = f"{dkim.SELECTOR}._domainkey.{found.name}"
             click.echo(
-                f"postroom-service: DNS has no TXT record {record} with the domain's key. "
+                f"postroom-service: no TXT record {record} with the domain's key was found in DNS. "
                 f"Publish the records that GET /api/dns/{found.name} returns, and try again.",
                 err=True,
             )
@@ -340,7 +344,7 @@ def revoke(database: str, id: int) -> int:
     with _database(database) as opened:
         known = opened.write(work)
     if not known:
-        click.echo(f"postroom-service: there is no token {id}", err=True)
+        click.echo(f"postroom-service: no token {id} was found", err=True)
     return 0 if known else 1
 
 

@@ -45,7 +45,9 @@ class Directory:
         """
         row = name and self._execute(queries.FIND, name=name).first()
         if not row:
-            raise Problem("principal_not_found", "This account has no principal of that name.")
+            raise Problem(
+                "principal_not_found", "No principal with this name exists in this account."
+            )
         return Row._make(row)
 
     def get(self, name: str | None) -> Shape:
@@ -66,7 +68,9 @@ class Directory:
         """Return the public key of a domain's DKIM key pair, or raise the 404 problem."""
         found: str | None = self._execute(queries.PUBLIC_KEY, name=domain).scalar()
         if found is None:
-            raise Problem("domain_not_found", "This account has no domain of that name registered.")
+            raise Problem(
+                "domain_not_found", "No domain with this name is registered in this account."
+            )
         return found
 
     # Checking
@@ -270,16 +274,14 @@ def _check_members(emails: Collection[str], members: Sequence[str]) -> None:
         for index, member in enumerate(members)
         if member in emails
     ]
-    if errors:
-        raise Problem("forwarder_cycle", errors[0].detail, errors=errors)
+    _raise_any("forwarder_cycle", errors)
 
 
 def _check_kind(kind: str, changes: Changes) -> None:
     """Raise a problem unless the principal has the fields that the changes set."""
     if kind == "domain":
         raise Problem(
-            "domain_not_updatable",
-            "A domain has no fields to update; only mailboxes and forwarders do.",
+            "domain_not_updatable", "Only mailboxes and forwarders can be updated, not domains."
         )
     if changes.secrets is not None and kind != "mailbox":
         raise Problem.at(
@@ -301,10 +303,7 @@ def _check_domains(name: str, emails: Sequence[str], registered: Collection[str]
         for pointer, address in places.items()
         if names.domain_of(address) not in registered
     ]
-    if errors:
-        raise Problem(
-            "domain_not_registered", f"{errors[0].detail} Create it first.", errors=errors
-        )
+    _raise_any("domain_not_registered", errors, "Create it first.")
 
 
 def _check_free(emails: Sequence[str], owners: Mapping[str, str]) -> None:
@@ -317,8 +316,12 @@ def _check_free(emails: Sequence[str], owners: Mapping[str, str]) -> None:
         for index, address in enumerate(emails)
         if address in owners
     ]
+    _raise_any("address_taken", errors)
+
+
+def _raise_any(code: str, errors: Sequence[FieldError], remedy: str = "") -> None:
     if errors:
-        raise Problem("address_taken", errors[0].detail, errors=errors)
+        raise Problem(code, f"{errors[0].detail} {remedy}".rstrip(), errors=errors)
 
 
 def _check_name(name: str, *, taken: bool) -> None:

@@ -246,7 +246,7 @@ def _kind(body: Any) -> str:
             raise Problem(
                 "secrets_and_members",
                 "Send secrets for a mailbox or members for a forwarder, not both.",
-                errors=[FieldError("/members", "A mailbox has no members.")],
+                errors=[FieldError("/members", "members can't be combined with secrets.")],
             )
         case False, False:
             raise Problem(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The serving process: its socket, the ready file and signals."""
+"""The serving process: its socket, files and signals."""
 
 from __future__ import annotations
 

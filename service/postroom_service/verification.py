@@ -72,7 +72,9 @@ class Verifier:
         try:
             self._resolver = dns.asyncresolver.Resolver(configure=resolvers is None)
         except dns.resolver.NoResolverConfiguration:
-            raise VerificationError("this host has no DNS resolvers: set --resolvers") from None
+            raise VerificationError(
+                "no DNS resolver is configured on this host: set --resolvers"
+            ) from None
         if resolvers is not None:
             self._resolver.nameservers = [
                 dns.nameserver.Do53Nameserver(host, port) for host, port in resolvers

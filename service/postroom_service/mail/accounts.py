@@ -78,7 +78,7 @@ class Accounts:
         self._database = database
         self._hasher = hasher
         self._trust_domains = trust_domains
-        #: To be held while a secret is checked, which takes memory and time.
+        #: Limits concurrent checks of secrets, which need memory and CPU time.
         self.logins = asyncio.Semaphore(MAX_LOGINS)
         # Checked for unknown mailboxes, so that their logins take as long as others.
         self._decoy = hasher.hash("decoy")

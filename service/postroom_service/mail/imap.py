@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAP: pymap's server over the directory's logins."""
+"""IMAP with pymap, for the mailboxes of the directory."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from pysasl.creds.server import ServerCredentials
 
 from .. import names
 from .accounts import Accounts, Login
-from .boxes import Boxes
 from .sessions import Sessions
+from .storage import MailStore
 
 log = logging.getLogger("postroom_service.mail")
 
@@ -115,7 +115,7 @@ class _Identity(IdentityInterface):
         if task is not None:
             sessions.add(self, self._login, task.cancel)
         try:
-            folders = self._logins.boxes.open(self._login.uid)
+            folders = self._logins.store.open(self._login.uid)
             yield _Session(self._login, self._logins.config, folders)
         finally:
             sessions.remove(self)
@@ -134,12 +134,12 @@ class _Identity(IdentityInterface):
 
 
 class Logins(LoginInterface):
-    """Logs mailboxes in by any of their secrets."""
+    """Authenticates mailboxes with any of their secrets."""
 
     def __init__(
-        self, accounts: Accounts, boxes: Boxes, sessions: Sessions, config: Config
+        self, accounts: Accounts, store: MailStore, sessions: Sessions, config: Config
     ) -> None:
-        self.accounts, self.boxes = accounts, boxes
+        self.accounts, self.store = accounts, store
         self.sessions, self.config = sessions, config
         self._tokens = AllTokens(config)
 
@@ -166,9 +166,9 @@ class Logins(LoginInterface):
 
 
 def server(
-    accounts: Accounts, boxes: Boxes, sessions: Sessions, context: ssl.SSLContext
+    accounts: Accounts, store: MailStore, sessions: Sessions, context: ssl.SSLContext
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     """Return the callback that serves one connection."""
     config = Config(context)
-    imap = IMAPServer(Logins(accounts, boxes, sessions, config), config)
+    imap = IMAPServer(Logins(accounts, store, sessions, config), config)
     return ProxyProtocolReader(ProxyProtocolNoop()).get_callback(imap)

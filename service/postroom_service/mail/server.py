@@ -23,14 +23,14 @@ from cryptography.x509.oid import NameOID
 from ..server import ServeError, write_private
 from . import imap, smtp
 from .accounts import Accounts
-from .boxes import Boxes
 from .sessions import Sessions
+from .storage import MailStore
 
 
 @asynccontextmanager
 async def running(
     accounts: Accounts,
-    boxes: Boxes,
+    store: MailStore,
     send: smtp.Outgoing,
     *,
     host: str,
@@ -53,12 +53,12 @@ async def running(
         raise ServeError(f"{certificate} or its key can't be used ({reason})") from None
     # aiosmtpd warns about its own deprecated attribute at each login.
     logging.getLogger("mail.log").setLevel(logging.ERROR)
-    sessions = Sessions(accounts, boxes)
+    sessions = Sessions(accounts, store)
     loop = asyncio.get_running_loop()
     options: dict[str, Any] = {"hostname": mail_host, "tls_context": context, "loop": loop}
-    given = (accounts, boxes, send, mail_host)
+    given = (accounts, store, send, mail_host)
     incoming, submission = smtp.Incoming(*given), smtp.Submission(sessions, *given)
-    imap_server = imap.server(accounts, boxes, sessions, context)
+    imap_server = imap.server(accounts, store, sessions, context)
     starts: dict[str, Callable[[int], Awaitable[asyncio.Server]]] = {
         "submission": lambda port: loop.create_server(
             lambda: smtp.SubmissionServer(sessions, submission, **options), host, port

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 
 from .accounts import Accounts, Login
-from .boxes import Boxes
+from .storage import MailStore
 
 #: Seconds between two checks.
 INTERVAL = 1.0
@@ -20,8 +20,8 @@ log = logging.getLogger("postroom_service.mail")
 class Sessions:
     """Ends sessions of deleted mailboxes and replaced secrets, and removes deleted mail."""
 
-    def __init__(self, accounts: Accounts, boxes: Boxes) -> None:
-        self._accounts, self._boxes = accounts, boxes
+    def __init__(self, accounts: Accounts, store: MailStore) -> None:
+        self._accounts, self._store = accounts, store
         self._open: dict[object, tuple[Login, Callable[[], object]]] = {}
         self._mailboxes: set[str] = set()
 
@@ -53,7 +53,7 @@ class Sessions:
         Folders of anything else are kept: they belong to another program, or another database.
         """
         mailboxes = self._accounts.mailboxes()
-        known = self._mailboxes | self._boxes.opened
-        for uid in (self._boxes.uids() & known) - mailboxes:
-            self._boxes.remove(uid)
+        known = self._mailboxes | self._store.opened
+        for uid in (self._store.uids() & known) - mailboxes:
+            self._store.remove(uid)
         self._mailboxes = mailboxes

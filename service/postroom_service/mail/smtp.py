@@ -26,8 +26,8 @@ from postroom_common.logs import failure
 from .. import names
 from ..dkim import SELECTOR
 from .accounts import Accounts, Login, LoginEnded, Undeliverable
-from .boxes import Boxes
 from .sessions import Sessions
+from .storage import MailStore
 
 OK = "250 2.0.0 OK"
 TOO_MANY_HOPS = "554 5.4.6 The message has passed too many servers"
@@ -60,8 +60,8 @@ class Incoming:
 
     relays = False
 
-    def __init__(self, accounts: Accounts, boxes: Boxes, send: Outgoing, host: str) -> None:
-        self._accounts, self._boxes = accounts, boxes
+    def __init__(self, accounts: Accounts, store: MailStore, send: Outgoing, host: str) -> None:
+        self._accounts, self._store = accounts, store
         self._send, self._host = send, host
 
     async def handle_RCPT(  # noqa: N802 aiosmtpd calls it by this name
@@ -110,7 +110,7 @@ class Incoming:
                 return str(error)
         head = f"Return-Path: <{sender}>\r\n".encode()
         for uid in mailboxes:
-            await self._boxes.append(uid, head + trace + content)
+            await self._store.append(uid, head + trace + content)
         log.info("message", extra={"fields": {"stored": len(mailboxes), "sent": len(external)}})
         return OK
 

@@ -93,7 +93,7 @@ class LoginProbe:
         if domain not in self._mx_hosts:
             records = client.dns_records(domain).records
             hosts = [(r.priority or 0, r.value.rstrip(".")) for r in records if r.type == "MX"]
-            # An MX record of a dot means that the domain has no mail server.
+            # A null MX, written ".", means that the domain accepts no mail (RFC 7505).
             hosts = sorted(row for row in hosts if row[1])
             if not hosts:
                 raise errors.ProbeFailed(

@@ -182,7 +182,7 @@ def _without_passwords(wanted: Wanted, names: Collection[Name]) -> Wanted:
 
 @without_collection()
 def _planned(tenant: Tenant, wanted: Wanted) -> TenantReport:
-    """Plan; the results are what would come of it."""
+    """Plan the changes, with results as if all of them were applied."""
     purge = Purge(wanted.rules)
     plan = plan_tenant(tenant, wanted.definition, purge, wanted.passwords)
     return TenantReport(

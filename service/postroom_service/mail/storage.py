@@ -20,7 +20,7 @@ from pymap.parsing.message import AppendMessage
 MAX_FOLDER_NAME = 200
 
 
-class Boxes:
+class MailStore:
     """Opens, fills and removes the mail of mailboxes.
 
     :param folder: where Maildir folders are; without one, mail is in memory
@@ -47,7 +47,7 @@ class Boxes:
         await inbox.append(AppendMessage(message, datetime.now(UTC), frozenset()), recent=True)
 
     def uids(self) -> set[str]:
-        """Return the names under which mail is stored: uids, and other names of folders."""
+        """Return the uids of stored mailboxes, and the names of all other folders."""
         stored = self.opened
         if self._folder is not None and self._folder.is_dir():
             stored |= {path.name for path in self._folder.iterdir()}
@@ -86,6 +86,5 @@ class _Layout(DefaultLayout[Maildir]):
 
 
 def _maildir(path: Path) -> MaildirSet:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     maildir = Maildir(str(path), create=True)
     return MaildirSet(maildir, _Layout(str(path), Maildir))

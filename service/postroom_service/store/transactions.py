@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Database work off the event loop, in batches on SQLite."""
+"""Runs transactions in threads, off the event loop; on SQLite in batches."""
 
 from __future__ import annotations
 
