@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import sys
 
-MAIL = ("aiosmtpd", "dkim", "proxyprotocol", "pymap", "pysasl")
+MAIL = (
+    *("aiosmtpd", "dkim", "kilter", "prometheus_client", "proxyprotocol", "pymap", "pysasl"),
+    "srslib",
+)
 
 
 def main() -> int:

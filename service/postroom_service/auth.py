@@ -8,9 +8,9 @@ import contextlib
 import hashlib
 import secrets
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, case, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from .errors import Problem
@@ -35,23 +35,6 @@ class Caller(NamedTuple):
 
     tenant_id: int
     tenant: str
-
-
-class TokenRow(NamedTuple):
-    """A token's metadata."""
-
-    id: int
-    tenant: str
-    label: str
-    created_at: int
-    expires_at: int | None
-    revoked_at: int | None
-
-    def state(self, now: float) -> str:
-        """Return active, expired or revoked."""
-        if self.revoked_at is not None:
-            return "revoked"
-        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
 def ensure_tenant(connection: Connection, name: str) -> int:
@@ -81,50 +64,44 @@ def create(
     return text
 
 
-def listing(connection: Connection) -> list[TokenRow]:
-    """List all tokens, oldest first."""
+def listing(connection: Connection) -> list[tuple[Any, ...]]:
+    """List all tokens, oldest first: id, tenant, label, times of creation and expiry, state."""
+    state = case(
+        (_token.revoked_at.is_not(None), "revoked"),
+        (_token.expires_at <= int(time.time()), "expired"),
+        else_="active",
+    )
     query = select(
-        _token.id,
-        _tenant.name,
-        _token.label,
-        _token.created_at,
-        _token.expires_at,
-        _token.revoked_at,
+        _token.id, _tenant.name, _token.label, _token.created_at, _token.expires_at, state
     ).join_from(tables.token, tables.tenant)
-    return [TokenRow._make(row) for row in connection.execute(query.order_by(_token.id))]
+    return [tuple(row) for row in connection.execute(query.order_by(_token.id))]
 
 
 def revoke(connection: Connection, id: int) -> bool:
     """Revoke a token. Return False if it does not exist."""
-    if connection.scalar(select(_token.id).where(_token.id == id)) is None:
-        return False
-    revoked = update(tables.token).where(_token.id == id, _token.revoked_at.is_(None))
-    connection.execute(revoked.values(revoked_at=int(time.time())))
-    return True
+    revoked_at = func.coalesce(_token.revoked_at, int(time.time()))
+    statement = update(tables.token).where(_token.id == id).values(revoked_at=revoked_at)
+    return connection.execute(statement).rowcount > 0
 
 
 def authenticate(connection: Connection, headers: list[str]) -> Caller:
     """Return the caller that the Authorization header identifies, or raise a 401 problem."""
-    text = _bearer(headers)
-    row = connection.execute(_FIND_CALLER, {"hash": _digest(text), "now": int(time.time())}).first()
+    scheme, _, text = headers[0].strip().partition(" ") if len(headers) == 1 else ("", "", "")
+    if scheme.lower() != "bearer" or not text:
+        raise Problem(
+            "token_missing",
+            "Send one header of the form Authorization: Bearer <ACCESS_TOKEN>.",
+            headers={"WWW-Authenticate": 'Bearer realm="postroom"'},
+        )
+    row = connection.execute(
+        _FIND_CALLER, {"hash": _digest(text.strip()), "now": int(time.time())}
+    ).first()
     if row is None:
         challenge = {"WWW-Authenticate": 'Bearer realm="postroom", error="invalid_token"'}
         raise Problem(
             "token_invalid", "The token is unknown, expired or revoked.", headers=challenge
         )
     return Caller._make(row)
-
-
-def _bearer(headers: list[str]) -> str:
-    if len(headers) == 1:
-        scheme, _, text = headers[0].partition(" ")
-        if scheme.lower() == "bearer" and text.strip():
-            return text.strip()
-    raise Problem(
-        "token_missing",
-        "Send one header of the form Authorization: Bearer <ACCESS_TOKEN>.",
-        headers={"WWW-Authenticate": 'Bearer realm="postroom"'},
-    )
 
 
 def _digest(text: str) -> str:

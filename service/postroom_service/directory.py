@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Executable, Select
@@ -15,18 +15,20 @@ from sqlalchemy.exc import IntegrityError
 
 from . import dkim, names
 from .errors import KINDS, FieldError, Problem
-from .schemas import Changes, NewDomain, NewForwarder, NewMailbox
+from .schemas import Changes, NewForwarder, NewMailbox
 from .store import queries
 
 Shape = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """A principal without its lists."""
+    """A principal without its secrets."""
 
     id: int
     kind: str
     name: str
+    emails: list[str]
+    members: list[str]
 
 
 class Directory:
@@ -43,16 +45,20 @@ class Directory:
 
         A principal of another tenant is not found either.
         """
-        row = name and self._execute(queries.FIND, name=name).first()
-        if not row:
-            raise Problem(
-                "principal_not_found", "No principal with this name exists in this account."
-            )
-        return Row._make(row)
+        rows = self._execute(queries.FIND, name=name).all()
+        if not rows:
+            raise _not_found()
+        id, kind, name, _ = rows[0]
+        emails = [address for *_, address in rows if address is not None]
+        members: list[str] = []
+        if kind == "forwarder":
+            members.extend(self._execute(queries.MEMBERS_OF, id=id).scalars())
+        return Row(id, kind, name, emails, members)
 
     def get(self, name: str | None) -> Shape:
         """Return one principal in its response shape."""
-        return self._shape(self.find(name))
+        row = self.find(name)
+        return _shape(row.kind, row.name, row.emails, row.members)
 
     def listing(self, kinds: Sequence[str]) -> list[Shape]:
         """Return all principals of some kinds, oldest first, with a fixed number of queries."""
@@ -75,105 +81,117 @@ class Directory:
 
     # Checking
 
-    def check_new_domain(self, new: NewDomain) -> None:
-        """Raise a problem if the domain can't be registered."""
-        taken = self._execute(queries.NAME_EXISTS, name=new.name).first() is not None
-        _check_name(new.name, taken=taken)
+    def check_new_domain(self, name: str) -> None:
+        """Raise a problem if any tenant has the domain."""
+        if self._execute(queries.NAME_EXISTS, name=name).first() is not None:
+            raise _name_taken(name)
 
-    def check_new_individual(self, new: NewMailbox | NewForwarder) -> dict[str, int]:
-        """Return the ids of the domains; raise a problem if `new` can't be created."""
-        _check_primary(new.name, new.emails)
-        _check_supported("emails", new.emails)
-        if isinstance(new, NewForwarder):
-            _check_supported("members", new.members)
-            _check_members(new.emails, new.members)
-        domains = self._domain_ids(new.emails)
-        _check_domains(new.name, new.emails, domains)
-        owners = self._owners(new.emails)
-        _check_name(new.name, taken=owners.get(new.name) == new.name)
-        _check_free(new.emails, owners)
-        return domains
+    def check_changes(self, name: str | None, changes: Changes) -> tuple[Row, dict[str, int]]:
+        """Return the principal, and the ids of the domains of its new emails.
 
-    def check_changes(self, name: str | None, changes: Changes) -> Row:
-        """Return the principal; raise a problem if the changes can't be applied."""
+        Raise a problem if the changes can't be applied.
+        """
         row = self.find(name)
-        _check_kind(row.kind, changes)
-        emails = changes.emails
+        if row.kind == "domain":
+            raise Problem(
+                "domain_not_updatable", "Only mailboxes and forwarders can be updated, not domains."
+            )
+        if changes.secrets is not None and row.kind != "mailbox":
+            raise Problem.at(
+                "not_a_mailbox", "/secrets", "This is a forwarder: it has members and no secrets."
+            )
+        if changes.members is not None and row.kind != "forwarder":
+            raise Problem.at(
+                "not_a_forwarder", "/members", "This is a mailbox: it has secrets and no members."
+            )
+        return row, self._check_lists(row, changes.emails, changes.members)
+
+    def _check_lists(
+        self, row: Row, emails: Sequence[str] | None, members: Sequence[str] | None
+    ) -> dict[str, int]:
+        """Return the ids of the domains of a principal's new emails.
+
+        Raise a problem if the principal can't have the emails and members.
+        """
         if emails is not None:
-            _check_primary(row.name, emails)
-            _check_supported("emails", emails, self._column(queries.EMAILS_OF, row.id))
-            _check_domains(row.name, emails, self._domain_ids(emails))
-            _check_free(emails, self._owners(emails, excluding=row.id))
-        if changes.members is not None:
-            _check_supported("members", changes.members, self._column(queries.MEMBERS_OF, row.id))
-            _check_members(emails or self._column(queries.EMAILS_OF, row.id), changes.members)
-        return row
+            if row.name not in emails:
+                detail = f"emails must include the primary address {row.name}."
+                raise Problem.at("name_not_in_emails", "/emails", detail)
+            _check_supported("emails", emails, row.emails)
+        if members is not None:
+            _check_supported("members", members, row.members)
+            own = set(emails or row.emails).intersection(members)
+            details = {
+                address: f"{address} is an address of the forwarder itself." for address in own
+            }
+            _raise_any("forwarder_cycle", details, _places("members", members))
+        if emails is None:
+            return {}
+        wanted = {names.domain_of(address) for address in emails}
+        domains = dict(self._execute(queries.DOMAIN_IDS, names=list(wanted)).all())
+        details = {
+            address: f"The domain {domain} is not registered in this account."
+            for address in emails
+            if (domain := names.domain_of(address)) not in domains
+        }
+        places = [("/name", row.name), *_places("emails", emails)]
+        _raise_any("domain_not_registered", details, places, "Create it first.")
+        taken = self._execute(queries.OWNERS, addresses=list(emails), excluding=row.id)
+        owners: dict[str, str] = dict(taken.all())
+        if owners.get(row.name) == row.name:
+            raise _name_taken(row.name)
+        details = {address: f"{address} belongs to {owner}." for address, owner in owners.items()}
+        _raise_any("address_taken", details, _places("emails", emails))
+        return domains
 
     # Writing
 
-    def create_domain(self, new: NewDomain, key: dkim.Key) -> Shape:
+    def create_domain(self, name: str, key: dkim.Key) -> Shape:
         """Register a domain with its DKIM key."""
-        self.check_new_domain(new)
         try:
-            id = self._insert_principal("domain", new.name, None)
-        except IntegrityError:  # another tenant's transaction was first
-            _check_name(new.name, taken=True)
-            raise
-        row = {
-            "principal_id": id,
-            "private_pem": key.private_pem,
-            "public_base64": key.public_base64,
-        }
-        self._connection.execute(queries.ADD_KEY, row)
-        return _shape("domain", new.name, [], [])
+            id = self._insert_principal("domain", name, None)
+        except IntegrityError:  # any tenant's transaction was first
+            raise _name_taken(name) from None
+        self._connection.execute(queries.ADD_KEY, {"principal_id": id, **vars(key)})
+        return _shape("domain", name)
 
-    def create_mailbox(self, new: NewMailbox, hashes: Sequence[str]) -> Shape:
-        """Create a mailbox with its hashed secrets."""
-        id = self._create_individual("mailbox", new)
-        self._put(queries.ADD_SECRETS, id, hash=hashes)
-        return _shape("mailbox", new.name, new.emails, [])
-
-    def create_forwarder(self, new: NewForwarder) -> Shape:
-        """Create a forwarder."""
-        id = self._create_individual("forwarder", new)
-        self._put(queries.ADD_MEMBERS, id, address=new.members)
-        self._check_cycle(id)
-        return _shape("forwarder", new.name, new.emails, new.members)
+    def create_individual(self, new: NewMailbox | NewForwarder, hashes: Sequence[str]) -> Shape:
+        """Create a mailbox with its hashed secrets, or a forwarder."""
+        members = new.members if isinstance(new, NewForwarder) else []
+        kind = "forwarder" if members else "mailbox"
+        domains = self._check_lists(Row(0, kind, new.name, [], []), new.emails, members)
+        id = self._insert_principal(kind, new.name, domains[names.domain_of(new.name)])
+        self._put_lists(id, new.emails, domains, members, hashes)
+        if members:
+            self._check_cycle(id)
+        return _shape(kind, new.name, new.emails, members)
 
     def update(self, name: str | None, changes: Changes, hashes: Sequence[str]) -> Shape:
         """Apply a PATCH."""
-        row = self.check_changes(name, changes)
-        if changes.emails is not None:
-            self._execute(queries.DROP_EMAILS, id=row.id)
-            self._put_emails(row.id, changes.emails, self._domain_ids(changes.emails))
-        if changes.members is not None:
-            self._execute(queries.DROP_MEMBERS, id=row.id)
-            self._put(queries.ADD_MEMBERS, row.id, address=changes.members)
-        if changes.secrets is not None:
-            self._execute(queries.DROP_SECRETS, id=row.id)
-            self._put(queries.ADD_SECRETS, row.id, hash=hashes)
+        row, domains = self.check_changes(name, changes)
+        for changed, statement in (
+            (changes.emails, queries.DROP_EMAILS),
+            (changes.members, queries.DROP_MEMBERS),
+            (changes.secrets, queries.DROP_SECRETS),
+        ):
+            if changed is not None:
+                self._execute(statement, id=row.id)
+        self._put_lists(row.id, changes.emails or (), domains, changes.members or (), hashes)
         if row.kind == "forwarder":
             self._check_cycle(row.id)
-        return self._shape(row)
+        return _shape(
+            row.kind, row.name, changes.emails or row.emails, changes.members or row.members
+        )
 
     def delete(self, name: str | None) -> None:
         """Delete a principal; with a domain, every address on it (ON DELETE CASCADE)."""
-        row = self.find(name)
-        self._execute(queries.DROP_PRINCIPAL, id=row.id)
+        if self._execute(queries.DROP_PRINCIPAL, name=name).rowcount == 0:
+            raise _not_found()
 
     # Helpers
 
-    def _shape(self, row: Row) -> Shape:
-        if row.kind == "domain":
-            return _shape(row.kind, row.name, [], [])
-        members = self._column(queries.MEMBERS_OF, row.id) if row.kind == "forwarder" else []
-        return _shape(row.kind, row.name, self._column(queries.EMAILS_OF, row.id), members)
-
     def _execute(self, statement: Executable, **parameters: Any) -> Any:
         return self._connection.execute(statement, {"tenant": self._tenant_id, **parameters})
-
-    def _column(self, query: Select[Any], id: int) -> list[str]:
-        return list(self._execute(query, id=id).scalars())
 
     def _lists(self, query: Select[Any], kinds: Sequence[str]) -> dict[int, list[str]]:
         lists: dict[int, list[str]] = defaultdict(list)
@@ -181,20 +199,6 @@ class Directory:
             for id, address in self._execute(query, kinds=kinds).all():
                 lists[id].append(address)
         return lists
-
-    def _domain_ids(self, addresses: Iterable[str]) -> dict[str, int]:
-        wanted = {names.domain_of(address) for address in addresses}
-        return dict(self._execute(queries.DOMAIN_IDS, names=list(wanted)).all())
-
-    def _owners(self, addresses: Sequence[str], excluding: int = 0) -> dict[str, str]:
-        rows = self._execute(queries.OWNERS, addresses=list(addresses), excluding=excluding)
-        return dict(rows.all())
-
-    def _create_individual(self, kind: str, new: NewMailbox | NewForwarder) -> int:
-        domains = self.check_new_individual(new)
-        id = self._insert_principal(kind, new.name, domains[names.domain_of(new.name)])
-        self._put_emails(id, new.emails, domains)
-        return id
 
     def _insert_principal(self, kind: str, name: str, domain_id: int | None) -> int:
         row = {
@@ -207,17 +211,25 @@ class Directory:
         }
         return int(self._connection.execute(queries.ADD_PRINCIPAL, row).scalar_one())
 
-    def _put_emails(self, id: int, emails: Sequence[str], domains: Mapping[str, int]) -> None:
-        domain_ids = [domains[names.domain_of(address)] for address in emails]
-        self._put(queries.ADD_EMAILS, id, address=emails, domain_id=domain_ids)
-
-    def _put(self, statement: Executable, id: int, **columns: Sequence[Any]) -> None:
-        """Insert a principal's list, given as columns."""
-        rows = [
-            {"principal_id": id, "position": n, **dict(zip(columns, values, strict=True))}
-            for n, values in enumerate(zip(*columns.values(), strict=True))
-        ]
-        self._connection.execute(statement, rows)
+    def _put_lists(
+        self,
+        id: int,
+        emails: Sequence[str],
+        domains: Mapping[str, int],
+        members: Sequence[str],
+        hashes: Sequence[str],
+    ) -> None:
+        lists: dict[Executable, list[dict[str, Any]]] = {
+            queries.ADD_EMAILS: [
+                {"address": one, "domain_id": domains[names.domain_of(one)]} for one in emails
+            ],
+            queries.ADD_MEMBERS: [{"address": one} for one in members],
+            queries.ADD_SECRETS: [{"hash": one} for one in hashes],
+        }
+        for statement, rows in lists.items():
+            numbered = [{"principal_id": id, "position": n, **row} for n, row in enumerate(rows)]
+            if numbered:
+                self._connection.execute(statement, numbered)
 
     def _check_cycle(self, id: int) -> None:
         """Raise a problem if the forwarder is part of a forwarding loop.
@@ -231,7 +243,7 @@ class Directory:
             raise Problem.at("forwarder_cycle", "/members", detail)
 
 
-def _shape(kind: str, name: str, emails: Sequence[str], members: Sequence[str]) -> Shape:
+def _shape(kind: str, name: str, emails: Sequence[str] = (), members: Sequence[str] = ()) -> Shape:
     """Return the response shape of a principal, with only the fields of its kind."""
     shape: Shape = {
         "id": name,
@@ -245,86 +257,39 @@ def _shape(kind: str, name: str, emails: Sequence[str], members: Sequence[str]) 
     return shape
 
 
-# The rules of the API
+def _not_found() -> Problem:
+    return Problem("principal_not_found", "No principal with this name exists in this account.")
 
 
-def _check_primary(name: str, emails: Sequence[str]) -> None:
-    """Raise a problem unless emails include the primary address."""
-    if name not in emails:
-        detail = f"emails must include the primary address {name}."
-        raise Problem.at("name_not_in_emails", "/emails", detail)
+def _name_taken(name: str) -> Problem:
+    """Return the problem of a name that a tenant uses, without revealing which tenant."""
+    return Problem.at("name_taken", "/name", f"{name} already exists.")
 
 
-def _check_supported(field: str, addresses: Sequence[str], old: Collection[str] = ()) -> None:
+def _places(field: str, addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pointer to each address of a list, and the address."""
+    return ((f"/{field}/{index}", address) for index, address in enumerate(addresses))
+
+
+def _check_supported(field: str, addresses: Sequence[str], old: Collection[str]) -> None:
     """Raise a problem for new addresses that mail servers can't handle.
 
     The first release accepted them, so existing ones stay valid.
     """
-    for index, address in enumerate(addresses):
+    for pointer, address in _places(field, addresses):
         code = None if address in old else names.unsupported(address)
         if code is not None:
-            detail = f"{address}: {KINDS[code].title}."
-            raise Problem.at(code, f"/{field}/{index}", detail)
+            raise Problem.at(code, pointer, f"{address}: {KINDS[code].title}.")
 
 
-def _check_members(emails: Collection[str], members: Sequence[str]) -> None:
-    """Raise a problem if a forwarder is among its own destinations."""
-    errors = [
-        FieldError(f"/members/{index}", f"{member} is an address of the forwarder itself.")
-        for index, member in enumerate(members)
-        if member in emails
-    ]
-    _raise_any("forwarder_cycle", errors)
+def _raise_any(
+    code: str, details: Mapping[str, str], places: Iterable[tuple[str, str]], remedy: str = ""
+) -> None:
+    """Raise a problem if addresses break a rule.
 
-
-def _check_kind(kind: str, changes: Changes) -> None:
-    """Raise a problem unless the principal has the fields that the changes set."""
-    if kind == "domain":
-        raise Problem(
-            "domain_not_updatable", "Only mailboxes and forwarders can be updated, not domains."
-        )
-    if changes.secrets is not None and kind != "mailbox":
-        raise Problem.at(
-            "not_a_mailbox", "/secrets", "This is a forwarder: it has members and no secrets."
-        )
-    if changes.members is not None and kind != "forwarder":
-        raise Problem.at(
-            "not_a_forwarder", "/members", "This is a mailbox: it has secrets and no members."
-        )
-
-
-def _check_domains(name: str, emails: Sequence[str], registered: Collection[str]) -> None:
-    """Raise a problem unless the domain of every address is registered in the account."""
-    places = {"/name": name, **{f"/emails/{n}": address for n, address in enumerate(emails)}}
-    errors = [
-        FieldError(
-            pointer, f"The domain {names.domain_of(address)} is not registered in this account."
-        )
-        for pointer, address in places.items()
-        if names.domain_of(address) not in registered
-    ]
-    _raise_any("domain_not_registered", errors, "Create it first.")
-
-
-def _check_free(emails: Sequence[str], owners: Mapping[str, str]) -> None:
-    """Raise a problem if an address is in use.
-
-    :param owners: the principals that use addresses, by address
+    :param details: sentences about them
+    :param places: pointers to all addresses
     """
-    errors = [
-        FieldError(f"/emails/{index}", f"{address} belongs to {owners[address]}.")
-        for index, address in enumerate(emails)
-        if address in owners
-    ]
-    _raise_any("address_taken", errors)
-
-
-def _raise_any(code: str, errors: Sequence[FieldError], remedy: str = "") -> None:
-    if errors:
-        raise Problem(code, f"{errors[0].detail} {remedy}".rstrip(), errors=errors)
-
-
-def _check_name(name: str, *, taken: bool) -> None:
-    """Raise a problem if any tenant uses the name, without revealing which."""
-    if taken:
-        raise Problem.at("name_taken", "/name", f"{name} already exists.")
+    if details:
+        found = [FieldError(where, details[one]) for where, one in places if one in details]
+        raise Problem(code, f"{found[0].detail} {remedy}".rstrip(), found)

@@ -43,24 +43,16 @@ def has_key(record: str, public_base64: str) -> bool:
     return tags.get("p") == public_base64
 
 
-@dataclass(frozen=True)
-class RecordNames:
-    """Host names that the DNS records contain.
+def records(public_base64: str, *, mail_host: str, service_domain: str) -> dict[str, Any]:
+    """Return the records to publish for a domain, in the shape of the DNS endpoint.
 
     :param mail_host: the host in MX records
     :param service_domain: the domain that SPF records include
     """
-
-    mail_host: str
-    service_domain: str
-
-
-def records(public_base64: str, names: RecordNames) -> dict[str, Any]:
-    """Return the records to publish for a domain, in the shape of the DNS endpoint."""
     return {
-        "mx": [{"host": "@", "value": names.mail_host, "priority": MX_PRIORITY}],
+        "mx": [{"host": "@", "value": mail_host, "priority": MX_PRIORITY}],
         "txt": [
-            {"host": "@", "value": f"v=spf1 include:{names.service_domain} ~all"},
+            {"host": "@", "value": f"v=spf1 include:{service_domain} ~all"},
             {"host": f"{SELECTOR}._domainkey", "value": f"v=DKIM1; k=rsa; p={public_base64}"},
         ],
     }

@@ -69,37 +69,29 @@ class Problem(Exception):
         self,
         code: str,
         detail: str,
-        *,
         errors: Sequence[FieldError] = (),
+        *,
         headers: Mapping[str, str] | None = None,
         status: int | None = None,
     ) -> None:
         super().__init__(code)
-        self.code = code
-        self.detail = detail
-        self.errors = errors
-        self.headers = dict(headers or {})
-        self.status = status or KINDS[code].status
+        self._headers = headers
+        self._document: dict[str, Any] = {
+            "type": f"urn:postroom:problem:{code}",
+            "title": KINDS[code].title,
+            "status": status or KINDS[code].status,
+            "detail": detail,
+            "code": code,
+        }
+        if errors:
+            self._document["errors"] = [error._asdict() for error in errors]
 
     @classmethod
     def at(cls, code: str, pointer: str, detail: str) -> Self:
         """Return a problem with one field."""
-        return cls(code, detail, errors=[FieldError(pointer, detail)])
-
-    def document(self) -> dict[str, Any]:
-        """Return the problem document."""
-        document: dict[str, Any] = {
-            "type": f"urn:postroom:problem:{self.code}",
-            "title": KINDS[self.code].title,
-            "status": self.status,
-            "detail": self.detail,
-            "code": self.code,
-        }
-        if self.errors:
-            document["errors"] = [error._asdict() for error in self.errors]
-        return document
+        return cls(code, detail, [FieldError(pointer, detail)])
 
     def response(self) -> Response:
         """Return the HTTP response."""
-        body = json.dumps(self.document(), separators=(",", ":"))
-        return Response(body, self.status, self.headers, MEDIA_TYPE)
+        body = json.dumps(self._document, separators=(",", ":"))
+        return Response(body, self._document["status"], self._headers, MEDIA_TYPE)

@@ -9,21 +9,16 @@ the same order have the same faults. Only paths under `/api/` are affected.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+import re
 import socket
 import struct
 import time
 from email.utils import formatdate
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .errors import Problem
@@ -37,19 +32,17 @@ class FaultError(ValueError):
     """A specification is invalid; the message is a sentence."""
 
 
-def _seconds(text: str) -> float:
-    number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)
-    if text[-1:] != "s" or not number.replace(".", "", 1).isdecimal():
-        raise ValueError("give a time such as 30ms or 0.5s, or a range such as 10ms-80ms")
-    return float(number) * unit
-
-
 def _latency(text: str) -> tuple[float, float]:
     low, _, high = text.partition("-")
-    times = (_seconds(low), _seconds(high or low))
+    times = []
+    for end in (low, high or low):
+        found = re.fullmatch(r"(\d+\.?\d*|\.\d+)(ms|s)", end)
+        if not found:
+            raise ValueError("give a time such as 30ms or 0.5s, or a range such as 10ms-80ms")
+        times.append(float(found[1]) * (0.001 if found[2] == "ms" else 1))
     if times[0] > times[1]:
         raise ValueError("the end of the range is below its start")
-    return times
+    return times[0], times[1]
 
 
 _SPLIT = BeforeValidator(lambda text: text.split("/"))
@@ -138,27 +131,21 @@ class Faults:
                 detail = f"A fault was injected {when} the request took effect."
                 problem = Problem("fault_injected", detail, status=status)
                 await problem.response()(scope, receive, send)
-            case "truncate":
-                await _send_half(kept, receive, send)
             case _:
-                await _reset(receive)
+                await _break_off(kept if fault == "truncate" else [], receive, send)
 
     def _draw(self) -> tuple[str | None, float, float]:
         """Return the fault, the delay and a number for other choices: three draws a request."""
-        draw, wait, spin = (
-            self._random.random(),
-            self._random.uniform(*self._plan.latency),
-            self._random.random(),
+        draw, wait = self._random.random(), self._random.uniform(*self._plan.latency)
+        spin = self._random.random()
+        bounds = itertools.accumulate(map(self._plan.chance, KINDS))
+        fault = next(
+            (kind for kind, bound in zip(KINDS, bounds, strict=True) if draw < bound), None
         )
-        if self._left == 0:
-            return None, wait, spin
-        for kind in KINDS:
-            draw -= self._plan.chance(kind)
-            if draw < 0:
-                if self._left is not None:
-                    self._left -= 1
-                return kind, wait, spin
-        return None, wait, spin
+        if self._left is not None and fault is not None:
+            fault = fault if self._left else None
+            self._left = max(self._left - 1, 0)
+        return fault, wait, spin
 
     def _rate_limited(self, spin: float) -> Problem:
         after, form = str(self._plan.retry_after), self._plan.retry_after_form
@@ -168,33 +155,21 @@ class Faults:
         return Problem("rate_limited", detail, headers={"Retry-After": after})
 
 
-async def _send_half(messages: list[Message], receive: Receive, send: Send) -> None:
-    """Send all headers and half of the body, then close the connection."""
-    start, *rest = messages
-    body = b"".join(message.get("body", b"") for message in rest)
-    await send(start)
-    half = body[: len(body) // 2]
-    await send({"type": "http.response.body", "body": half, "more_body": True})
-    _transport(receive).close()
-    await _wait_for_disconnect(receive)
-
-
-async def _reset(receive: Receive) -> None:
-    """Abort the connection with a TCP reset."""
-    transport = _transport(receive)
-    connection: socket.socket = transport.get_extra_info("socket")
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    transport.abort()
-    await _wait_for_disconnect(receive)
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    """Wait until uvicorn knows that the connection has ended, or it would send its own answer."""
+async def _break_off(messages: list[Message], receive: Receive, send: Send) -> None:
+    """Send all headers and half of the body, if any, and close the connection; else reset it."""
+    # ASGI can't end a connection; `receive` is a method of uvicorn's object that can.
+    transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]
+    if messages:
+        start, *rest = messages
+        body = b"".join(message.get("body", b"") for message in rest)
+        await send(start)
+        half = body[: len(body) // 2]
+        await send({"type": "http.response.body", "body": half, "more_body": True})
+        transport.close()
+    else:
+        connection: socket.socket = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+    # Uvicorn would send its own answer if it didn't know yet that the connection has ended.
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _transport(receive: Receive) -> asyncio.Transport:
-    # ASGI can't abort a connection; `receive` is a method of uvicorn's object that can.
-    transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]
-    return transport

@@ -101,16 +101,12 @@ def _lower(text: str) -> str:
 
 def _label(label: str) -> str:
     if not label.isascii() or label[2:4] == "--":
-        label = _alabel(label)
+        try:
+            label = idna.alabel(label).decode("ascii")
+        except (idna.IDNAError, UnicodeError):
+            raise InvalidName("A label of the domain name is not valid under IDNA 2008.") from None
     if not _LABEL.fullmatch(label):
         raise InvalidName(
             "Each label of a domain name is 1 to 63 letters, digits and inner hyphens."
         )
     return label
-
-
-def _alabel(label: str) -> str:
-    try:
-        return idna.alabel(label).decode("ascii")
-    except (idna.IDNAError, UnicodeError):
-        raise InvalidName("A label of the domain name is not valid under IDNA 2008.") from None

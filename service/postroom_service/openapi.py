@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OpenAPI document: the operations here, the schemas from the pydantic models."""
+"""The OpenAPI document: operations and responses here, request bodies from the pydantic models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
@@ -13,11 +13,6 @@ from . import __version__, errors, schemas
 
 Node = dict[str, Any]
 TEXT = {"type": "string"}
-MODELS = (
-    *(schemas.NewDomain, schemas.NewMailbox, schemas.NewForwarder, schemas.Changes),
-    *(schemas.Domain, schemas.Mailbox, schemas.Forwarder, schemas.RecordSet),
-    *(schemas.Success, schemas.Health, schemas.ProblemDocument),
-)
 #: Error statuses that every operation can return.
 COMMON_STATUSES = (400, 401, 405, 422, 429, 500, 503)
 HEADERS: dict[int, Node] = {
@@ -32,51 +27,72 @@ REQUEST_ID = {
 }
 
 
-def _ref(name: str) -> Node:
-    return {"$ref": f"#/components/schemas/{name}"}
+def _object(properties: Node, optional: Collection[str] = ()) -> Node:
+    """Describe an object without other properties."""
+    required = [name for name in properties if name not in optional]
+    closed = {"type": "object", "additionalProperties": False}
+    return {**closed, "properties": properties, "required": required}
 
 
-def _one_of(*names: str) -> Node:
-    return {"oneOf": [_ref(name) for name in names]}
+def _array(items: Node) -> Node:
+    return {"type": "array", "items": items}
 
 
-PRINCIPAL = _one_of("Domain", "Mailbox", "Forwarder")
-NEW_PRINCIPAL = _one_of("NewDomain", "NewMailbox", "NewForwarder")
+def _ref(*names: str) -> Node:
+    """Refer to one of some schemas."""
+    refs = [{"$ref": f"#/components/schemas/{name}"} for name in names]
+    return refs[0] if len(refs) == 1 else {"oneOf": refs}
 
 
-def _response(status: int, description: str, schema: Node, media: str) -> Node:
+_INDIVIDUAL = {"id": TEXT, "name": TEXT, "type": {"const": "individual"}, "emails": _array(TEXT)}
+_RECORD: Node = {"host": TEXT, "value": TEXT}
+_PROBLEM = {
+    "type": TEXT,
+    "title": TEXT,
+    "status": {"type": "integer"},
+    "detail": TEXT,
+    "code": {"type": "string", "enum": list(errors.KINDS)},
+    "errors": _array(_object({"pointer": TEXT, "detail": TEXT})),
+}
+RESPONSES = {
+    "Domain": _object({"id": TEXT, "name": TEXT, "type": {"const": "domain"}}),
+    "Mailbox": _object(_INDIVIDUAL),
+    "Forwarder": _object({**_INDIVIDUAL, "members": _array(TEXT)}),
+    "RecordSet": _object(
+        {
+            "mx": _array(_object({**_RECORD, "priority": {"type": "integer"}})),
+            "txt": _array(_object(_RECORD)),
+        }
+    ),
+    "Success": _object({"success": {"const": True}}),
+    "Health": _object({"status": {"const": "ok"}}),
+    "ProblemDocument": _object(_PROBLEM, optional=["errors"]),
+}
+PRINCIPAL = _ref("Domain", "Mailbox", "Forwarder")
+
+
+def _response(status: int, description: str, schema: Node, media: str = "application/json") -> Node:
     headers = {**REQUEST_ID, **HEADERS.get(status, {})}
     return {"description": description, "headers": headers, "content": {media: {"schema": schema}}}
 
 
 def _operation(
-    id: str,
-    summary: str,
-    response: Node,
-    *,
-    status: int = 200,
-    body: Node | None = None,
-    failures: Sequence[int] = (),
+    id: str, summary: str, response: Node, *failures: int, status: int = 200, **more: Any
 ) -> Node:
-    operation: Node = {"operationId": id, "summary": summary}
-    if body:
-        media = {"application/json": {"schema": body}}
-        operation["requestBody"] = {"required": True, "content": media}
-        failures = [*failures, 413, 415]
-    operation["responses"] = {
-        str(status): _response(status, summary, response, "application/json"),
-        **{
-            str(failure): _response(
-                failure, _codes(failure), _ref("ProblemDocument"), errors.MEDIA_TYPE
-            )
-            for failure in sorted({*COMMON_STATUSES, *failures})
-        },
-    }
-    return operation
+    """Describe an operation with its response and the error statuses that not all have."""
+    responses = {str(status): _response(status, summary, response)}
+    if "requestBody" in more:
+        failures = (*failures, 413, 415)
+    for failure in sorted({*COMMON_STATUSES, *failures}):
+        codes = [code for code, kind in errors.KINDS.items() if kind.status == failure]
+        responses[str(failure)] = _response(
+            failure, ", ".join(codes), _ref("ProblemDocument"), errors.MEDIA_TYPE
+        )
+    return {"operationId": id, "summary": summary, "responses": responses, **more}
 
 
-def _codes(status: int) -> str:
-    return ", ".join(code for code, kind in errors.KINDS.items() if kind.status == status)
+def _body(*models: str) -> Node:
+    return {"required": True, "content": {"application/json": {"schema": _ref(*models)}}}
 
 
 def _in_path(name: str, description: str) -> Node:
@@ -89,71 +105,60 @@ def _in_path(name: str, description: str) -> Node:
 def _paths() -> Node:
     kinds = {"type": "string", "enum": ["domain", "individual"]}
     filter_by_type = {"name": "type", "in": "query", "description": "Filter", "schema": kinds}
+    new = _body("NewDomain", "NewMailbox", "NewForwarder")
     create = _operation(
-        "createPrincipal",
-        "Create a principal",
-        PRINCIPAL,
-        status=201,
-        body=NEW_PRINCIPAL,
-        failures=[409],
+        "createPrincipal", "Create a principal", PRINCIPAL, 409, status=201, requestBody=new
     )
     # Links from a new principal to its operations.
     name = "$response.body#/name"
-    links: Node = {
-        id: {"operationId": id, "parameters": {"name": name}}
-        for id in ("getPrincipal", "updatePrincipal", "deletePrincipal")
+    create["responses"]["201"]["links"] = {
+        id: {"operationId": id, "parameters": {"domain" if id == "getRecords" else "name": name}}
+        for id in ("getPrincipal", "updatePrincipal", "deletePrincipal", "getRecords")
     }
-    links["getRecords"] = {"operationId": "getRecords", "parameters": {"domain": name}}
-    create["responses"]["201"]["links"] = links
-    principals = {"type": "array", "items": PRINCIPAL}
+    title, individual = "Update a mailbox or forwarder", _ref("Mailbox", "Forwarder")
     update = _operation(
-        "updatePrincipal",
-        "Update a mailbox or forwarder",
-        _one_of("Mailbox", "Forwarder"),
-        body=_ref("Changes"),
-        failures=[404, 409],
+        "updatePrincipal", title, individual, 404, 409, requestBody=_body("Changes")
     )
-    delete = _operation("deletePrincipal", "Delete", _ref("Success"), failures=[404])
-    health = _operation("checkHealth", "Check the service and its database", _ref("Health"))
     return {
         "/api/principal": {
-            "get": {
-                **_operation("listPrincipals", "List principals", principals),
-                "parameters": [filter_by_type],
-            },
+            "get": _operation(
+                "listPrincipals", "List principals", _array(PRINCIPAL), parameters=[filter_by_type]
+            ),
             "post": create,
         },
         "/api/principal/{name}": {
             "parameters": [_in_path("name", "A domain name or a full email address")],
-            "get": _operation("getPrincipal", "Get one principal", PRINCIPAL, failures=[404]),
+            "get": _operation("getPrincipal", "Get one principal", PRINCIPAL, 404),
             "patch": update,
-            "delete": delete,
+            "delete": _operation("deletePrincipal", "Delete", _ref("Success"), 404),
         },
         "/api/dns/{domain}": {
             "parameters": [_in_path("domain", "A registered domain")],
+            "get": _operation("getRecords", "Get the records to publish", _ref("RecordSet"), 404),
+        },
+        "/healthz": {
             "get": _operation(
-                "getRecords", "Get the records to publish", _ref("RecordSet"), failures=[404]
-            ),
+                "checkHealth", "Check the service and its database", _ref("Health"), security=[]
+            )
         },
-        "/healthz": {"get": {**health, "security": []}},
     }
 
 
-def _document() -> Node:
-    _names, found = models_json_schema(
-        [(model, "validation") for model in MODELS], ref_template="#/components/schemas/{model}"
-    )
-    about = {"title": "Postroom", "version": __version__, "description": "Hosted email, by API."}
-    return {
-        "openapi": "3.1.0",
-        "info": about,
-        "paths": _paths(),
-        "components": {
-            "schemas": found["$defs"],
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-        "security": [{"token": []}],
-    }
-
-
-DOCUMENT = _document()
+_BODIES = (schemas.NewDomain, schemas.NewMailbox, schemas.NewForwarder, schemas.Changes)
+_names, _found = models_json_schema(
+    [(model, "validation") for model in _BODIES], ref_template="#/components/schemas/{model}"
+)
+DOCUMENT: Node = {
+    "openapi": "3.1.0",
+    "info": {
+        "title": "Postroom",
+        "version": __version__,
+        "description": "Hosted email, by API.",
+    },
+    "paths": _paths(),
+    "components": {
+        "schemas": {**_found["$defs"], **RESPONSES},
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+    },
+    "security": [{"token": []}],
+}

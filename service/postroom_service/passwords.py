@@ -11,7 +11,8 @@ DEFAULT_COST = "m=19456,t=2,p=1"
 
 def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
     """Return a hasher whose cost is written as in the hashes, `m=<KiB>,t=<passes>,p=<lanes>`."""
-    values = _parse(cost)
+    parts = [part.partition("=") for part in cost.split(",")]
+    values = {name.strip(): int(n) if n.isdecimal() else 0 for name, _, n in parts}
     if set(values) != {"m", "t", "p"} or min(values.values()) < 1 or values["m"] < 8 * values["p"]:
         raise ValueError(
             "the cost of secrets is written m=19456,t=2,p=1, with m at least 8 times p"
@@ -19,11 +20,3 @@ def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
     return PasswordHasher(
         time_cost=values["t"], memory_cost=values["m"], parallelism=values["p"], type=Type.ID
     )
-
-
-def _parse(cost: str) -> dict[str, int]:
-    values: dict[str, int] = {}
-    for part in cost.split(","):
-        name, _, number = part.partition("=")
-        values[name.strip()] = int(number) if number.isdecimal() else 0
-    return values

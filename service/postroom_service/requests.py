@@ -92,18 +92,14 @@ def parse_json(content_type: str | None, body: bytes) -> Any:
             headers={"Accept": "application/json"},
         )
     try:
-        value = json.loads(
-            body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant
-        )
+        text = body.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        _check_depth(value)
     except RecursionError:
-        _too_deep()
+        detail = f"The JSON is nested more than {MAX_DEPTH} levels deep."
+        raise Problem("too_deep", detail) from None
     except ValueError:
         raise Problem("malformed_json", "The body can't be read as JSON in UTF-8.") from None
-    level: list[Any] = [value]
-    for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
-    if level:
-        _too_deep()
     return value
 
 
@@ -118,14 +114,12 @@ def _constant(_name: str) -> NoReturn:
     raise ValueError("NaN and Infinity are not JSON")
 
 
-def _children(item: Any) -> list[Any]:
-    if isinstance(item, dict):
-        return list(item.values())
-    return item if isinstance(item, list) else []
-
-
-def _too_deep() -> NoReturn:
-    raise Problem("too_deep", f"The JSON is nested more than {MAX_DEPTH} levels deep.")
+def _check_depth(value: Any, level: int = 0) -> None:
+    if level == MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, level + 1)
 
 
 def _too_large() -> NoReturn:

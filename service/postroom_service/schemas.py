@@ -1,25 +1,13 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bodies of requests and responses. Rules that need the database are in directory.py."""
+"""The bodies of requests. Rules that need the database are in directory.py."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from . import names
@@ -30,21 +18,9 @@ MAX_SECRETS = 5
 MAX_SECRET = 1024
 
 
-def _named(normalise: Callable[[str], str]) -> Callable[[str], str]:
-    """Turn a rule of names.py into a pydantic validator."""
-
-    def check(text: str) -> str:
-        try:
-            return normalise(text)
-        except names.InvalidName as error:
-            raise PydanticCustomError("name", "{rule}", {"rule": str(error)}) from None
-
-    return check
-
-
 def _distinct(addresses: list[str]) -> list[str]:
     if len(set(addresses)) != len(addresses):
-        raise PydanticCustomError("distinct", "An address appears twice in the list.")
+        raise ValueError("An address appears twice in the list.")
     return addresses
 
 
@@ -58,7 +34,7 @@ def _no_control(secret: str) -> str:
 
 def _not_null(value: Any) -> Any:
     if value is None:
-        raise PydanticCustomError("null", "Leave the field out instead of sending null.")
+        raise ValueError("Leave the field out instead of sending null.")
     return value
 
 
@@ -72,30 +48,29 @@ _NOT_NULL = BeforeValidator(_not_null)
 _OPTIONAL = Field(default=None, json_schema_extra=_optional)
 
 
+# Lengths and patterns only describe what names.py checks.
 DomainName = Annotated[
     str,
-    AfterValidator(_named(names.domain)),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "description": "A fully qualified domain name; U-labels become A-labels.",
+    AfterValidator(names.domain),
+    Field(
+        description="A fully qualified domain name; U-labels become A-labels.",
+        examples=["example.com"],
+        json_schema_extra={
             "maxLength": names.MAX_DOMAIN,
             "pattern": r"^[^@\s.]+(\.[^@\s.]+)+$",
-            "examples": ["example.com"],
-        }
+        },
     ),
 ]
 Address = Annotated[
     str,
-    AfterValidator(_named(names.address)),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "description": "An email address with an ASCII local part, in lower case.",
+    AfterValidator(names.address),
+    Field(
+        description="An email address with an ASCII local part, in lower case.",
+        examples=["ann@example.com"],
+        json_schema_extra={
             "maxLength": names.MAX_ADDRESS,
             "pattern": r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$",
-            "examples": ["ann@example.com"],
-        }
+        },
     ),
 ]
 Addresses = Annotated[
@@ -105,18 +80,16 @@ Addresses = Annotated[
 ]
 Secret = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_SECRET),
-    AfterValidator(_no_control),
-    WithJsonSchema(
-        {
-            "type": "string",
+    Field(
+        min_length=1,
+        max_length=MAX_SECRET,
+        json_schema_extra={
             "format": "password",
             "writeOnly": True,
-            "minLength": 1,
-            "maxLength": MAX_SECRET,
             "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$",
-        }
+        },
     ),
+    AfterValidator(_no_control),
 ]
 Secrets = Annotated[list[Secret], Field(min_length=1, max_length=MAX_SECRETS)]
 
@@ -158,87 +131,16 @@ class Changes(_Body):
     members: Annotated[Addresses | None, _NOT_NULL] = _OPTIONAL
 
 
-class Domain(_Body):
-    """A domain in a response."""
-
-    id: str
-    name: str
-    type: Literal["domain"]
+NewPrincipal = NewDomain | NewMailbox | NewForwarder
+_Model = TypeVar("_Model", bound=_Body)
 
 
-class Mailbox(_Body):
-    """A mailbox in a response."""
-
-    id: str
-    name: str
-    type: Literal["individual"]
-    emails: list[str]
-
-
-class Forwarder(Mailbox):
-    """A forwarder in a response."""
-
-    members: list[str]
-
-
-class MxRecord(_Body):
-    """An MX record to publish."""
-
-    host: str
-    value: str
-    priority: int
-
-
-class TxtRecord(_Body):
-    """A TXT record to publish."""
-
-    host: str
-    value: str
-
-
-class RecordSet(_Body):
-    """The records to publish for a domain."""
-
-    mx: list[MxRecord]
-    txt: list[TxtRecord]
-
-
-class Success(_Body):
-    """The response to DELETE."""
-
-    success: Literal[True]
-
-
-class Health(_Body):
-    """The response of the health check."""
-
-    status: Literal["ok"]
-
-
-class FieldProblem(_Body):
-    """A field in error: an RFC 6901 pointer into the body, or ?parameter."""
-
-    pointer: str
-    detail: str
-
-
-class ProblemDocument(_Body):
-    """A problem document of RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: Annotated[str, WithJsonSchema({"type": "string", "enum": list(KINDS)})]
-    errors: list[FieldProblem] = []
-
-
-def _kind(body: Any) -> str:
-    """Return the tag of the kind that a POST creates: members make a forwarder."""
+def new_principal(body: Any) -> NewPrincipal:
+    """Validate the body of a POST as the kind that its fields show: members make a forwarder."""
     if not isinstance(body, dict):
         raise _refusal([FieldError("", "The body must be a JSON object.")])
     if body.get("type") == "domain":
-        return "domain"
+        return _validate(NewDomain, body)
     if body.get("type") != "individual":
         raise _refusal([FieldError("/type", "type must be domain or individual.")])
     match "secrets" in body, "members" in body:
@@ -246,66 +148,41 @@ def _kind(body: Any) -> str:
             raise Problem(
                 "secrets_and_members",
                 "Send secrets for a mailbox or members for a forwarder, not both.",
-                errors=[FieldError("/members", "members can't be combined with secrets.")],
+                [FieldError("/members", "members can't be combined with secrets.")],
             )
         case False, False:
             raise Problem(
                 "secrets_or_members_required",
                 "Send secrets (passwords) for a mailbox or members (destinations) for a forwarder.",
-                errors=[FieldError("/secrets", "A mailbox needs at least one secret.")],
+                [FieldError("/secrets", "A mailbox needs at least one secret.")],
             )
-    return "mailbox" if "secrets" in body else "forwarder"
-
-
-NewPrincipal = NewDomain | NewMailbox | NewForwarder
-_NEW_PRINCIPAL: TypeAdapter[NewPrincipal] = TypeAdapter(
-    Annotated[
-        Annotated[NewDomain, Tag("domain")]
-        | Annotated[NewMailbox, Tag("mailbox")]
-        | Annotated[NewForwarder, Tag("forwarder")],
-        Discriminator(_kind),
-    ]
-)
-
-
-def new_principal(body: Any) -> NewPrincipal:
-    """Validate the body of a POST as the kind that its fields show."""
-    try:
-        return _NEW_PRINCIPAL.validate_python(body)
-    except ValidationError as error:
-        raise _invalid(error, tags=1) from None
+    if "secrets" in body:
+        return _validate(NewMailbox, body)
+    return _validate(NewForwarder, body)
 
 
 def changes(body: Any) -> Changes:
     """Validate the body of a PATCH."""
+    return _validate(Changes, body)
+
+
+def _validate(model: type[_Model], body: Any) -> _Model:
     try:
-        return Changes.model_validate(body)
+        return model.model_validate(body)
     except ValidationError as error:
-        raise _invalid(error) from None
-
-
-def _invalid(error: ValidationError, tags: int = 0) -> Problem:
-    """Return the problem of an invalid body.
-
-    :param tags: how many of pydantic's tags precede the place of a field
-    """
-    details = error.errors(include_input=False, include_url=False, include_context=False)
-    code = next((detail["type"] for detail in details if detail["type"] in KINDS), "")
+        found = error.errors(include_input=False, include_url=False, include_context=False)
     messages = {"missing": "The field is required.", "extra_forbidden": "There is no such field."}
     errors = []
-    for detail in details[:20]:
-        message = messages.get(detail["type"], detail["msg"].rstrip(".") + ".")
-        errors.append(FieldError(_pointer(detail["loc"][tags:]), message))
-    return _refusal(errors, code)
-
-
-def _pointer(location: Sequence[int | str]) -> str:
-    """Return the location of a field as an RFC 6901 pointer, bounded in length."""
-    return "".join("/" + str(part)[:64].replace("~", "~0").replace("/", "~1") for part in location)
+    for detail in found[:20]:
+        parts = (str(part)[:64].replace("~", "~0").replace("/", "~1") for part in detail["loc"])
+        message = detail["msg"].removeprefix("Value error, ").rstrip(".") + "."
+        pointer = "".join(f"/{part}" for part in parts)
+        errors.append(FieldError(pointer, messages.get(detail["type"], message)))
+    raise _refusal(errors, next((one["type"] for one in found if one["type"] in KINDS), ""))
 
 
 def _refusal(errors: list[FieldError], code: str = "") -> Problem:
     first = errors[0]
     place = first.pointer.lstrip("/")
     detail = f"{place}: {first.detail}" if place else first.detail
-    return Problem(code or "validation_failed", detail, errors=errors)
+    return Problem(code or "validation_failed", detail, errors)

@@ -13,9 +13,7 @@ import secrets
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,58 +33,20 @@ class ServeError(Exception):
     """The service can't start; the message is a sentence for the operator."""
 
 
-@dataclass(frozen=True)
-class Listening:
-    """Where and how to listen.
-
-    :param ready_file: gets URL and process id as long as the service listens
-    """
-
-    host: str
-    port: int
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    ready_file: Path | None = None
-
-    def bind(self) -> socket.socket:
-        """Listen, and return the socket."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # With the protocol named, asyncio disables Nagle's algorithm: answers come 40 ms sooner.
-        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self.host, self.port))
-            listener.listen(BACKLOG)
-        except OSError as error:
-            listener.close()
-            reason = error.strerror or error
-            raise ServeError(f"can't listen on {self.host} port {self.port} ({reason})") from None
-        return listener
-
-    @contextlib.contextmanager
-    def announced(self, listener: socket.socket, **ports: int) -> Iterator[None]:
-        """Log the address and write the ready file, which is removed at the end."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        scheme = "https" if self.tls_cert else "http"
-        url = f"{scheme}://{host}:{listener.getsockname()[1]}"
-        more = "".join(f", {name} on port {port}" for name, port in ports.items())
-        log.info("listening on %s%s", url, more)
-        if self.ready_file is not None:
-            found = {"url": url, "pid": os.getpid(), **ports}
-            write_private(self.ready_file, json.dumps(found) + "\n")
-        try:
-            yield
-        finally:
-            if self.ready_file is not None:
-                self.ready_file.unlink(missing_ok=True)
-
-
 def serve(
-    app: ASGIApp, listening: Listening, background: AbstractAsyncContextManager[dict[str, int]]
+    app: ASGIApp,
+    background: AbstractAsyncContextManager[dict[str, int]],
+    *,
+    host: str,
+    port: int,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    ready_file: Path | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, and finish the requests in progress.
 
     :param background: runs beside the API, and yields more ports for the ready file
+    :param ready_file: gets URL and process id as long as the service listens
     :raises ServeError: it can't start
     """
     try:
@@ -101,28 +61,49 @@ def serve(
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
-            ssl_certfile=listening.tls_cert,
-            ssl_keyfile=listening.tls_key,
+            ssl_certfile=tls_cert,
+            ssl_keyfile=tls_key,
         )
         config.load()
     except OSError as error:
         reason = error.strerror or error
         raise ServeError(f"the certificate or key can't be used ({reason})") from None
-
     server = uvicorn.Server(config)
 
     async def run(listener: socket.socket) -> None:
         asyncio.get_running_loop().set_exception_handler(_log_exception)
-        async with background as ports:
-            with listening.announced(listener, **ports):
-                await server.serve([listener])
+        shown = f"[{host}]" if ":" in host else host
+        url = f"http{'s' if tls_cert else ''}://{shown}:{listener.getsockname()[1]}"
+        async with background as ports, contextlib.AsyncExitStack() as stack:
+            more = "".join(f", {name} on port {port}" for name, port in ports.items())
+            log.info("listening on %s%s", url, more)
+            if ready_file is not None:
+                found = {"url": url, "pid": os.getpid(), **ports}
+                write_private(ready_file, json.dumps(found) + "\n")
+                stack.callback(ready_file.unlink, missing_ok=True)
+            await server.serve([listener])
 
     # Uvicorn raises the signal again after a graceful stop; the default handler would then end the
     # process with the signal instead of status 0.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.handle_exit)
-    with contextlib.closing(listening.bind()) as listener:
+    with _listen(host, port) as listener:
         asyncio.run(run(listener))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio disables Nagle's algorithm: answers come 40 ms sooner.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or error
+        raise ServeError(f"can't listen on {host} port {port} ({reason})") from None
+    return listener
 
 
 def _log_exception(_loop: object, context: dict[str, Any]) -> None:

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.mail import (
@@ -32,6 +36,7 @@ __all__ = [
     "is_signed",
     "mail_server",
     "message",
+    "resolve_to",
 ]
 
 BOB, DOMAIN = "bob@example.com", "example.com"
@@ -49,6 +54,16 @@ class MailServer(MailClient):
 def is_signed(sent: bytes, records: dict[str, list[dict[str, str]]], domain: str) -> bool:
     """Verify the DKIM signature of a message with the records of the DNS endpoint."""
     return bool(signing_key(sent, records["txt"], domain))
+
+
+def resolve_to(address: str, host: str, patch: pytest.MonkeyPatch) -> None:
+    """Resolve a host name to an address, as DNS would."""
+    real = socket.getaddrinfo
+
+    def resolve(name: str, *more: Any, **options: Any) -> Any:
+        return real(address if name == host else name, *more, **options)
+
+    patch.setattr(socket, "getaddrinfo", resolve)
 
 
 @contextmanager

@@ -8,6 +8,8 @@ import imaplib
 import smtplib
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +24,10 @@ from ansible_collections.postroom.email.tests.mail.client import (
     is_signed,
     mail_server,
     message,
+    resolve_to,
 )
 from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.loopback import address_with_ports
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +37,31 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailServer]:
         yield mail
 
 
-def refused(mail: MailServer, *addresses: str) -> list[int]:
-    """Return how another server's recipients are answered."""
+def recipients(mail: MailServer, *addresses: str) -> list[int]:
+    """Return the replies to the recipients of another server's message."""
     with mail.mx() as server:
         server.ehlo()
         server.mail(PARTNER)
         return [server.rcpt(address)[0] for address in addresses]
+
+
+def test_mail_programs_connect_with_the_documented_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the host in the MX record: IMAP over TLS on port 993, SMTP with STARTTLS on 587."""
+    address = address_with_ports(587, 993)
+    monkeypatch.setenv("NO_PROXY", address)
+    options = [f"--host={address}", "--submission-port=587", "--imap-port=993"]
+    with mail_server(tmp_path, *options) as mail:
+        [mx] = mail.api.dns(DOMAIN).json()["mx"]
+        resolve_to(address, mx["value"], monkeypatch)
+        with smtplib.SMTP(mx["value"], 587, "localhost", timeout=60) as sending:
+            sending.starttls(context=mail.trust)
+            sending.login(ALICE, SECRET)
+            sending.send_message(message(ALICE, BOB))
+        with imaplib.IMAP4_SSL(mx["value"], 993, ssl_context=mail.trust, timeout=60) as reading:
+            reading.login(BOB, SECRET)
+            assert reading.select("INBOX")[1] == [b"1"]
 
 
 def test_mail_to_an_alias_is_stored_in_the_inbox(mail: MailServer) -> None:
@@ -52,22 +75,27 @@ def test_mail_to_an_alias_is_stored_in_the_inbox(mail: MailServer) -> None:
 
 
 def test_a_forwarder_redirects_and_stores_nothing(mail: MailServer) -> None:
-    """To every member, here and elsewhere, also through another forwarder; until it is deleted."""
-    team, all_ = f"team@{DOMAIN}", f"all@{DOMAIN}"
+    """From all of its addresses to all members, here and elsewhere, until it is deleted."""
+    team, every, everyone = (f"{name}@{DOMAIN}" for name in ("team", "every", "everyone"))
     mail.api.forwarder(team, [BOB, PARTNER])
-    mail.api.forwarder(all_, [team, BOB])
-    mail.receive(all_, "to all")
-    assert mail.subjects(BOB).count("to all") == 1
-    assert f"X-Recipients: {PARTNER}".encode() in mail.outbox()[-1]
+    mail.api.forwarder(every, [team, BOB, "two@partner.example"], everyone)
+    for address in (every, everyone):
+        mail.receive(address, f"to {address}")
+        assert mail.subjects(BOB).count(f"to {address}") == 1
+        assert f"X-Recipients: {PARTNER}, two@partner.example\r\n".encode() in mail.outbox()[-1]
+    # It has no inbox that a client could read.
+    with pytest.raises(imaplib.IMAP4.error):
+        mail.imap(team, SECRET)
     mail.api.patch(team, members=["new@partner.example"])
     mail.receive(team, "to the new member")
     assert b"X-Recipients: new@partner.example\r\n" in mail.outbox()[-1]
-    mail.api.delete(all_)
-    assert refused(mail, all_, team) == [550, 250]
+    assert "to the new member" not in mail.subjects(BOB)
+    mail.api.delete(every)
+    assert recipients(mail, every, everyone, team) == [550, 550, 250]
 
 
 def test_outgoing_mail_is_signed_with_its_domains_key(mail: MailServer) -> None:
-    """The signature verifies with the record of that domain, not with another's."""
+    """The signature verifies with the record at service._domainkey of that domain only."""
     other = mail.api.domain("other.example")
     mail.api.mailbox(f"eve@{other}", secrets=[SECRET])
     records = {domain: mail.api.dns(domain).json() for domain in (DOMAIN, other)}
@@ -86,6 +114,7 @@ SPOOFED = [
     *(f"From: {ALICE}\r\nFrom: {BOB}", f"From: {ALICE} <{BOB}>", f"From: <{ALICE}> <{BOB}>"),
     *(f"From : {BOB}\r\nFrom: {ALICE}", f"From: {ALICE}\r\r\nFrom: {BOB}"),
     *(f"From: {ALICE}\n\nFrom: {BOB}", f"no header\r\nFrom: {ALICE}"),
+    *(f"From: friends: {ALICE};", "From: " + "(a)\r\n " * 500 + ALICE),
 ]
 
 
@@ -117,25 +146,42 @@ def test_a_mailbox_sends_from_its_own_addresses(mail: MailServer, stranger: str)
         assert client.rcpt(f"nobody@{DOMAIN}")[0] == 550
         assert client.rcpt("nobody")[0] == 553
         client.rset()
+        assert client.mail(ALICE, ["size=33554433"])[0] == 552
         client.sendmail(ALICE, [stranger], f"From: Alice B. <{ALICE.upper()}>\r\n\r\nText.\r\n")
 
 
 def test_other_servers_reach_local_addresses_only(mail: MailServer) -> None:
     """Nothing is relayed, also not for somebody who names a sender of this service."""
-    assert refused(mail, f"nobody@{DOMAIN}", PARTNER, BOB) == [550, 550, 250]
+    assert recipients(mail, f"nobody@{DOMAIN}", PARTNER, "nobody", BOB) == [550, 550, 553, 250]
 
 
 def test_a_removed_address_is_refused(mail: MailServer) -> None:
-    """An alias by PATCH, and all addresses of a deleted domain, from the API's answer on."""
+    """After PATCH replaced the aliases, and after the domain with all that is on it was deleted."""
     domain = mail.api.domain("gone.example")
-    dave, old, team = (f"{name}@{domain}" for name in ("dave", "old", "team"))
+    dave, old, new, team = (f"{name}@{domain}" for name in ("dave", "old", "new", "team"))
     mail.api.mailbox(dave, old, secrets=[SECRET])
     mail.api.forwarder(team, [PARTNER])
-    assert refused(mail, dave, old, team) == [250, 250, 250]
-    mail.api.patch(dave, emails=[dave])
-    assert refused(mail, dave, old, team) == [250, 550, 250]
+    assert recipients(mail, dave, old, new, team) == [250, 250, 550, 250]
+    mail.api.patch(dave, emails=[dave, new])
+    assert recipients(mail, dave, old, new, team) == [250, 550, 250, 250]
+    mail.submit(dave).quit()
     mail.api.delete(domain)
-    assert refused(mail, dave, old, team) == [550, 550, 550]
+    assert recipients(mail, dave, old, new, team) == [550, 550, 550, 550]
+    assert mail.log_in(dave, SECRET).startswith("535")
+
+
+def test_recipients_are_checked_again_when_the_message_comes(mail: MailServer) -> None:
+    """A mailbox that was deleted after RCPT gets no mail; the other recipients do."""
+    for kept, expected in (([], 550), ([f"kept@{DOMAIN}"], 250)):
+        addresses = [mail.api.mailbox(name, secrets=[SECRET]) for name in kept]
+        late = mail.api.mailbox(f"late@{DOMAIN}")
+        with mail.mx() as server:
+            server.ehlo()
+            server.mail(PARTNER)
+            assert {server.rcpt(address)[0] for address in [*addresses, late]} == {250}
+            mail.api.delete(late)
+            assert server.data(message(PARTNER, late, "late").as_bytes())[0] == expected
+    assert mail.subjects(f"kept@{DOMAIN}") == ["late"]
 
 
 def test_any_secret_logs_in(mail: MailServer) -> None:
@@ -145,6 +191,38 @@ def test_any_secret_logs_in(mail: MailServer) -> None:
     check_logins(mail, name, secrets, "third")
     mail.api.patch(name, secrets=["third"])
     check_logins(mail, name, ["third"], *secrets)
+
+
+@pytest.mark.parametrize("mechanism", ["LOGIN", "PLAIN"])
+def test_each_mechanism_checks_the_secret(mail: MailServer, mechanism: str) -> None:
+    """After a wrong secret or bytes that aren't base64, a client can try again."""
+    with start_submission(mail) as client:
+        assert client.docmd("AUTH", f"{mechanism} !")[0] == 501
+        client.user = ALICE
+        answer = getattr(client, f"auth_{mechanism.lower()}")
+        for client.password, code in (("wrong", 530), (SECRET, 250)):
+            with suppress(smtplib.SMTPAuthenticationError):
+                client.auth(mechanism, answer)
+            assert client.mail(ALICE)[0] == code
+
+
+def start_submission(mail: MailServer) -> smtplib.SMTP:
+    """Connect for submission with STARTTLS, without a login."""
+    client = smtplib.SMTP(HOST, mail.service.ready["submission"], "localhost", timeout=60)
+    client.starttls(context=mail.trust)
+    client.ehlo()
+    return client
+
+
+def test_a_login_acts_for_its_own_mailbox_only(mail: MailServer) -> None:
+    """A client that asks IMAP for another mailbox, with its own secret, is refused."""
+    port = mail.service.ready["imap"]
+    with imaplib.IMAP4_SSL(HOST, port, ssl_context=mail.trust, timeout=60) as client:
+        for other, own in ((BOB, ALICE), (ALICE, ALICE)):
+            given = f"{other}\0{own}\0{SECRET}".encode()
+            with suppress(imaplib.IMAP4.error):
+                client.authenticate("PLAIN", lambda _challenge, given=given: given)  # type: ignore[misc]
+            assert client.state == ("AUTH" if other == own else "NONAUTH")
 
 
 def check_logins(mail: MailServer, name: str, secrets: list[str], *wrong: str) -> None:
@@ -165,14 +243,14 @@ def check_logins(mail: MailServer, name: str, secrets: list[str], *wrong: str) -
 
 
 def test_logins_need_tls(mail: MailServer) -> None:
-    """IMAP speaks TLS from the start, submission refuses to go on without STARTTLS."""
+    """IMAP uses TLS from the start; submission requires STARTTLS, and then a login."""
     with smtplib.SMTP(HOST, mail.service.ready["submission"], timeout=60) as client:
         client.ehlo()
         assert client.has_extn("starttls")
         assert not client.has_extn("auth")
         assert client.docmd("AUTH PLAIN")[0] == client.docmd(f"MAIL FROM:<{ALICE}>")[0] == 530
-    with mail.submit() as client:
-        assert client.docmd("AUTH LOGIN")[0] == 503  # already logged in
+    with start_submission(mail) as client:
+        assert client.mail(ALICE)[0] == client.rcpt(BOB)[0] == client.docmd("DATA")[0] == 530
     with socket.create_connection((HOST, mail.service.ready["imap"]), timeout=60) as plain:
         plain.sendall(b"a1 NOOP\r\n")
         assert b"OK" not in plain.recv(100)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import imaplib
-import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +12,11 @@ import pytest
 
 from ansible_collections.postroom.email.tests.mail.client import (
     ALICE,
+    HOST,
     SECRET,
     MailServer,
     mail_server,
+    resolve_to,
 )
 from ansible_collections.postroom.email.tests.support.recorder import recording
 from ansible_collections.postroom.email.tests.support.site import Site
@@ -87,12 +88,7 @@ def test_the_mx_host_is_the_default(
     site: Site, mail: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is the one that the API returns; the certificate of the server is for it."""
-    real = socket.getaddrinfo
-
-    def resolve(host: str, *more: Any, **options: Any) -> Any:
-        return real("127.0.0.1" if host == "mail.postroom.test" else host, *more, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    resolve_to(HOST, "mail.postroom.test", monkeypatch)
     options = {"name": ALICE, "imap_host": None}
     assert not run(site, mail, "email_mailbox", passwords=SECRET, **options)["changed"]
     assert run(site, mail, "email_mailbox", passwords=OTHER, **options)["changed"]

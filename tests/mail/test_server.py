@@ -6,14 +6,21 @@ from __future__ import annotations
 
 import imaplib
 import smtplib
+import socket
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from aiosmtpd.controller import Controller
 
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer
+from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+    answer,
+    failing,
+    nothing_there,
+)
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.mail.client import (
     ALICE,
@@ -38,11 +45,12 @@ from ansible_collections.postroom.email.tests.support.service import ServiceErro
 
 @pytest.mark.parametrize("stored", [(), ("--mail-dir",)])
 def test_sessions_end_with_their_login(stored: tuple[str, ...], tmp_path: Path) -> None:
-    """Of replaced secrets and deleted mailboxes; a new mailbox of the name sees no old mail."""
+    """Of replaced secrets and deleted mailboxes; deleted mail is gone, also for a new mailbox."""
     options = [f"{option}={tmp_path / 'maildir'}" for option in stored]
     with mail_server(tmp_path / "service", *options) as mail:
         mail.receive(BOB)
         assert len(mail.inbox(BOB)) == 1
+        other = mail.imap(mail.api.mailbox(f"other@{DOMAIN}", secrets=[SECRET]))
         reading, deleted, sending = mail.imap(ALICE), mail.imap(BOB), mail.submit(ALICE)
         mail.api.patch(ALICE, secrets=["another"])
         mail.api.delete(BOB)
@@ -52,27 +60,30 @@ def test_sessions_end_with_their_login(stored: tuple[str, ...], tmp_path: Path) 
             wait(lambda session=session: has_ended(session.noop, imaplib.IMAP4.abort))  # type: ignore[misc]
             session.shutdown()
         wait(lambda: has_ended(sending.noop, smtplib.SMTPServerDisconnected))
+        assert other.noop()[0] == "OK"
+        other.logout()
         mail.api.mailbox(BOB, secrets=[SECRET])
         assert mail.inbox(BOB) == []
         folders = tmp_path / "maildir"
-        wait(lambda: not stored or len(list(folders.iterdir())) == 2)
+        wait(lambda: not stored or len(list(folders.iterdir())) == 3)
 
 
 def test_maildir_folders_survive_a_restart(tmp_path: Path) -> None:
-    """Also flags and folders that a mail client made."""
+    """Also flags, and folders that a mail client created and renamed."""
     option = f"--mail-dir={tmp_path / 'maildir'}"
     with mail_server(tmp_path, option) as mail:
         mail.receive(ALICE, "kept")
         client = mail.imap()
         client.select()
         client.store("1", "+FLAGS", r"(\Flagged)")
-        client.create("Archive")
-        client.copy("1", "Archive")
+        client.create("Old")
+        client.copy("1", "Old")
+        assert client.rename("Old", "Archive/2026")[0] == "OK"
         client.logout()
     with mail_server(tmp_path, option, populate=False) as mail:
         assert mail.subjects(ALICE) == ["kept"]
         client = mail.imap()
-        assert client.select("Archive")[1] == [b"1"]
+        assert client.select("Archive/2026")[1] == [b"1"]
         client.select()
         assert client.search(None, "FLAGGED")[1] == [b"1"]
         client.logout()
@@ -104,6 +115,37 @@ def test_mail_to_other_services_goes_through_a_relay(tmp_path: Path) -> None:
         assert len(mail.inbox(ALICE)) == 1
 
 
+class Refusal:
+    """Makes an SMTP server answer one command with a refusal."""
+
+    def __init__(self, command: str, reply: str) -> None:
+        self._reply = reply
+        setattr(self, f"handle_{command}", self._refuse)
+
+    async def _refuse(self, *_given: object) -> str:
+        return self._reply
+
+
+@pytest.mark.parametrize(
+    ("command", "reply", "code"),
+    [("RCPT", "450 busy", 451), ("DATA", "452 full", 451), ("DATA", "552 too large", 552)],
+)
+def test_a_relays_refusal_reaches_the_client(
+    command: str, reply: str, code: int, tmp_path: Path
+) -> None:
+    """As a temporary or a permanent error. Nothing is stored, so that the client can try again."""
+    port = free_port(HOST)
+    relay = Controller(Refusal(command, reply), HOST, port)
+    with mail_server(tmp_path, f"--mail-relay={HOST}:{port}") as mail, ExitStack() as stack:
+        relay.start()
+        stack.callback(relay.stop)
+        team = mail.api.forwarder(f"team@{DOMAIN}", [ALICE, PARTNER])
+        with pytest.raises(smtplib.SMTPDataError) as error:
+            mail.receive(team)
+        assert error.value.smtp_code == code
+        assert (mail.inbox(ALICE), mail.outbox()) == ([], [])
+
+
 def test_loops_are_refused(tmp_path: Path) -> None:
     """Between two accounts, which the API can't see; and over other servers, by the hops."""
     with mail_server(tmp_path) as mail, mail.mx() as server:
@@ -123,28 +165,36 @@ def test_loops_are_refused(tmp_path: Path) -> None:
 
 
 def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
-    """Verified is a domain whose own DKIM record was seen in DNS."""
+    """Mailboxes, aliases and forwarders work once the domain's own DKIM record was seen in DNS."""
     record = ("service._domainkey.example.com", "TXT")
     wrong = answer('"v=DKIM1; k=rsa; p=MIIB"')
     with ExitStack() as stack:
-        dns = stack.enter_context(misbehaving({record: wrong}))
+        dns = stack.enter_context(misbehaving({record: failing("SERVFAIL")}))
         options = ("--check-domains", f"--resolvers={dns}")
         mail = stack.enter_context(mail_server(tmp_path, *options))
-        wait(lambda: dns.asked)
+        wait(lambda: "DNS queries for domains failed" in mail.service.log())
+        command = ("domain", "verify", f"--resolvers={dns}", DOMAIN)
+        with pytest.raises(ServiceError, match=r"exited with 2: .* the DNS query"):
+            mail.service.command(*command)
+        for dns.habits[record] in (nothing_there("NXDOMAIN"), wrong):
+            with pytest.raises(ServiceError, match=r"exited with 1: .* TXT record service\."):
+                mail.service.command(*command)
         with mail.submit() as client:
             client.send_message(message(ALICE, BOB))
         assert b"DKIM-Signature" not in mail.outbox()[-1]
-        with pytest.raises(smtplib.SMTPRecipientsRefused):
-            mail.receive(ALICE)
-        command = ("domain", "verify", f"--resolvers={dns}", DOMAIN)
-        with pytest.raises(ServiceError, match=r"TXT record service\._domainkey\.example\.com"):
-            mail.service.command(*command)
+        addresses = [ALICE, f"alias@{DOMAIN}", f"team@{DOMAIN}"]
+        mail.api.patch(ALICE, emails=addresses[:2])
+        mail.api.forwarder(addresses[2], [ALICE])
+        with pytest.raises(smtplib.SMTPRecipientsRefused) as refused, mail.mx() as server:
+            server.sendmail(PARTNER, addresses, message(PARTNER, ALICE).as_bytes())
+        assert set(refused.value.recipients) == set(addresses)
         value = mail.api.dns(DOMAIN).json()["txt"][1]["value"]
         dns.habits[record] = answer(f'"{value[:200]}" "{value[200:]}"')
-        wait(lambda: "a domain is verified" in mail.service.log_path.read_text())
+        wait(lambda: "a domain is verified" in mail.service.log())
         assert "is verified" in mail.service.command(*command)
-        mail.receive(ALICE, "now")
-        assert mail.subjects(ALICE) == ["now"]
+        for address in addresses:
+            mail.receive(address, address)
+        assert mail.subjects(ALICE) == addresses
         with mail.submit() as client:
             client.send_message(message(ALICE, PARTNER))
         assert is_signed(mail.outbox()[-1], mail.api.dns(DOMAIN).json(), DOMAIN)
@@ -190,15 +240,57 @@ def test_odd_commands_do_no_harm(stored: tuple[str, ...], tmp_path: Path) -> Non
         assert mail.subjects(ALICE) == []
 
 
-def test_unusable_folders_are_reported_at_the_start(tmp_path: Path) -> None:
-    """With their path."""
-    (tmp_path / "file").touch()
-    for option in ("--mail-dir", "--mail-outbox"):
-        with (
-            pytest.raises(ServiceError, match="file can't be used"),
-            mail_server(tmp_path / "x", f"{option}={tmp_path / 'file'}"),
-        ):
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--mail-dir={0}/cert", "cert can't be used"),
+        ("--mail-outbox={0}/cert", "cert can't be used"),
+        ("--mail-cert={0}/cert", "cert or its key can't be used"),
+        ("--mail-cert={0}/none/cert", "key exists, but .*cert does not"),
+        ("--mail-key={0}/none/key", "cert exists, but .*key does not"),
+        ("--mail-cert={0}/none/cert --mail-key={0}/none/key", "key can't be written"),
+        ("--mail-cert={0}/a --mail-key={0}/b --imap-port={1}", "port {1} for imap"),
+    ],
+)
+def test_a_failed_start_names_the_reason(option: str, reason: str, tmp_path: Path) -> None:
+    """Folders, certificates and ports that can't be used end the start, and nothing is left."""
+    for name in ("cert", "key"):
+        (tmp_path / name).write_text("not PEM")
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        files = [f"--mail-{name}={tmp_path / name}" for name in ("cert", "key")]
+        options = [*files, *option.format(tmp_path, port).split()]
+        start = mail_server(tmp_path / "service", *options)
+        with pytest.raises(ServiceError, match=reason.format("", port)), start:
             pass
+    assert {file.read_text() for file in (tmp_path / "cert", tmp_path / "key")} == {"not PEM"}
+    assert not (tmp_path / "service" / "ready.json").exists()
+
+
+def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
+    """Domains are verified, and sessions end. Mail that can't be signed is refused for now."""
+    record = ("service._domainkey.example.com", "TXT")
+    with ExitStack() as stack:
+        dns = stack.enter_context(misbehaving({record: nothing_there()}))
+        options = ("--check-domains", f"--resolvers={dns}")
+        mail = stack.enter_context(mail_server(tmp_path, *options))
+        database = sqlite3.connect(mail.service.database, isolation_level=None)
+        stack.callback(database.close)
+        reading = mail.imap()
+        for table, checked in (("secret", "sessions"), ("dkim_key", "domains")):
+            database.execute(f"ALTER TABLE {table} RENAME TO away")
+            wait(lambda checked=checked: f"{checked} could not be checked" in mail.service.log())  # type: ignore[misc]
+            database.execute(f"ALTER TABLE away RENAME TO {table}")
+        value = mail.api.dns(DOMAIN).json()["txt"][1]["value"]
+        dns.habits[record] = answer(f'"{value[:200]}" "{value[200:]}"')
+        wait(lambda: "a domain is verified" in mail.service.log())
+        mail.api.patch(ALICE, secrets=[SECRET])
+        wait(lambda: has_ended(reading.noop, imaplib.IMAP4.abort))
+        reading.shutdown()
+        database.execute("UPDATE dkim_key SET private_pem = 'no key'")
+        with mail.submit() as client, pytest.raises(smtplib.SMTPDataError) as error:
+            client.send_message(message(ALICE, PARTNER))
+        assert (error.value.smtp_code, mail.outbox()) == (451, [])
 
 
 @pytest.mark.full
@@ -221,18 +313,14 @@ def test_a_lost_database_loses_no_mail(tmp_path: Path) -> None:
         assert "AUTHENTICATIONFAILED" not in str(error.value)
 
 
-def test_a_certificate_is_generated_once_and_never_replaced(tmp_path: Path) -> None:
-    """A folder with only a key or only a certificate is refused."""
+def test_a_certificate_is_generated_once(tmp_path: Path) -> None:
+    """Its key is private, and the next start uses the same one."""
+    key = tmp_path / "mail-key.pem"
     with mail_server(tmp_path):
-        pass
-    key, certificate = tmp_path / "mail-key.pem", tmp_path / "mail-cert.pem"
-    before = key.read_bytes()
+        before = key.read_bytes()
     assert key.stat().st_mode & 0o777 == 0o600
     with mail_server(tmp_path, populate=False) as mail:
         mail.submit().quit()
-    certificate.unlink()
-    with pytest.raises(ServiceError, match=r"mail-key\.pem exists"), mail_server(tmp_path):
-        pass
     assert key.read_bytes() == before
 
 

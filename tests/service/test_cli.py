@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import Api, check_problem
-from ansible_collections.postroom.email.tests.support.service import RunningService
+from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from postroom_service.cli import main
 
 #: A command that fails before it serves.
@@ -27,6 +29,8 @@ SERVE = ["serve", "--database", "memory", "--tls-cert", "x"]
         ("PORT", "65536", "0<=x<=65535"),
         ("FAULTS", "seed=x", "seed: "),
         ("SECRET_COST", "cheap", "m=19456,t=2,p=1"),
+        ("MAIL_RELAY", "mail.example:65536", "HOST:PORT"),
+        ("RESOLVERS", "192.0.2.1:53,dns.example:53", "192.0.2.1:53"),
     ],
 )
 def test_variables_are_checked_as_options_are(
@@ -118,7 +122,7 @@ def test_a_failed_start_prints_no_traceback() -> None:
     """A process that can't write its ready file ends with status 2 and one line."""
     command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
     command += ["--database", "memory", "--ready-file", "/nonexistent/x"]
-    environment = {"PYTHONPATH": ":".join(sys.path)}
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 2
     assert "/nonexistent/x can't be written" in result.stderr
@@ -161,9 +165,41 @@ def test_the_life_of_tokens(
     assert status(file_service.token) == 200
 
 
-def test_token_commands_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Unknown tokens can't be revoked, and a memory database can't get tokens."""
-    assert main(["token", "revoke", "77", "--database", str(tmp_path / "x.sqlite3")]) == 1
-    assert "no token 77" in capsys.readouterr().err
-    assert main(["token", "create", "--tenant", "x", "--database", "memory"]) == 2
-    assert "memory database" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("command", "status", "reason"),
+    [
+        ("token revoke 77", 1, "no token 77"),
+        ("token create --tenant x --database memory", 2, "memory database"),
+        ("domain verify x.example", 2, "x.example"),
+    ],
+)
+def test_failing_commands_have_a_status(
+    command: str,
+    status: int,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A name or number that doesn't exist, and a database that exists in one process only."""
+    monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
+    assert main(command.split()) == status
+    assert reason in capsys.readouterr().err
+
+
+def test_a_host_without_resolvers_is_served(tmp_path: Path) -> None:
+    """Only the verification of domains doesn't work there; `domain verify` ends with 2."""
+    (tmp_path / "resolv.conf").touch()
+    mount = f'mount --bind {tmp_path / "resolv.conf"} /etc/resolv.conf && exec "$@"'
+    prefix = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], check=False).returncode:
+        pytest.skip("needs unshare and user namespaces, to hide /etc/resolv.conf")
+    with (
+        running_service(tmp_path, prefix=prefix, extra_args=["--check-domains"]) as service,
+        Api(service.url, service.token) as api,
+    ):
+        domain = api.domain()
+        assert '"warning", "event": "domains are not being verified' in service.log()
+        command = [*prefix, sys.executable, "-m", "postroom_service", "domain", "verify", domain]
+        result = subprocess.run(command, env=service.environment, capture_output=True, check=False)
+        assert (result.returncode, b"--resolvers" in result.stderr) == (2, True)

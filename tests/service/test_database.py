@@ -18,12 +18,25 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 import pytest
+from sqlalchemy import text
 
-from ansible_collections.postroom.email.tests.service.api import Api, check_problem
+from ansible_collections.postroom.email.tests.mail.client import (
+    PARTNER,
+    MailServer,
+    is_signed,
+    mail_server,
+    message,
+)
+from ansible_collections.postroom.email.tests.service.api import (
+    Api,
+    check_problem,
+    mailbox_body,
+)
 from ansible_collections.postroom.email.tests.support.postgresql import (
     NO_POSTGRESQL,
     binaries,
     cluster,
+    fresh_database,
 )
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
@@ -46,14 +59,22 @@ REFUSED = {
     "postgresql://h:port/x": "a file or a URL",
 }
 RACERS = 8
-TOKEN = "postroom_Nhlnbc-O-2t_6-EBYmPnVgx5xZS_ksyjGPdMHBkLMAY"  # of first_release.sql
-#: Turns a PostgreSQL database into one of the first release.
-TO_FIRST_RELEASE = """
-ALTER TABLE dkim_key DROP COLUMN verified_at;
-DROP TABLE service_revision;
-CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY);
-INSERT INTO schema_version VALUES (1);
-"""
+#: Two tokens in each dump of a database of the first release; the second one is revoked.
+TOKENS = {
+    "sqlite": (
+        "postroom_4s3rf6ZP3NgKcfnq_5qrmVJS7z6qN0r_C2T6deJGStQ",
+        "postroom_iovrQ6ir0Jtce_kSdd32bkYL6q4XrWPwrwOlbJRkrFw",
+    ),
+    "postgresql": (
+        "postroom_9ZXfyyeqwKGDHpV_5U_4WKsGdCDLqKbl27bex7H6oUg",
+        "postroom_EiZ_OseEr-k8F2lpD5TJfIpLy3WtDAlizCjikWJMDc0",
+    ),
+}
+KEPT = [
+    *("SELECT * FROM address", "SELECT * FROM member", "SELECT * FROM principal"),
+    *("SELECT * FROM secret", "SELECT * FROM tenant", "SELECT * FROM token"),
+    "SELECT principal_id, private_pem, public_base64 FROM dkim_key",
+]
 
 
 def answered_writes(service: RunningService, kill_after: int) -> set[str]:
@@ -138,25 +159,73 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
         assert not (tmp_path / "ready.json").exists()
 
 
-def test_a_database_of_the_first_release_is_migrated(tmp_path: Path) -> None:
-    """It keeps principals, secrets and tokens; addresses that are refused now can be managed."""
-    with sqlite3.connect(tmp_path / "service.sqlite3") as connection:
-        connection.executescript(Path(__file__).with_name("first_release.sql").read_text())
-        hashes = connection.execute("SELECT * FROM secret").fetchall()
-    with running_service(tmp_path) as service, Api(service.url, TOKEN) as api:
-        assert api.listing() == [
-            {"id": "example.com", "name": "example.com", "type": "domain"},
-            individual("ann", ["ann", "sales"]),
-            individual("a%b", ["a%b"]),
-            individual("team", ["team"], members=["ann@example.com", "desk@partner.example"]),
-        ]
-        assert api.dns("example.com").json()["txt"][1]["value"].endswith("p=public key")
-        old = "a%b@example.com"
-        assert api.patch(old, emails=[old, "b@example.com"]).status_code == 200
-        check_problem(api.patch(old, emails=[old, "-b@example.com"]), 422, "local_part_has_hyphen")
-        assert api.delete(old).status_code == 200
-    assert connection.execute("SELECT * FROM secret").fetchall() == hashes[:2]
-    connection.close()
+def load_first_release(kind: str, url: str) -> None:
+    """Load a dump of a database that the first release made."""
+    dump = Path(__file__).with_name(f"first_release_{kind}.sql").read_text(encoding="utf-8")
+    if kind == "postgresql":
+        with psycopg.connect(url) as server:
+            server.execute(dump.encode())
+    else:
+        with contextlib.closing(sqlite3.connect(url)) as file:
+            file.executescript(dump)
+
+
+def stored(url: str) -> list[set[tuple[object, ...]]]:
+    """Return what a database has of the first release's tables and columns."""
+    with contextlib.closing(Database(url)) as database:
+        return database.read(
+            lambda connection: [
+                {tuple(row) for row in connection.execute(text(query))} for query in KEPT
+            ]
+        )
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
+def test_a_database_of_the_first_release_is_migrated(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """SQLite on opening, PostgreSQL by command only. All rows are kept, and still work."""
+    with contextlib.ExitStack() as stack:
+        database = str(tmp_path / "service.sqlite3")
+        if kind == "postgresql":
+            cluster_url = request.getfixturevalue("postgresql_url")
+            database = stack.enter_context(fresh_database(cluster_url))
+        load_first_release(kind, database)
+        before = stored(database)
+        if kind == "postgresql":
+            start = running_service(tmp_path, database=database)
+            with pytest.raises(ServiceError, match="postroom-service migrate"), start:
+                pass
+            assert stored(database) == before
+            for _ in range(2):
+                assert main(["migrate", "--database", database]) == 0
+        mail = stack.enter_context(mail_server(tmp_path, populate=False, database=database))
+        # The start adds a tenant and a token.
+        assert all(old <= new for old, new in zip(before, stored(database), strict=True))
+        token, revoked = TOKENS[kind]
+        with Api(mail.service.url, revoked) as api:
+            check_problem(api.call("GET", "/api/principal"), 401, "token_invalid")
+        check_first_release(mail, stack.enter_context(Api(mail.service.url, token)))
+
+
+def check_first_release(mail: MailServer, api: Api) -> None:
+    """Check that principals, secrets and keys work; refused addresses can still be managed."""
+    assert api.listing() == [
+        {"id": "example.com", "name": "example.com", "type": "domain"},
+        individual("ann", ["ann", "sales"]),
+        individual("a%b", ["a%b"]),
+        individual("team", ["team"], members=["ann@example.com", "desk@partner.example"]),
+    ]
+    ann, old = "ann@example.com", "a%b@example.com"
+    for name, secret in ((ann, "first"), (ann, "zweites ü"), (old, "third")):
+        assert mail.inbox(name, secret) == []
+    with mail.submit(ann, "first") as client:
+        client.send_message(message(ann, PARTNER))
+    assert is_signed(mail.outbox()[-1], api.dns("example.com").json(), "example.com")
+    assert api.patch(old, emails=[old, "b@example.com"]).status_code == 200
+    check_problem(api.patch(old, emails=[old, "-b@example.com"]), 422, "local_part_has_hyphen")
+    assert api.delete(old).status_code == 200
+    api.mailbox("new@example.com", "b@example.com")
 
 
 def individual(name: str, emails: list[str], **more: object) -> dict[str, object]:
@@ -164,20 +233,6 @@ def individual(name: str, emails: list[str], **more: object) -> dict[str, object
     full = f"{name}@example.com"
     emails = [f"{email}@example.com" for email in emails]
     return {"id": full, "name": full, "type": "individual", "emails": emails, **more}
-
-
-@pytest.mark.full
-def test_a_server_is_migrated_by_command(tmp_path: Path, postgresql_url: str) -> None:
-    """The service doesn't start before, and nothing is lost."""
-    arguments = {"database": postgresql_url, "tenant": "migrate"}
-    with running_service(tmp_path, **arguments) as service, Api(service.url, service.token) as api:
-        domain = api.domain()
-        with psycopg.connect(postgresql_url, autocommit=True) as connection:
-            connection.execute(TO_FIRST_RELEASE)
-        with pytest.raises(ServiceError, match="postroom-service migrate"):
-            service.command("token", "list")
-        service.command("migrate")
-        assert domain in {principal["name"] for principal in api.listing()}
 
 
 def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
@@ -222,6 +277,28 @@ def test_a_locked_database_blocks_no_other_requests(file_service: RunningService
         lock.execute("ROLLBACK")
         assert creation.result().status_code == 201
     lock.close()
+
+
+def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> None:
+    """All the requests that share it are answered 503, and succeed when they are repeated."""
+    with (
+        contextlib.closing(sqlite3.connect(file_service.database, isolation_level=None)) as lock,
+        Api(file_service.url, file_service.token) as api,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        domain = api.domain()
+        bodies = [mailbox_body(f"u{n}@{domain}") for n in range(4)]
+        lock.execute("BEGIN IMMEDIATE")
+        creations = [pool.submit(api.create, body) for body in bodies]
+        # The writes have reached the service when later reads are answered.
+        assert {api.call("GET", "/api/principal").status_code for _ in range(100)} == {200}
+        lock.execute("ALTER TABLE secret RENAME TO away")
+        lock.execute("COMMIT")
+        for creation in creations:
+            check_problem(creation.result(), 503, "store_unavailable")
+        lock.execute("ALTER TABLE away RENAME TO secret")
+        assert api.listing(type="individual") == []
+        assert {api.create(body).status_code for body in bodies} == {201}
 
 
 @pytest.mark.parametrize("where", MEMORY)

@@ -17,6 +17,10 @@ from ansible_collections.postroom.email.tests.service.api import TRUST, Api, che
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 JSON = {"Content-Type": "application/json"}
+ENDPOINTS = [
+    *(("GET", "/api/principal"), ("POST", "/api/principal"), ("GET", "/api/dns/x")),
+    *((method, "/api/principal/x") for method in ("GET", "PATCH", "DELETE")),
+]
 
 # None of this depends on the database.
 pytestmark = pytest.mark.parametrize("backend", ["file"], indirect=True, scope="session")
@@ -62,17 +66,17 @@ def test_other_methods_are_refused(api: Api, method: str, path: str, allow: str)
 @pytest.mark.parametrize("value", [None, "", "Bearer", "Basic dTpw", "TOKEN"])
 def test_a_token_is_required(anonymous: httpx.Client, value: str | None) -> None:
     """Without a bearer token, every endpoint answers 401 with a challenge."""
-    for path in ("/api/principal", "/api/principal/x", "/api/dns/x"):
-        response = anonymous.get(path, headers={} if value is None else {"Authorization": value})
+    headers = {} if value is None else {"Authorization": value}
+    for method, path in ENDPOINTS:
+        response = anonymous.request(method, path, headers=headers)
         check_problem(response, 401, "token_missing")
         assert response.headers["WWW-Authenticate"] == 'Bearer realm="postroom"'
 
 
 def test_a_wrong_token_opens_nothing(api: Api) -> None:
     """The token is checked before the request, and the scheme's case does not matter."""
-    for method in ("GET", "POST", "PATCH", "DELETE"):
-        path = "/api/principal" if method == "POST" else "/api/principal/x?y=z"
-        response = api.call(method, path, headers={"Authorization": "Bearer nonsense"})
+    for method, path in ENDPOINTS:
+        response = api.call(method, f"{path}?y=z", headers={"Authorization": "Bearer nonsense"})
         check_problem(response, 401, "token_invalid")
         assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
     token = api.http.headers["Authorization"].split()[1]
@@ -151,6 +155,23 @@ def test_every_answer_has_a_request_id(api: Api, anonymous: httpx.Client) -> Non
     assert len({response.headers["X-Request-Id"] for response in responses}) == 3
     assert {response.headers["Cache-Control"] for response in responses} == {"no-store"}
     assert all("Server" not in response.headers for response in responses)
+
+
+def test_a_request_that_ends_early_changes_nothing(api: Api, service: RunningService) -> None:
+    """It is logged as malformed, not as a failure of the service."""
+    where = urlsplit(service.url)
+    with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
+        token = f"Authorization: {api.http.headers['Authorization']}"
+        body = "Content-Type: application/json\r\nContent-Length: 50\r\nExpect: 100-continue"
+        head = f"POST /api/principal HTTP/1.1\r\nHost: x\r\n{token}\r\n{body}\r\n\r\n"
+        connection.sendall(head.encode())
+        # From here on the service waits for the body.
+        assert connection.recv(4096).startswith(b"HTTP/1.1 100 ")
+        before = len(service.log())
+        connection.sendall(b'{"name": "early.example", "type": "domain"}')
+    service.wait_until(lambda: '"status": 400' in service.log()[before:], 60)
+    assert '"error"' not in service.log()[before:]
+    assert api.listing() == []
 
 
 def test_bytes_that_are_no_request_are_refused(service: RunningService) -> None:

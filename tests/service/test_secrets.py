@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import json
+import re
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -12,11 +15,19 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
-from ansible_collections.postroom.email.tests.service.api import Api, forwarder_body, mailbox_body
+from ansible_collections.postroom.email.tests.service.api import (
+    Api,
+    check_problem,
+    forwarder_body,
+    mailbox_body,
+)
 from ansible_collections.postroom.email.tests.support.postgresql import binaries
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 
 SECRETS = [f"canary-{n}-Zx9%pq" for n in range(8)]
+FAILING_DELETE = """
+CREATE TRIGGER fail BEFORE DELETE ON principal BEGIN SELECT RAISE(ABORT, 'canary'); END
+"""
 
 
 def use_secrets(api: Api) -> str:
@@ -80,6 +91,23 @@ def test_secrets_and_tokens_turn_up_nowhere(
     for place, text in searched.items():
         for canary in canaries:
             assert canary not in text, place
+
+
+def test_a_failure_is_logged_under_its_request_id(file_service: RunningService) -> None:
+    """The caller gets a problem, the log gets the reason without names, and nothing changes."""
+    with Api(file_service.url, file_service.token) as api:
+        domain = api.domain()
+        with contextlib.closing(sqlite3.connect(file_service.database)) as database:
+            database.execute(FAILING_DELETE)
+        response = api.delete(domain)
+        check_problem(response, 500, "internal_error")
+        # A line is written after its answer and before the next one.
+        assert api.get(domain).status_code == 200
+        number = response.headers["X-Request-Id"]
+        lines = [json.loads(line) for line in file_service.log().splitlines() if number in line]
+        assert [line["event"] for line in lines] == ["failure", "request"]
+        assert "IntegrityError" in str(lines[0])
+        assert not re.search(f"canary|{re.escape(domain)}", file_service.log())
 
 
 def test_secrets_are_argon2id_of_the_cost_that_was_set(tmp_path: Path) -> None:

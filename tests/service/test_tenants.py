@@ -11,6 +11,7 @@ from functools import partial
 from threading import Barrier
 
 import httpx
+import psycopg
 import pytest
 
 from ansible_collections.postroom.email.tests.service.api import (
@@ -20,8 +21,14 @@ from ansible_collections.postroom.email.tests.service.api import (
     mailbox_body,
     unused_domain,
 )
+from ansible_collections.postroom.email.tests.support.service import RunningService
 
 WORKERS = 8
+REGISTER = """
+INSERT INTO principal (tenant_id, kind, name, uid, created_at)
+SELECT min(id), 'domain', %s, 'uid', 0 FROM tenant
+"""
+WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
 #: For tests with two tenants, of which a memory database has only one.
 TENANTS = pytest.mark.parametrize(
     "backend",
@@ -76,6 +83,26 @@ def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
         body = {"name": unused_domain(), "type": "domain"}
         tenants = [api, other_api] * 2
         assert race([partial(t.create, body) for t in tenants]) == {201: 1, 409: 3}
+
+
+@pytest.mark.parametrize(
+    "backend", [pytest.param("postgresql", marks=pytest.mark.full)], indirect=True, scope="session"
+)
+def test_a_domain_that_is_being_registered_is_taken(api: Api, service: RunningService) -> None:
+    """A request waits for another tenant's transaction, and is refused if that commits."""
+    domain = unused_domain()
+    with (
+        psycopg.connect(service.database) as theirs,
+        psycopg.connect(service.database, autocommit=True) as observer,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        theirs.execute(REGISTER, [domain])
+        creation = pool.submit(api.create, {"name": domain, "type": "domain"})
+        while not creation.done() and not observer.execute(WAITING).fetchall():
+            pass
+        theirs.commit()
+        check_problem(creation.result(), 409, "name_taken", "/name")
+        observer.execute("DELETE FROM principal WHERE name = %s", [domain])
 
 
 def test_a_cycle_is_not_closed_from_both_sides(api: Api) -> None:

@@ -149,27 +149,30 @@ def running(
     *,
     keys: Sequence[TsigKey] = (),
     forwards: Mapping[str, Forward] | None = None,
+    address: str = "127.0.0.1",
+    port: int | None = None,
 ) -> Iterator[BindServer]:
     """Run a name server, and skip the test where BIND is not installed.
 
     :param place: a folder; the server makes its own in it
     :param zones: by name; a text stands for a zone with that text
     :param forwards: zones that are asked elsewhere, which makes it a validating resolver
+    :param port: where to listen; a free one by default
     """
     own_key = new_key("own")
     whole = {name: Zone(zone) if isinstance(zone, str) else zone for name, zone in zones.items()}
     by_name = {key.name: key for key in keys}
-    port = free_port()
+    port = port or free_port()
     folder = place / f"named-{port}"
     folder.mkdir()
-    server = BindServer("127.0.0.1", port, by_name, folder / "log", own_key)
+    server = BindServer(address, port, by_name, folder / "log", own_key)
     for name, zone in whole.items():
         text = textwrap.dedent(zone.text)
         if " SOA " not in text:
             soa = f"@ IN SOA ns1.{name}. hostmaster.{name}. 1 3600 600 86400 60"
             text = f"{soa}\n@ IN NS ns1.{name}.\nns1 IN A {server.address}\n{text}"
         (folder / f"{name}.zone").write_text(f"$ORIGIN {name}.\n$TTL 3600\n{text}\n")
-    configuration = _configuration(folder, port, [*keys, own_key], whole, forwards or {})
+    configuration = _configuration(folder, server, [*keys, own_key], whole, forwards or {})
     (folder / "named.conf").write_text(configuration)
     program = shutil.which("named") or shutil.which("named", path="/usr/sbin:/usr/local/sbin")
     if program is None:
@@ -188,7 +191,7 @@ def running(
 
 def _configuration(
     folder: Path,
-    port: int,
+    server: BindServer,
     keys: Sequence[TsigKey],
     zones: Mapping[str, Zone],
     forwards: Mapping[str, Forward],
@@ -196,7 +199,7 @@ def _configuration(
     options = [
         f'directory "{folder}"; key-directory "{folder}"; managed-keys-directory "{folder}";',
         "pid-file none; lock-file none; session-keyfile none; notify no;",
-        f"listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};",
+        f"listen-on port {server.port} {{ {server.address}; }}; listen-on-v6 {{ none; }};",
         "allow-query { any; }; allow-transfer { any; };",
         f"empty-zones-enable no; recursion {'yes' if forwards else 'no'};",
         "minimal-responses yes;",

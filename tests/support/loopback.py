@@ -31,17 +31,18 @@ def is_free(address: str, port: int) -> bool:
     return True
 
 
-def address_with_port_53() -> str:
-    """Return an address whose port 53 is free, or skip where we may not listen there.
+def address_with_ports(*ports: int) -> str:
+    """Return an address whose ports are free, or skip where we may not listen on them.
 
-    Delegations name hosts and no ports. Linux answers to all of 127.0.0.0/8; BIND does not listen
-    there, but at what an interface has.
+    Some tests need the ports of the protocols: delegations name hosts and no ports. Linux answers
+    to all of 127.0.0.0/8; BIND does not listen there, but at what an interface has.
     """
     for _attempt in range(5):
         address = f"127.53.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
-        if is_free(address, 53):
+        if all(is_free(address, port) for port in ports):
             return address
-    return pytest.skip("port 53 on the loopback is not available")
+    wanted = " and ".join(map(str, ports))
+    return pytest.skip(f"port {wanted}: needs root or CAP_NET_BIND_SERVICE, and 127.53.0.0/16")
 
 
 def _family(address: str) -> socket.AddressFamily:

@@ -36,12 +36,14 @@ def mail_options(folder: Path) -> list[str]:
 class MailClient:
     """Sends and reads mail.
 
-    :param ready: the content of the service's ready file
+    :param ports: the ports named submission, imap and mx, as in the service's ready file
+    :param folder: where the server's certificate is
     """
 
-    def __init__(self, ready: Mapping[str, Any], folder: Path) -> None:
-        self._ready = ready
+    def __init__(self, ports: Mapping[str, Any], folder: Path, host: str = HOST) -> None:
+        self._ports = ports
         self.folder = folder
+        self.host = host
 
     @property
     def trust(self) -> ssl.SSLContext:
@@ -76,8 +78,8 @@ class MailClient:
 
     def imap(self, name: str = ALICE, secret: str = SECRET) -> imaplib.IMAP4_SSL:
         """Log in with IMAP."""
-        port = self._ready["imap"]
-        client = imaplib.IMAP4_SSL(HOST, port, ssl_context=self.trust, timeout=TIMEOUT)
+        port = self._ports["imap"]
+        client = imaplib.IMAP4_SSL(self.host, port, ssl_context=self.trust, timeout=TIMEOUT)
         with ExitStack() as end:
             end.callback(client.shutdown)
             client.authenticate("PLAIN", lambda _challenge: _plain(name, secret))
@@ -107,7 +109,7 @@ class MailClient:
 
     def _smtp(self, listener: str) -> smtplib.SMTP:
         # Without a name, smtplib looks up this machine's, which takes seconds if DNS fails.
-        return smtplib.SMTP(HOST, self._ready[listener], "localhost", timeout=TIMEOUT)
+        return smtplib.SMTP(self.host, self._ports[listener], "localhost", timeout=TIMEOUT)
 
     def _authenticate(self, client: smtplib.SMTP, name: str, secret: str) -> tuple[int, bytes]:
         client.starttls(context=self.trust)

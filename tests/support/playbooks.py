@@ -39,12 +39,16 @@ class Run:
     output: str
 
     @property
+    def recaps(self) -> list[Recap]:
+        """The counts of each host."""
+        return [recap for line in self.output.splitlines() if (recap := read_recap(line))]
+
+    @property
     def recap(self) -> Recap:
         """The counts of the only host."""
-        recaps = [recap for line in self.output.splitlines() if (recap := read_recap(line))]
-        if len(recaps) != 1:
-            raise AssertionError(f"not one recap, but {len(recaps)}:\n{self.output}")
-        return recaps[0]
+        if len(self.recaps) != 1:
+            raise AssertionError(f"not one recap, but {len(self.recaps)}:\n{self.output}")
+        return self.recaps[0]
 
 
 def read_recap(line: str) -> Recap | None:

@@ -38,32 +38,72 @@ def binaries() -> Path | None:
     )
 
 
+class Cluster:
+    """A cluster in a folder, which can be stopped and started again.
+
+    :param listen: an address at which it also takes connections with passwords
+    :ivar url: of its database `postgres`
+    """
+
+    def __init__(self, place: Path, directory: Path, listen: str = "") -> None:
+        self._place, self._directory, self._listen = place, directory, listen
+        self._common: dict[str, Any] = {
+            "cwd": directory,
+            "stdin": subprocess.DEVNULL,
+            **_other_user(directory),
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql:///postgres?host={directory}&user=postgres"
+        options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(
+            [str(place / "initdb"), "-D", str(directory / "data"), *options],
+            check=True,
+            capture_output=True,
+            **self._common,
+        )
+        if listen:
+            with (directory / "data" / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all all scram-sha-256\n")
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        folder = str(self._directory)
+        server = [str(self._place / "postgres"), "-D", f"{folder}/data", "-k", folder]
+        settings = [f"listen_addresses={self._listen}", "fsync=off", "max_connections=200"]
+        with (self._directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*server, *(word for setting in settings for word in ("-c", setting))],
+                stdout=log,
+                stderr=log,
+                **self._common,
+            )
+        _wait(self._place, self._directory, self._process)
+
+    def stop(self) -> None:
+        """Stop the server, which ends all connections."""
+        if self._process is not None:
+            _stop(self._process)
+            self._process = None
+
+
+@contextlib.contextmanager
+def stoppable_cluster(place: Path, listen: str = "") -> Iterator[Cluster]:
+    """Run a cluster."""
+    # Not in pytest's folder: another user must reach it, and the path of a socket is short.
+    with tempfile.TemporaryDirectory(prefix="pg-") as name:
+        made = Cluster(place, Path(name), listen)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+
+
 @contextlib.contextmanager
 def cluster(place: Path) -> Iterator[str]:
     """Run a cluster and give the URL of its database `postgres`."""
-    # Not in pytest's folder: another user must reach it, and the path of a socket is short.
-    with tempfile.TemporaryDirectory(prefix="pg-") as name:
-        directory = Path(name)
-        become = _other_user(directory)
-        data = directory / "data"
-        common: dict[str, Any] = {"cwd": directory, "stdin": subprocess.DEVNULL, **become}
-        options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run(
-            [str(place / "initdb"), "-D", str(data), *options],
-            check=True,
-            capture_output=True,
-            **common,
-        )
-        server = [str(place / "postgres"), "-D", str(data), "-k", name, "-c", "listen_addresses="]
-        with (directory / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [*server, "-c", "fsync=off"], stdout=log, stderr=log, **common
-            )
-        try:
-            _wait(place, directory, process)
-            yield f"postgresql:///postgres?host={directory}&user=postgres"
-        finally:
-            _stop(process)
+    with stoppable_cluster(place) as running:
+        yield running.url
 
 
 @contextlib.contextmanager

@@ -41,6 +41,11 @@ def playbooks() -> list[str]:
     return [file.stem for file in found if file.suffix == ".yml"]
 
 
+def mail_host_playbooks() -> set[str]:
+    """Return the names of the playbooks for mail hosts, which tests/hosts runs."""
+    return {name for name in playbooks() if name.startswith("mail_host")}
+
+
 def roles() -> list[str]:
     """Return the names of the collection's roles."""
     return sorted({file.parts[1] for file in files() if file.parts[0] == "roles"})

@@ -76,12 +76,15 @@ def running_service(
     tenant: str = "tests",
     secret_cost: str = CHEAP_SECRETS,
     extra_args: Sequence[str] = (),
+    prefix: Sequence[str] = (),
 ) -> Iterator[RunningService]:
     """Run the service on a free loopback port with its files in `directory`; end it afterwards.
 
     The database is a file in the directory unless a path, a URL or `memory` is given. A second run
     over the same directory finds what the first one stored. A process that ended by anything but
     exit status 0 is an error, except after `kill()`.
+
+    :param prefix: a command that executes the rest of its arguments
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -93,7 +96,7 @@ def running_service(
         "--secret-cost": secret_cost,
         **({"--faults": faults} if faults else {}),
     }
-    program = [sys.executable, "-m", "postroom_service", "serve"]
+    program = [*prefix, sys.executable, "-m", "postroom_service", "serve"]
     command = [*program, *itertools.chain(*options.items()), *extra_args]
     settings = _environment(database or str(place / "service.sqlite3"))
     service = RunningService(place, command, settings)

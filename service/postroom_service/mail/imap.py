@@ -19,11 +19,9 @@ from pymap.backend.session import BaseSession
 from pymap.config import BackendCapability, IMAPConfig
 from pymap.exceptions import AuthorizationFailure, InvalidAuth
 from pymap.imap import IMAPServer
-from pymap.interfaces.login import IdentityInterface, LoginInterface
 from pymap.parsing.exceptions import NotParseable
 from pymap.parsing.modutf7 import modutf7_decode
 from pymap.parsing.specials import mailbox as folder_names
-from pymap.token import AllTokens
 from pysasl.creds.server import ServerCredentials
 
 from .. import names
@@ -78,9 +76,6 @@ class _Secret:
         self.login = self._accounts.log_in(self.authcid, secret)
         return self.login is not None
 
-    def get_clear_secret(self) -> str | None:
-        return None
-
 
 class _Session(BaseSession[Any]):
     def __init__(self, login: Login, config: Config, folders: Any) -> None:
@@ -96,7 +91,9 @@ class _Session(BaseSession[Any]):
         return self._folders
 
 
-class _Identity(IdentityInterface):
+class _Identity:
+    """A mailbox that is logged in: the part of pymap's `IdentityInterface` that IMAP uses."""
+
     def __init__(self, login: Login, logins: Logins) -> None:
         self._login, self._logins = login, logins
 
@@ -104,53 +101,30 @@ class _Identity(IdentityInterface):
     def name(self) -> str:
         return self._login.name
 
-    @property
-    def roles(self) -> frozenset[str]:
-        return frozenset()
-
     @asynccontextmanager
     async def new_session(self) -> AsyncIterator[_Session]:
-        task = asyncio.current_task()
+        task: Any = asyncio.current_task()
         sessions = self._logins.sessions
-        if task is not None:
-            sessions.add(self, self._login, task.cancel)
+        sessions.add(self, self._login, task.cancel)
         try:
             folders = self._logins.store.open(self._login.uid)
             yield _Session(self._login, self._logins.config, folders)
         finally:
             sessions.remove(self)
 
-    async def new_token(self, **_more: Any) -> None:
-        return None
 
-    async def get(self) -> Any:
-        raise NotImplementedError
-
-    async def set(self, user: Any) -> Any:
-        raise NotImplementedError
-
-    async def delete(self) -> None:
-        raise NotImplementedError
-
-
-class Logins(LoginInterface):
-    """Authenticates mailboxes with any of their secrets."""
+class Logins:
+    """Authenticates mailboxes with any of their secrets, for pymap's IMAP server."""
 
     def __init__(
         self, accounts: Accounts, store: MailStore, sessions: Sessions, config: Config
     ) -> None:
         self.accounts, self.store = accounts, store
         self.sessions, self.config = sessions, config
-        self._tokens = AllTokens(config)
-
-    @property
-    def tokens(self) -> AllTokens:
-        """Not used."""
-        return self._tokens
 
     async def authenticate(self, credentials: ServerCredentials) -> _Identity:
         """Check the secret in a thread."""
-        secret = _Secret(self.accounts, credentials.authcid)
+        secret: Any = _Secret(self.accounts, credentials.authcid)
         async with self.accounts.logins:
             verified = await asyncio.to_thread(credentials.verify, secret)
         if not verified or secret.login is None:
@@ -158,7 +132,7 @@ class Logins(LoginInterface):
             raise InvalidAuth
         return _Identity(secret.login, self)
 
-    async def authorize(self, authenticated: IdentityInterface, authzid: str) -> IdentityInterface:
+    async def authorize(self, authenticated: _Identity, authzid: str) -> _Identity:
         """Refuse to act as another mailbox."""
         if names.any_name(authzid) != authenticated.name:
             raise AuthorizationFailure
@@ -170,5 +144,6 @@ def server(
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     """Return the callback that serves one connection."""
     config = Config(context)
-    imap = IMAPServer(Logins(accounts, store, sessions, config), config)
+    logins: Any = Logins(accounts, store, sessions, config)
+    imap = IMAPServer(logins, config)
     return ProxyProtocolReader(ProxyProtocolNoop()).get_callback(imap)

@@ -11,45 +11,29 @@ import secrets
 import smtplib
 import time
 from collections.abc import Callable, Sequence
-from email.errors import ObsoleteHeaderDefect
-from email.parser import BytesHeaderParser
-from email.policy import SMTP as POLICY
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-import dkim
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from postroom_common.logs import failure
 
-from .. import names
-from ..dkim import SELECTOR
-from .accounts import Accounts, Login, LoginEnded, Undeliverable
+from .. import names, signing
+from .accounts import Accounts, LoginEnded, Undeliverable
 from .sessions import Sessions
 from .storage import MailStore
 
 OK = "250 2.0.0 OK"
 TOO_MANY_HOPS = "554 5.4.6 The message has passed too many servers"
-MALFORMED = "554 5.6.0 The message is malformed"
-LOG_IN = "530 5.7.0 Log in first"
 LOGIN_ENDED = "421 4.7.0 The password is no longer valid"
 NOT_OWN = "553 5.7.1 The sender is not an address of your mailbox"
-NOT_OWN_FROM = "550 5.7.1 The header From is not an address of your mailbox"
 TEMPORARY = "451 4.3.0 The message can't be handled now"
 
 MAX_HOPS = 30
 RELAY_TIMEOUT = 60.0
-#: The names that occur twice can't be added to the message without breaking the signature.
-SIGNED = [
-    *(b"from", b"from", b"to", b"to", b"cc", b"cc", b"subject", b"subject", b"date", b"date"),
-    *(b"message-id", b"mime-version", b"content-type", b"reply-to", b"reply-to"),
-]
-#: What mail programs may read as the end of the headers or as another From.
-_AMBIGUOUS = re.compile(rb"\r(?!\n)|(?<!\r)\n|(?im:^from[ \t]+:)")
 
 log = logging.getLogger("postroom_service.mail")
-
 
 #: Sends a message from an envelope sender to recipients of other services.
 Outgoing = Callable[[str, Sequence[str], bytes], None]
@@ -146,8 +130,8 @@ class Submission(Incoming):
         if login is None:
             log.info("an SMTP login was refused")
             return AuthResult(success=False, handled=False)
-        if server.transport is not None:
-            self._sessions.add(server, login, server.transport.close)
+        transport: Any = server.transport
+        self._sessions.add(server, login, transport.close)
         return AuthResult(success=True, auth_data=login)
 
     async def handle_MAIL(  # noqa: N802
@@ -166,20 +150,16 @@ class Submission(Incoming):
     ) -> str:
         """Accept a message from one of the mailbox's addresses, and sign it."""
         content = _content(envelope)
-        sender = _header_from(_head(content))
-        refusal = await self._refusal(session, sender, NOT_OWN_FROM)
+        sender = signing.header_from(_head(content))
+        refusal = await self._refusal(session, sender, signing.NOT_OWN_FROM)
         if refusal:
             return refusal
-        try:
-            signed = await asyncio.to_thread(self._signed, sender, content)
-        except dkim.DKIMException:
-            return MALFORMED
+        signed = await asyncio.to_thread(self._signed, sender, content)
         return await self.deliver(envelope, signed)
 
     async def _refusal(self, session: Session, address: str, not_own: str) -> str | None:
+        # aiosmtpd requires the login before MAIL.
         login: Any = session.auth_data
-        if not isinstance(login, Login):
-            return LOG_IN
         try:
             own = await asyncio.to_thread(self._accounts.owns, login, address)
         except LoginEnded:
@@ -191,10 +171,8 @@ class Submission(Incoming):
         key = self._accounts.signing_key(domain)
         if key is None:
             return content
-        header = dkim.sign(
-            content, SELECTOR.encode(), domain.encode(), key.encode(), include_headers=SIGNED
-        )
-        return bytes(header) + content
+        signature = signing.sign(*signing.split(content), domain, key)
+        return b"DKIM-Signature:" + signature + b"\r\n" + content
 
 
 class SubmissionServer(SMTP):
@@ -224,23 +202,6 @@ def _content(envelope: Envelope) -> bytes:
 
 def _head(content: bytes) -> bytes:
     return content.partition(b"\r\n\r\n")[0] + b"\r\n"
-
-
-def _header_from(head: bytes) -> str:
-    """Return the address in the header From; nothing unless there is one that all readers see."""
-    if _AMBIGUOUS.search(head):
-        return ""
-    try:
-        message = BytesHeaderParser(policy=POLICY).parsebytes(head)
-        [header] = message.get_all("from", [])
-        [address] = header.addresses
-        defects = [*message.defects, *header.defects]
-    except Exception:  # noqa: BLE001 the parser raises various exceptions
-        return ""
-    # A name such as `Ann B. Clark` is an obsolete form, which is common.
-    if any(not isinstance(defect, ObsoleteHeaderDefect) for defect in defects):
-        return ""
-    return str(address.addr_spec)
 
 
 def outbox(folder: Path) -> Outgoing:

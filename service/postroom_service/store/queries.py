@@ -17,13 +17,14 @@ _OF_TENANT = _principal.tenant_id == bindparam("tenant")
 _NAMED = _principal.name == bindparam("name")
 _ONE_OF_KINDS = _principal.kind.in_(bindparam("kinds", expanding=True))
 
-FIND = select(_principal.id, _principal.kind, _principal.name).where(_OF_TENANT, _NAMED)
-NAME_EXISTS = select(_principal.id).where(_NAMED)
-EMAILS_OF = (
-    select(_address.address)
-    .where(_address.principal_id == bindparam("id"))
+# One row for each address; a domain has one row, without an address.
+FIND = (
+    select(_principal.id, _principal.kind, _principal.name, _address.address)
+    .outerjoin_from(tables.principal, tables.address, _address.principal_id == _principal.id)
+    .where(_OF_TENANT, _NAMED)
     .order_by(_address.position)
 )
+NAME_EXISTS = select(_principal.id).where(_NAMED)
 MEMBERS_OF = (
     select(_member.address)
     .where(_member.principal_id == bindparam("id"))
@@ -76,7 +77,7 @@ ADD_MEMBERS = insert(tables.member)
 ADD_SECRETS = insert(tables.secret)
 ADD_KEY = insert(tables.dkim_key)
 
-DROP_PRINCIPAL = delete(tables.principal).where(_principal.id == bindparam("id"))
+DROP_PRINCIPAL = delete(tables.principal).where(_OF_TENANT, _NAMED)
 DROP_EMAILS = delete(tables.address).where(_address.principal_id == bindparam("id"))
 DROP_MEMBERS = delete(tables.member).where(_member.principal_id == bindparam("id"))
 DROP_SECRETS = delete(tables.secret).where(_secret.principal_id == bindparam("id"))
