@@ -21,8 +21,9 @@ from postroom_common.database import Database, DatabaseError
 
 from . import auth, dkim, names, passwords, verification
 from .api import Service
-from .command_database import open_database
+from .command_database import check_password, open_database
 from .faults import Faults, parse_plan
+from .node_commands import move, node
 from .options import (
     DATABASE,
     LOG_FORMAT,
@@ -33,10 +34,12 @@ from .options import (
     days,
     host_and_port,
     line,
+    listener,
     option,
 )
 from .requests import RequestLog
 from .server import ServeError, make_folder, serve, write_private
+from .store import grants
 from .verification import VerificationError, Verifier
 
 PROGRAM = "postroom_service"
@@ -202,6 +205,70 @@ def migrate(database: str) -> None:
         pass
 
 
+@cli.command()
+@DATABASE
+def grant(database: str) -> None:
+    """Give the database roles of a mail host's programs access to their views."""
+    with open_database(database) as opened:
+        changed = opened.write(grants.grant)
+    click.echo("changed" if changed else "unchanged")
+
+
+@cli.command(name="mail")
+@option("--database", required=True, help="The database, as postgresql://host/name.")
+@option(
+    "--mail-host",
+    required=True,
+    read=names.domain,
+    help="Host name of this mail host, in rewritten senders.",
+)
+@option(
+    "--mail-dir",
+    "/var/lib/postroom-mail",
+    type=Path,
+    help="Directory with one directory of mail for each mailbox.",
+)
+@option("--node", read=names.domain, help="Name of this node, if the mail service has nodes.")
+@option(
+    "--milter",
+    "/run/postroom-mail/milter",
+    type=Path,
+    help="Unix socket where Postfix sends mail.",
+)
+@option(
+    "--socketmap",
+    "/run/postroom-mail/socketmap",
+    type=Path,
+    help="Unix socket where Postfix asks for senders.",
+)
+@option(
+    "--status",
+    "127.0.0.1:8028",
+    read=listener,
+    help="Where /healthz and /metrics are, with HTTP.",
+)
+@option("--srs-secret", required=True, type=Path, help="File with secrets that sign senders.")
+@option(
+    "--recipients-per-hour",
+    0,
+    type=click.IntRange(min=0),
+    help="Limit on the recipients of a login; 0 disables it.",
+)
+@option("--ready-file", type=Path, help="File for the URL and the process id.")
+@LOG_FORMAT
+@LOG_LEVEL
+def serve_mail(**options: Any) -> None:
+    """Run the daemon of a mail host, beside Postfix and Dovecot."""
+    from .mail_host.daemon import Daemon, Settings  # noqa: PLC0415 its libraries are an extra
+
+    check_password(options["database"])
+    logs.log_crashes(PROGRAM)
+    logs.configure(program=PROGRAM, style=options["log_format"], level=options["log_level"])
+    daemon = Daemon(Settings(**{name: options[name] for name in Settings.__dataclass_fields__}))
+    host, port = options["status"]
+    serve(daemon.app, daemon.running(), host=host, port=port, ready_file=options["ready_file"])
+
+
 @cli.group()
 def domain() -> None:
     """Manage domains."""
@@ -228,6 +295,10 @@ def verify(database: str, resolvers: list[tuple[str, int]] | None, name: str) ->
             return 1
     click.echo(f"{found.name} is verified")
     return 0
+
+
+cli.add_command(node)
+cli.add_command(move)
 
 
 @cli.group()

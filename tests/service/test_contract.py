@@ -25,6 +25,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_service.cli import main
 from postroom_service.errors import KINDS
 from postroom_service.faults import Plan
+from postroom_service.node_commands import move, node
 from postroom_service.openapi import DOCUMENT
 
 ROOT = Path(__file__).parents[2]
@@ -251,7 +252,9 @@ def test_the_tables_of_the_readme_are_complete(capsys: pytest.CaptureFixture[str
     assert [">=".join(row) for row in packages] == [*extras["service"], *extras["mail"]]
     assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in requirements
     tokens = ("token create", "token list", "token revoke")
-    for command in ("serve", "migrate", "domain verify", *tokens):
+    nodes = [f"{group.name} {name}" for group in (node, move) for name in group.commands]
+    assert set(re.findall(r"^\| `((?:node|move) \w+)", README, re.MULTILINE)) == set(nodes)
+    for command in ("serve", "mail", "migrate", "grant", "domain verify", *tokens, *nodes):
         assert main([*command.split(), "--help"]) == 0
     known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     text = re.sub(r"^\$ curl (.*\\\n)*.*$", "", README, flags=re.MULTILINE)

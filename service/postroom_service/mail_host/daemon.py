@@ -1,0 +1,119 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The daemon: the milter, the sender maps, the worker and an HTTP endpoint with their state."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import make_url
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from postroom_common.database import DatabaseError, check_url
+
+from ..server import make_folder
+from .limits import HourlyLimit
+from .listener import listening
+from .metrics import CONTENT_TYPE, Metrics
+from .milter import Milter
+from .srs import Rewriter, SocketMap, read_secrets
+from .views import Views
+from .worker import Worker
+
+log = logging.getLogger("postroom_service.mail_host")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of the daemon.
+
+    :param mail_dir: has one folder of mail for each mailbox, named by its uid
+    :param node: the name of this node; None for a host with the mail of all mailboxes
+    :param milter: the path of its Unix socket
+    :param socketmap: the path of its Unix socket
+    :param srs_secret: a file with one secret on each line
+    :param recipients_per_hour: of each login; 0 for no limit
+    """
+
+    database: str
+    mail_host: str
+    mail_dir: Path
+    node: str | None
+    milter: Path
+    socketmap: Path
+    srs_secret: Path
+    recipients_per_hour: int
+
+
+class Daemon:
+    """Everything that runs beside the HTTP endpoint.
+
+    :raises DatabaseError: the database is not PostgreSQL
+    :raises ServeError: a file or folder can't be used
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        check_url(settings.database)
+        if not settings.database.startswith(
+            ("postgres://", "postgresql://", "postgresql+psycopg://")
+        ):
+            raise DatabaseError("a mail host needs PostgreSQL: set --database to postgresql://...")
+        database = make_url(settings.database).set(drivername="postgresql")
+        url = database.render_as_string(hide_password=False)
+        make_folder(settings.mail_dir)
+        self._metrics = Metrics()
+        self._views = Views(url)
+        limit = HourlyLimit(settings.recipients_per_hour)
+        self._milter = Milter(self._views, limit, self._metrics)
+        rewriter = Rewriter(read_secrets(settings.srs_secret), settings.mail_host)
+        self._maps = SocketMap(rewriter, self._metrics)
+        self._worker = Worker(
+            url,
+            settings.mail_dir,
+            settings.node,
+            self._views,
+            self._metrics,
+            self._milter.end_logins,
+        )
+        self.app = Starlette(
+            routes=[
+                Route("/healthz", self._health, methods=["GET"]),
+                Route("/metrics", self._show_metrics, methods=["GET"]),
+            ]
+        )
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[dict[str, int]]:
+        """Run the listeners and the worker. There are no more ports to yield."""
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(self._views.close)
+            for path, handler in (
+                (self._settings.milter, self._milter.serve),
+                (self._settings.socketmap, self._maps.serve),
+            ):
+                await stack.enter_async_context(listening(path, handler))
+            worker = asyncio.create_task(self._worker.run())
+            stack.callback(worker.cancel)
+            yield {}
+
+    async def _health(self, _request: Request) -> Response:
+        try:
+            await self._views.check()
+        except DatabaseError as error:
+            log.warning("the health check failed: %s", error)
+            return JSONResponse({"status": "the database can't be used"}, 503)
+        if not self._worker.is_listening:
+            return JSONResponse({"status": "can't listen to the database"}, 503)
+        return JSONResponse({"status": "ok"})
+
+    async def _show_metrics(self, _request: Request) -> Response:
+        return Response(self._metrics.page(), media_type=CONTENT_TYPE)

@@ -1,0 +1,58 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Listens for the connections of Postfix."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from ..server import BACKLOG, ServeError
+
+log = logging.getLogger("postroom_service.mail_host")
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def listening(path: Path, serve: Serve) -> AsyncIterator[None]:
+    """Serve connections to a Unix socket.
+
+    At the end, open connections are closed: Postfix then defers the message.
+
+    :raises ServeError: the path can't be used
+    """
+    tasks: set[asyncio.Task[None] | None] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        tasks.add(task)
+        try:
+            await serve(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            log.debug("Postfix closed a connection")
+        except asyncio.CancelledError:
+            # Only the end of `listening` cancels it. Python 3.11 logs it as an error.
+            log.debug("a connection is closed because the daemon stops")
+        except Exception:  # only this connection ends
+            log.exception("a connection of Postfix failed")
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    try:
+        server = await asyncio.start_unix_server(connected, path, backlog=BACKLOG)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ServeError(f"can't listen on {path} ({reason})") from None
+    try:
+        yield
+    finally:
+        server.close()
+        running = list(filter(None, tasks))
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

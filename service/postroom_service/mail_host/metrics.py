@@ -1,0 +1,60 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The daemon's metrics for Prometheus. No label has an address or a login."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+
+class Metrics:
+    """The metrics, in a registry of their own.
+
+    - ``messages``, label ``result``: submitted messages (accepted, refused or deferred)
+    - ``limited``: recipients refused because of the hourly limit
+    - ``signed``: messages that got a DKIM signature
+    - ``rewrites``, labels ``map`` and ``result``: answers of the sender maps
+    - ``kicks``, label ``result``: runs of ``doveadm kick`` (ok or failed)
+    - ``removed``: mail folders of deleted and moved mailboxes that were removed
+    - ``listening``: 1 while the worker gets the database's notifications
+    """
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self.messages = Counter(
+            "postroom_mail_messages", "Submitted messages.", ("result",), registry=registry
+        )
+        self.limited = Counter(
+            "postroom_mail_limited_recipients",
+            "Recipients refused because of the hourly limit.",
+            registry=registry,
+        )
+        self.signed = Counter(
+            "postroom_mail_signed_messages", "Messages with a DKIM signature.", registry=registry
+        )
+        self.rewrites = Counter(
+            "postroom_mail_rewrites",
+            "Answers of the sender maps.",
+            ("map", "result"),
+            registry=registry,
+        )
+        self.kicks = Counter(
+            "postroom_mail_kicks", "Runs of doveadm kick.", ("result",), registry=registry
+        )
+        self.removed = Counter(
+            "postroom_mail_removed_folders",
+            "Mail folders of deleted and moved mailboxes that were removed.",
+            registry=registry,
+        )
+        self.listening = Gauge(
+            "postroom_mail_listening",
+            "Whether the worker gets the database's notifications.",
+            registry=registry,
+        )
+
+    def page(self) -> bytes:
+        """Return all metrics in Prometheus' text format, of the type CONTENT_TYPE."""
+        return generate_latest(self._registry)

@@ -1,0 +1,128 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sender rewriting (SRS) for forwarded mail, as the maps of Postfix's socketmap protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import srslib
+
+from ..server import ServeError
+from .metrics import Metrics
+
+MIN_SECRET = 16
+#: srslib accepts a shorter hash, even of one character. `_SRS` requires the full length.
+HASH_LENGTH = 6
+MAX_REQUEST = 10_000
+
+_SRS = re.compile(
+    rf"(?:SRS0[-+=][^=]{{{HASH_LENGTH}}}=[^=]{{2}}|SRS1[-+=][^=]{{{HASH_LENGTH}}})"
+    r"=(?P<host>[^=]+)=.+",
+    re.IGNORECASE,
+)
+#: Addresses that need no quotes.
+_PLAIN = re.compile(r"[^\x00-\x20\x7f-\U0010ffff\"(),:;<>@\[\\\]]+@[A-Za-z0-9.-]+")
+
+log = logging.getLogger("postroom_service.mail_host")
+
+
+def read_secrets(file: Path) -> list[str]:
+    """Return the secrets in a file, which has one on each line.
+
+    :raises ServeError: it can't be read, or a secret is too short
+    """
+    try:
+        secrets = file.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ServeError(f"{file} can't be read ({reason})") from None
+    if not secrets or min(map(len, secrets)) < MIN_SECRET:
+        raise ServeError(
+            f"{file} must have one secret on each line, of at least {MIN_SECRET} characters"
+        )
+    return secrets
+
+
+class Rewriter:
+    """Rewrites senders to addresses of the mail host, and back.
+
+    :param secrets: the first one signs, all of them verify
+    """
+
+    def __init__(self, secrets: Sequence[str], mail_host: str) -> None:
+        self._secrets = secrets
+        self._mail_host = mail_host
+
+    def forward(self, address: str) -> str | None:
+        """Return the address that a forwarded message is sent from; None to keep the sender.
+
+        Senders whose domain is served here are rewritten, too: anyone can send such a message to a
+        forwarder, and sent from here it would pass SPF.
+        """
+        local, _, host = address.rpartition("@")
+        # Postfix also looks up parts of the address, and the result. Nothing is sent for the null
+        # sender.
+        if not local or self.reverse(address) is not None:
+            return None
+        if not _PLAIN.fullmatch(address):
+            return f"postmaster@{self._mail_host}"
+        # A second hop signs the host that the first hop wrote, or that is the first hop.
+        second = re.match(r"SRS1[-+=][^=]+=(?P<host>[^=]+)=", local, re.IGNORECASE)
+        srs = self._srs(second["host"] if second else host)
+        return str(srs.forward(address, self._mail_host))
+
+    def reverse(self, address: str) -> str | None:
+        """Return the original sender; None if the address is forged, expired or no SRS address."""
+        local, _, host = address.rpartition("@")
+        match = _SRS.fullmatch(local)
+        if match is None or host.lower() != self._mail_host:
+            return None
+        try:
+            return str(self._srs(match["host"]).reverse(address))
+        except srslib.Error:
+            return None
+
+    def _srs(self, host: str) -> srslib.SRS:
+        # srslib signs host and local part without a separator: the owner of example.co could turn
+        # `mbob@example.co` into `bob@example.com`. With a key for each host that fails.
+        keys = [f"{secret}\0{host.lower()}" for secret in self._secrets]
+        return srslib.SRS(keys[0], keys[1:], hash_length=HASH_LENGTH)
+
+
+class SocketMap:
+    """Answers lookups in the maps ``forward`` and ``reverse``."""
+
+    def __init__(self, rewriter: Rewriter, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._maps: dict[str, Callable[[str], str | None]] = {
+            "forward": rewriter.forward,
+            "reverse": rewriter.reverse,
+        }
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection: netstrings of map name, space and key."""
+        while True:
+            try:
+                head = await reader.readuntil(b":")
+            except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                return
+            if not head[:-1].isdigit() or len(head) > 6 or int(head[:-1]) > MAX_REQUEST:
+                return
+            body = await reader.readexactly(int(head[:-1]) + 1)
+            name, _, key = body[:-1].decode("utf-8", "replace").partition(" ")
+            reply = self._answer(name, key).encode()
+            writer.write(b"%d:%s," % (len(reply), reply))
+            await writer.drain()
+
+    def _answer(self, name: str, key: str) -> str:
+        find = self._maps.get(name)
+        if find is None:
+            return "PERM unknown map: use forward or reverse"
+        found = find(key)
+        self._metrics.rewrites.labels(name, "found" if found else "not_found").inc()
+        return "NOTFOUND " if found is None else f"OK {found}"

@@ -1,0 +1,223 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ends sessions and removes mail when the database reports a deleted or changed mailbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+
+from postroom_common.database import DatabaseError
+
+from .. import names
+from .metrics import Metrics
+from .views import CONNECTION_OPTIONS, Views
+
+CHANNEL = "postroom_mail"
+#: Bounds of the seconds between attempts to connect.
+MIN_DELAY, MAX_DELAY = 0.5, 30.0
+#: Seconds between sweeps, for folders that a session made again while they were removed.
+SWEEP_INTERVAL = 3600.0
+KICK_TIMEOUT = 20.0
+#: How many run at a time. Removals take threads, which the milter needs, too.
+MAX_KICKS, MAX_REMOVALS = 4, 2
+REMOVE_ATTEMPTS = 3
+REMOVE_DELAY = 1.0
+#: The exit status of doveadm kick without a session.
+NO_SESSION = 68
+
+#: Between the uid and the date in the name of a folder that was set aside, and for how long.
+ASIDE, KEPT = ".deleted-", timedelta(days=7)
+_UID = re.compile(r"[0-9a-f]{32}")
+
+log = logging.getLogger("postroom_service.mail_host")
+
+
+class Worker:
+    """Follows the database's notifications.
+
+    :param database: a URL that psycopg takes
+    :param folder: has one folder of mail for each mailbox, named by its uid
+    :param node: the name of this node; None for a host with the mail of all mailboxes
+    :param end_logins: ends the submission sessions of a mailbox, or of all of them
+    """
+
+    def __init__(
+        self,
+        database: str,
+        folder: Path,
+        node: str | None,
+        views: Views,
+        metrics: Metrics,
+        end_logins: Callable[[str | None], None],
+    ) -> None:
+        self._database, self._folder, self._node = database, folder, node
+        self._views, self._metrics = views, metrics
+        self._end_logins = end_logins
+        self._kicks = asyncio.Semaphore(MAX_KICKS)
+        self._removals = asyncio.Semaphore(MAX_REMOVALS)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.is_listening = self._has_listened = False
+
+    async def run(self) -> None:
+        """Listen, and connect again after a failure."""
+        delay = MIN_DELAY
+        while True:
+            try:
+                await self._follow()
+            except (psycopg.OperationalError, DatabaseError) as error:
+                reason = " ".join(str(error).split())
+                log.warning("can't listen to the database: %s", reason)
+            except Exception:  # the next attempt may succeed
+                log.exception("can't listen to the database")
+            delay = MIN_DELAY if self.is_listening else min(2 * delay, MAX_DELAY)
+            self._set_listening(now=False)
+            await asyncio.sleep(delay * random.uniform(0.5, 1))  # noqa: S311 only spreads attempts
+
+    async def _follow(self) -> None:
+        connection = await psycopg.AsyncConnection.connect(self._database, **CONNECTION_OPTIONS)
+        async with connection:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            if self._has_listened:  # notifications may have been missed
+                self._end_logins(None)
+            self._has_listened = True
+            while True:
+                await self._sweep()
+                self._set_listening(now=True)
+                async for notification in connection.notifies(timeout=SWEEP_INTERVAL):
+                    task = asyncio.create_task(self._handle(notification.payload))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+
+    def _set_listening(self, *, now: bool) -> None:
+        self.is_listening = now
+        self._metrics.listening.set(now)
+
+    async def _handle(self, payload: str) -> None:
+        """End the mailbox's sessions; remove its mail, also what is set aside, if it is deleted.
+
+        Every role of the database can send notifications, so they are only trusted to be a hint.
+        """
+        try:
+            event = json.loads(payload)
+            name = names.address(event.get("changed") or event["name"])
+            uid = event.get("deleted")
+        except (ValueError, KeyError, AttributeError, TypeError):
+            log.warning("a notification can't be read")
+            return
+        try:
+            self._end_logins(name)
+            await self._kick(name)
+            if uid is None:
+                return
+            if not isinstance(uid, str) or not _UID.fullmatch(uid):
+                log.warning("a notification with an invalid uid is ignored")
+            elif not await self._views.has_mailbox(uid):
+                async with self._removals:
+                    for path in self._folders(uid):
+                        await self._remove(path)
+        except Exception:  # the next notification may succeed
+            log.exception("a notification can't be handled")
+
+    async def _kick(self, name: str) -> None:
+        async with self._kicks:
+            try:
+                status = await _run("doveadm", "kick", "--", name)
+            except (OSError, TimeoutError):
+                status = -1
+                log.exception("doveadm can't be run")
+            else:
+                if status not in (0, NO_SESSION):
+                    log.error("doveadm kick failed", extra={"fields": {"status": status}})
+        succeeded = status in (0, NO_SESSION)
+        self._metrics.kicks.labels("ok" if succeeded else "failed").inc()
+
+    async def _sweep(self) -> None:
+        """Set the mail of deleted and moved mailboxes aside, and remove it days later.
+
+        The database may be an older copy from a backup. The mail of a mailbox that is here again is
+        moved back.
+        """
+        if self._node and not await self._views.has_node(self._node):
+            log.error("this is not a node, so no mail is set aside: run node add, or set --node")
+            return
+        # The folders are listed first: a mailbox is placed here before its folder exists.
+        folders = await asyncio.to_thread(self._list_folders)
+        uids = await self._views.uids(self._node)
+        today = datetime.now(UTC).date()
+        for path, uid, day in folders:
+            mailbox, aside = self._folder / uid, self._folder / f"{uid}{ASIDE}{today}"
+            try:
+                if not day and uid not in uids and not aside.exists():
+                    # It may have been moved here since.
+                    if await self._views.has_mailbox(uid, self._node):
+                        continue
+                    path.rename(aside)
+                    log.info("the mail of a deleted or moved mailbox is set aside")
+                elif day and uid in uids and not mailbox.exists():
+                    path.rename(mailbox)
+                elif day and date.fromisoformat(day) < today - KEPT:
+                    await asyncio.to_thread(shutil.rmtree, path)
+                    self._metrics.removed.inc()
+            except (OSError, ValueError):
+                log.exception("a mail folder can't be moved or removed")
+
+    def _list_folders(self) -> list[tuple[Path, str, str]]:
+        """Return the folders of mailboxes, with their uid and the day on which they were set aside.
+
+        Of several copies, the latest is first.
+        """
+        folders = []
+        for path in sorted(self._folder.iterdir(), reverse=True):
+            uid, _, day = path.name.partition(ASIDE)
+            if _UID.fullmatch(uid) and path.is_dir() and not path.is_symlink():
+                folders.append((path, uid, day))
+        return folders
+
+    def _folders(self, uid: str) -> list[Path]:
+        """Return where the mail of a mailbox can be: its folder, and what a sweep set aside."""
+        # A sweep has removed older ones. To list the whole folder takes too long for each mailbox.
+        today = datetime.now(UTC).date()
+        days = (today - timedelta(days=ago) for ago in range(KEPT.days + 2))
+        return [self._folder / uid, *(self._folder / f"{uid}{ASIDE}{day}" for day in days)]
+
+    async def _remove(self, path: Path) -> None:
+        """Remove a folder of mail, if it exists."""
+        for attempt in range(1, REMOVE_ATTEMPTS + 1):
+            try:
+                await asyncio.to_thread(shutil.rmtree, path)
+            except OSError:
+                if not await asyncio.to_thread(path.exists):
+                    return
+                # A session that is ending may still write to it.
+                if attempt == REMOVE_ATTEMPTS:
+                    raise
+                await asyncio.sleep(REMOVE_DELAY)
+            else:
+                self._metrics.removed.inc()
+                log.info("the mail of a deleted mailbox is removed")
+                return
+
+
+async def _run(*command: str) -> int:
+    """Run a program without output, and return its exit status."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        return await asyncio.wait_for(process.wait(), KICK_TIMEOUT)
+    except BaseException:
+        process.kill()
+        raise

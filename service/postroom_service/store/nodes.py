@@ -1,0 +1,187 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The nodes of a mail service, and the node on which each mailbox is stored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import IntegrityError
+
+from postroom_common.database import DatabaseError
+
+_ADD = text("INSERT INTO mail.nodes (name) VALUES (:name) ON CONFLICT DO NOTHING")
+_PLACE_ALL = text(
+    "INSERT INTO mail.placements (principal_id, node) SELECT id, :name FROM principal"
+    " WHERE kind = 'mailbox' AND NOT EXISTS (SELECT FROM mail.nodes WHERE name <> :name)"
+)
+#: How long a mailbox is held, unless its move ends before.
+HOLD_MINUTES = 10
+_LIST = text(
+    "SELECT name, count(principal_id), closed"
+    " FROM mail.nodes LEFT JOIN mail.placements ON node = name GROUP BY name"
+)
+_NODE = text("SELECT 1 FROM mail.nodes WHERE name = :name")
+_MAILBOXES = text(
+    "SELECT name FROM principal JOIN mail.placements ON principal_id = id WHERE node = :node"
+)
+_SET_CLOSED = text(
+    "UPDATE mail.nodes SET closed = :closed WHERE name = :name AND closed <> :closed"
+)
+_REMOVE = text("DELETE FROM mail.nodes WHERE name = :name")
+_PLACEMENT = text(
+    "SELECT principal_id, node, target, coalesce(held_until > now(), false) FROM mail.placements"
+    " JOIN principal ON id = principal_id WHERE name = :name FOR UPDATE OF placements"
+)
+_BEGIN = text("UPDATE mail.placements SET target = :target WHERE principal_id = :principal_id")
+_HOLD = text(
+    "UPDATE mail.placements SET held_until = now() + make_interval(mins => :minutes)"
+    " WHERE principal_id = :principal_id"
+)
+_END = text(
+    "UPDATE mail.placements SET node = :node, target = NULL, held_until = NULL"
+    " WHERE principal_id = :principal_id"
+)
+# The trigger secret_changed sends the same.
+_NOTIFY = text(
+    "SELECT pg_notify('postroom_mail', json_build_object('changed', CAST(:name AS text))::text)"
+)
+
+
+class Node(NamedTuple):
+    """A node.
+
+    :param closed: whether new mailboxes are placed on other nodes
+    """
+
+    name: str
+    mailboxes: int
+    closed: bool
+
+
+class Placement(NamedTuple):
+    """Where a mailbox is stored.
+
+    :param target: the node to which it is being moved, or None
+    :param held: whether the mailbox gets neither sessions nor mail, at the end of a move
+    """
+
+    principal_id: int
+    node: str
+    target: str | None
+    held: bool
+
+
+def add(connection: Connection, name: str, *, with_mailboxes: bool) -> bool:
+    """Add a node, and return whether it is new.
+
+    :param with_mailboxes: whether the first node gets the mailboxes that exist
+    """
+    if not connection.execute(_ADD, {"name": name}).rowcount:
+        return False
+    # A transaction that creates a mailbox at the same time does not see the node.
+    connection.exec_driver_sql("LOCK TABLE principal IN SHARE ROW EXCLUSIVE MODE")
+    placed = connection.execute(_PLACE_ALL, {"name": name}).rowcount
+    if placed and not with_mailboxes:
+        raise DatabaseError(
+            f"{name} would be the first node, and mailboxes exist: add the host that has their"
+            " mail first, with --with-mailboxes"
+        )
+    return True
+
+
+def listing(connection: Connection) -> list[Node]:
+    """List the nodes by name."""
+    return sorted(Node._make(row) for row in connection.execute(_LIST))
+
+
+def mailboxes(connection: Connection, name: str) -> list[str]:
+    """List the mailboxes on a node by name."""
+    _check_node(connection, name)
+    return sorted(connection.scalars(_MAILBOXES, {"node": name}))
+
+
+def set_closed(connection: Connection, name: str, *, closed: bool) -> bool:
+    """Set whether new mailboxes are placed on other nodes, and return whether that changed."""
+    _check_node(connection, name)
+    return connection.execute(_SET_CLOSED, {"name": name, "closed": closed}).rowcount > 0
+
+
+def remove(connection: Connection, name: str) -> None:
+    """Remove a node without mailboxes."""
+    _check_node(connection, name)
+    try:
+        connection.execute(_REMOVE, {"name": name})
+    except IntegrityError:
+        raise DatabaseError(
+            f"mailboxes are on {name} or are being moved to it: move them to other nodes first"
+        ) from None
+
+
+def begin_move(connection: Connection, address: str, target: str) -> bool:
+    """Begin the move of a mailbox to another node, and return whether that changed anything."""
+    _check_node(connection, target)
+    placement = _placement(connection, address)
+    if placement.node == target:
+        raise DatabaseError(f"{address} is already on {target}: choose another node")
+    if placement.target not in (None, target):
+        raise DatabaseError(
+            f"{address} is being moved to {placement.target}: finish that move, or run move cancel"
+        )
+    connection.execute(_BEGIN, {"principal_id": placement.principal_id, "target": target})
+    return placement.target is None
+
+
+def hold(connection: Connection, address: str) -> bool:
+    """End the sessions of a mailbox that is being moved, and allow no new ones and no mail.
+
+    Return whether the mailbox was not held before. Sessions end in either case, and the time of the
+    hold begins again.
+    """
+    placement = _moving(connection, address)
+    connection.execute(_NOTIFY, {"name": address})
+    given = {"principal_id": placement.principal_id, "minutes": HOLD_MINUTES}
+    connection.execute(_HOLD, given)
+    return not placement.held
+
+
+def finish_move(connection: Connection, address: str) -> None:
+    """Finish the move of a mailbox: from now on it is on the target."""
+    placement = _moving(connection, address)
+    if not placement.held:
+        raise DatabaseError(f"{address} is not held: run move hold, and copy its last changes")
+    _end(connection, placement, placement.target)
+
+
+def cancel_move(connection: Connection, address: str) -> bool:
+    """Cancel the move of a mailbox, and return whether there was one."""
+    placement = _placement(connection, address)
+    _end(connection, placement, placement.node)
+    return placement.target is not None
+
+
+def _check_node(connection: Connection, name: str) -> None:
+    if connection.execute(_NODE, {"name": name}).first() is None:
+        raise DatabaseError(f"{name} is not a node: check node list, or run node add")
+
+
+def _placement(connection: Connection, address: str) -> Placement:
+    """Return the placement of a mailbox, and lock it until the end of the transaction."""
+    row = connection.execute(_PLACEMENT, {"name": address}).first()
+    if row is None:
+        raise DatabaseError(
+            f"{address} is not a mailbox on a node: use the name of a mailbox, not an alias"
+        )
+    return Placement._make(row)
+
+
+def _moving(connection: Connection, address: str) -> Placement:
+    placement = _placement(connection, address)
+    if placement.target is None:
+        raise DatabaseError(f"{address} is not being moved: run move begin first")
+    return placement
+
+
+def _end(connection: Connection, placement: Placement, node: str | None) -> None:
+    connection.execute(_END, {"principal_id": placement.principal_id, "node": node})

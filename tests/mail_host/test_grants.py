@@ -1,0 +1,121 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each program's database role reads its own views or functions, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ansible_collections.postroom.email.tests.mail_host.host import (
+    ROLES,
+    create_roles,
+    run_sql,
+)
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    NO_POSTGRESQL,
+    binaries,
+    cluster,
+)
+from postroom_service.cli import main
+
+#: What each role may do.
+ALLOWED = {
+    "postroom-mail": {"domains", "senders", "keys", "uids", "nodes"},
+    "postfix": {"domain()", "mailbox()", "destinations()"},
+    "dovecot": {"logins"},
+}
+FUNCTIONS = ("domain", "mailbox", "destinations")
+PRIVATE = {
+    *("public.tenant", "public.token", "public.principal", "public.address", "public.member"),
+    *("public.secret", "public.dkim_key", "mail.members", "mail.placements"),
+}
+
+
+def readable(url: str, role: str) -> set[str]:
+    """Return what a role can read of everything that there is."""
+    kinds = run_sql(url, "SELECT table_schema, table_name FROM information_schema.tables")
+    names = [
+        f"{schema}.{name}"
+        for schema, name in kinds
+        if schema not in ("pg_catalog", "information_schema")
+    ]
+    assert set(names) > PRIVATE
+    queries = {name: f"TABLE {name}" for name in names}
+    for function in FUNCTIONS:
+        queries[f"mail.{function}()"] = f"SELECT mail.{function}('x')"
+    found = set()
+    for name, query in queries.items():
+        try:
+            run_sql(url, query, role=role)
+        except psycopg.errors.InsufficientPrivilege:
+            continue
+        found.add(name.removeprefix("mail."))
+    return found
+
+
+@pytest.fixture
+def migrated(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a database with the schema, which the commands use."""
+    monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", database)
+    create_roles(database)
+    assert main(["migrate"]) == 0
+    return database
+
+
+def test_the_roles_read_their_views_only(migrated: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing before the grant; a second grant changes nothing."""
+    assert {role: readable(migrated, role) for role in ROLES} == {role: set() for role in ROLES}
+    assert [main(["grant"]), main(["grant"])] == [0, 0]
+    assert capsys.readouterr().out == "changed\nunchanged\n"
+    assert {role: readable(migrated, role) for role in ROLES} == ALLOWED
+    run_sql(migrated, "REVOKE SELECT ON mail.logins FROM dovecot")
+    assert [main(["grant"]), main(["grant"])] == [0, 0]
+    assert capsys.readouterr().out == "changed\nunchanged\n"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_roles_write_nothing(migrated: str, role: str) -> None:
+    """Neither through their views nor by temporary objects in the schema."""
+    main(["grant"])
+    for statement in (
+        *(
+            f"DELETE FROM mail.{name}"  # noqa: S608 names of this file
+            for name in ALLOWED[role] - {f"{function}()" for function in FUNCTIONS}
+        ),
+        *("CREATE TABLE mail.x ()", "CREATE TABLE public.x ()", "SELECT * FROM mail.members"),
+    ):
+        with pytest.raises(
+            (psycopg.errors.InsufficientPrivilege, psycopg.errors.ObjectNotInPrerequisiteState)
+        ):
+            run_sql(migrated, statement, role=role)
+
+
+@pytest.mark.full
+def test_missing_roles_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one sentence with the remedy."""
+    place = binaries()
+    if place is None:
+        pytest.skip(NO_POSTGRESQL)
+    with cluster(place) as url:
+        monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", url)
+        run_sql(url, "CREATE ROLE postfix LOGIN")
+        assert main(["grant"]) == 2
+    assert capsys.readouterr().err == (
+        'postroom-service: these database roles do not exist: "postroom-mail", "dovecot".'
+        " Create each with CREATE ROLE ... LOGIN\n"
+    )
+
+
+def test_sqlite_has_no_roles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The migration leaves it as it is."""
+    monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
+    assert main(["migrate"]) == 0
+    assert main(["grant"]) == 2
+    assert "needs PostgreSQL" in capsys.readouterr().err
