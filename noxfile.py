@@ -29,7 +29,11 @@ from tools.sessions import (  # noqa: E402
     ANSIBLE,
     BASE,
     BOT,
+    CORES,
     HOME,
+    LATEST_CORE,
+    MAIN_CORE,
+    OLDEST_CORE,
     OLDEST_PYTHON,
     RESULTS,
     SERVICE,
@@ -50,25 +54,13 @@ from tools.sessions import (  # noqa: E402
     version_of,
 )
 
-# The supported ansible-cores, each with the Pythons that it runs on, the preferred one first. The
-# bot and the service need Python 3.11.
-CORES = {
-    "2.17": ("3.11", "3.12"),
-    "2.18": ("3.12", "3.11", "3.13"),
-    "2.19": ("3.11", "3.12", "3.13"),
-    "2.20": ("3.12", "3.13", "3.14"),
-    "2.21": ("3.13", "3.12", "3.14"),
-}
-OLDEST_CORE = "2.17"
-MAIN_CORE = "2.19"
-LATEST_CORE = "2.21"
 MAIN_PYTHONS = CORES[MAIN_CORE]
 OTHER_CORES = {core: wanted for core, wanted in CORES.items() if core != MAIN_CORE}
 OLDEST_AND_LATEST = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROGRAMS = ("bot/postroom_bot", "service/postroom_service", "common/postroom_common")
 # The folders whose tests `make test` runs, except those marked `full`.
-TESTED = ("unit", "fakes", "service", "mail", "bot", "e2e", "docs")
+TESTED = ("unit", "fakes", "service", "mail", "mail_host", "bot", "e2e", "docs")
 TEST_FOLDERS = [f"tests/{name}" for name in TESTED]
 
 nox.needs_version = ">=2026.10"
@@ -286,6 +278,14 @@ def ops(session: nox.Session) -> None:
 
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
+def hosts(session: nox.Session) -> None:
+    """Build mail hosts with the role mail_host, and test them over the network."""
+    session.install(*groups("test-hosts"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
+    # One process, because all tests share one host.
+    pytest(session, "tests/hosts", processes=0)
+
+
+@tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def molecule(session: nox.Session) -> None:
     """Converge each role twice with molecule, and verify the result."""
     session.install(*groups("molecule"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
@@ -327,7 +327,7 @@ def release(session: nox.Session) -> None:
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def benchmark(session: nox.Session) -> None:
     """Measure what the project promises, as ratios within one run."""
-    session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    install_everything(session, *groups("test-hosts"))
     session.run("python", "tests/benchmark", *session.posargs, env=ANSIBLE)
 
 

@@ -34,7 +34,8 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *arguments]))
 
 #: Tests that ansible-test does not run, because they are of the programs or need more packages.
 OTHER_TESTS = [
-    *(f"tests/{name}" for name in ("benchmark", "bot", "dns", "docs", "docsite", "e2e", "mail")),
+    *(f"tests/{name}" for name in ("benchmark", "bot", "dns", "docs", "docsite", "e2e")),
+    *(f"tests/{name}" for name in ("hosts", "mail", "mail_host")),
     *("tests/fakes/dns_providers", "tests/fakes/slack", "tests/ops", "tests/output"),
     "tests/service",
 ]

@@ -18,6 +18,18 @@ from tools import ansible_tree, pythons, report
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = "3.10"
+# The supported ansible-cores, each with the Pythons that it runs on, the preferred one first. The
+# bot and the service need Python 3.11.
+CORES = {
+    "2.17": ("3.11", "3.12"),
+    "2.18": ("3.12", "3.11", "3.13"),
+    "2.19": ("3.11", "3.12", "3.13"),
+    "2.20": ("3.12", "3.13", "3.14"),
+    "2.21": ("3.13", "3.12", "3.14"),
+}
+OLDEST_CORE = "2.17"
+MAIN_CORE = "2.19"
+LATEST_CORE = "2.21"
 STATE = ROOT / ".nox"
 RESULTS = STATE / "results"
 # For tools that write into it.
@@ -51,7 +63,11 @@ def link_collection(session: nox.Session) -> None:
 
 
 def pytest(
-    session: nox.Session, *paths: str, marker: str = "", runner: tuple[str, ...] = ("pytest",)
+    session: nox.Session,
+    *paths: str,
+    marker: str = "",
+    processes: int = 4,
+    runner: tuple[str, ...] = ("pytest",),
 ) -> None:
     """Run pytest on the arguments of the command line, or on these paths in four processes.
 
@@ -61,7 +77,7 @@ def pytest(
     """
     results = RESULTS / session.name
     results.mkdir(parents=True, exist_ok=True)
-    arguments = session.posargs or (*paths, "--numprocesses", "4", "--dist", "loadfile")
+    arguments = session.posargs or (*paths, f"--numprocesses={processes}", "--dist=loadfile")
     chosen = ("-m", marker) if marker and "-m" not in session.posargs else ()
     session.run(*runner, f"--junit-xml={results / 'pytest.xml'}", *chosen, *arguments, env=ANSIBLE)
 

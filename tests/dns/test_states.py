@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.docs.examples import (
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.bind import new_key, running
 from ansible_collections.postroom.email.tests.support.loopback import (
-    address_with_port_53,
+    address_with_ports,
     free_port,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
@@ -167,7 +167,7 @@ def test_failures_at_the_name_server(publisher: Publisher) -> None:
 @pytest.fixture
 def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
     """Run a name server at port 53, where delegations lead, and give a resolver that finds it."""
-    address = address_with_port_53()
+    address = address_with_ports(53)
     # The primary has a second address, where nothing listens, and is not an NS of the zone.
     zone = (
         "@ IN SOA primary hostmaster 1 3600 600 86400 60\n@ NS ns1\n"

@@ -107,7 +107,7 @@ def variables() -> Iterator[str]:
 
 def test_every_named_variable_exists() -> None:
     """Each variable that a page names belongs to a playbook, a role, the bot or the page itself."""
-    known = {*variables()}
+    known = {*variables(), *repository.playbooks()}
     for page in USER_PAGES:
         text = repository.read(page)
         named = {

@@ -107,8 +107,8 @@ CASES = {
         {"mail_mailboxes": "alice@example.com\nbob@example.com"}, changed=1, passwords=PASSWORDS
     ),
 }
-#: tests/ops/awx and tests/ops/bot_role have the jobs of these.
-ELSEWHERE = {"awx", "deploy_bot"}
+#: tests/ops/awx, tests/ops/bot_role and tests/hosts have the jobs of these.
+ELSEWHERE = {"awx", "deploy_bot", *repository.mail_host_playbooks()}
 LEAK = """
 - hosts: localhost
   gather_facts: false

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""One mail host for all tests, with two tenants; for some tests also on another Debian release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.hosts import debian, mail_host
+from ansible_collections.postroom.email.tests.hosts.mail_host import ONE, PLAY, TWO, MailHost
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel that the role installs."""
+    if reason := debian.unusable():
+        pytest.skip(reason)
+    return mail_host.build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+RELEASES = list(debian.RELEASES)
+#: Two nodes, with both releases.
+NODES = "+".join(RELEASES)
+#: The hosts for the tests of a module. Others run on the first release. To save time, only what
+#: depends on Dovecot's configuration, packages or units runs on both, and backups on the last one.
+HOSTS = {
+    "test_backup": RELEASES[-1:],
+    "test_failures": RELEASES,
+    "test_mail": [*RELEASES, NODES],
+    "test_nodes": [NODES],
+    "test_role": RELEASES,
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the hosts of a test."""
+    if "built" in metafunc.fixturenames:
+        hosts = HOSTS.get(metafunc.module.__name__.rpartition(".")[2], RELEASES[:1])
+        metafunc.parametrize("built", hosts, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def built(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, wheel: Path
+) -> Iterator[MailHost]:
+    """Return a host, or nodes, that the role was applied to once."""
+    releases: list[str] = request.param.split("+")
+    with mail_host.boot(tmp_path_factory.mktemp("host"), wheel, *releases) as made:
+        checked = made.play(PLAY, "--check")
+        assert checked.status == 0, checked.output
+        run = made.play(PLAY)
+        assert run.status == 0, run.output
+        yield made
+
+
+@pytest.fixture(scope="session")
+def host(built: MailHost) -> Iterator[MailHost]:
+    """Return the host with two tenants, each with a domain whose records are published.
+
+    Of two nodes, clients connect to the first one, and new mailboxes are on the second one.
+    """
+    if len(built.hosts) > 1:
+        built.host.run("postroom-service", "node", "close", next(iter(built.hosts)))
+    with built.api("one") as one, built.api("two") as two:
+        built.one, built.two = one, two
+        built.add_domain(one, ONE)
+        built.add_domain(two, TWO)
+        yield built

@@ -1,0 +1,206 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian hosts with systemd, on a network of their own, without a virtual machine.
+
+A host is a container of systemd-nspawn on a Debian tree that debootstrap made. What it writes is
+kept in memory and is gone when it stops.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import tomllib
+import yaml
+
+from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support.running import Running
+
+MIRROR = "http://deb.debian.org/debian"
+#: The releases, with their versions of Python.
+RELEASES = {"bookworm": "3.11", "trixie": "3.13"}
+BASE_PACKAGES = (
+    "ca-certificates",
+    "dbus",
+    "iproute2",
+    "python3-apt",
+    "python3-venv",
+    "systemd-sysv",
+)
+BRIDGE = "mail"
+#: This machine on the network of the hosts.
+GATEWAY = "10.53.0.1"
+WHEELS = "/wheels"
+BOOT_SECONDS = 120.0
+STOP_SECONDS = 60.0
+
+_CLONE_NEWNET = 0x40000000
+_PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter", "ip")
+
+
+def unusable() -> str:
+    """Return why this machine can't run hosts, or "" if it can."""
+    if os.geteuid() != 0:
+        return "only root can start hosts"
+    missing = [program for program in _PROGRAMS if not _find(program)]
+    return f"{' and '.join(missing)} not installed" if missing else ""
+
+
+def _find(program: str) -> str | None:
+    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+
+
+class Host(Running):
+    """A running host."""
+
+    def __init__(self, name: str, address: str, image: Path, folder: Path) -> None:
+        self.name = name
+        self.address = address
+        self.image = image
+        options = [
+            f"--directory={image}",
+            "--volatile=overlay",
+            f"--machine={name.partition('.')[0]}",
+            f"--hostname={name}",
+            f"--network-bridge={BRIDGE}",
+            *("--register=no", "--keep-unit", "--link-journal=no"),
+            *("--resolv-conf=off", "--timezone=off", "--console=pipe", "--quiet", "--boot"),
+        ]
+        command = ["systemd-nspawn", *options]
+        super().__init__(command, os.environ, folder / f"{name}.log", STOP_SECONDS)
+        self.wait_until(self._has_booted, BOOT_SECONDS)
+        for words in (f"addr add {address}/24 dev host0", "link set host0 up"):
+            self.run("ip", *words.split())
+        self.write("/etc/resolv.conf", f"nameserver {GATEWAY}\n")
+
+    @property
+    def leader(self) -> int:
+        """The number of the host's first process, on this machine; 0 before it starts."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text("utf-8").split()
+        return int(children[0]) if children else 0
+
+    def attempt(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command on the host."""
+        return subprocess.run(
+            ["nsenter", f"--target={self.leader}", "--all", *command],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def run(self, *command: str, text: str = "") -> str:
+        """Run a command on the host, and return its output.
+
+        :raises RuntimeError: it fails
+        """
+        done = self.attempt(*command, text=text)
+        if "unavailable resources" in done.stderr:  # of systemd, on a busy machine
+            done = self.attempt(*command, text=text)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file."""
+        self.run("tee", path, text=text)
+
+    def _has_booted(self) -> bool:
+        if not self.leader:
+            return False
+        state = self.attempt("systemctl", "is-system-running").stdout.strip()
+        return state in ("running", "degraded")
+
+
+@contextlib.contextmanager
+def network(*addresses: str) -> Iterator[None]:
+    """Move this thread to a network of its own, with these addresses, that hosts connect to."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = os.open("/proc/self/ns/net", os.O_RDONLY)
+    if libc.unshare(_CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "no network namespace")
+    try:
+        for words in (
+            "link set lo up",
+            f"link add {BRIDGE} type bridge",
+            *(f"addr add {address}/24 dev {BRIDGE}" for address in addresses),
+            f"link set {BRIDGE} up",
+        ):
+            subprocess.run([str(_find("ip")), *words.split()], check=True)
+        yield
+    finally:
+        libc.setns(before, _CLONE_NEWNET)
+        os.close(before)
+
+
+def image(release: str, *packages: str) -> Path:
+    """Return the tree of a Debian release, which can install the mail host without a network.
+
+    :param packages: more packages of Debian that it can install
+    """
+    debian = [*_debian_packages(), *packages]
+    requirements = _requirements()
+    identity = "\n".join([release, *BASE_PACKAGES, *debian, *requirements])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    place = cache / "postroom-tests" / f"{release}-{digest}"
+    if place.exists():
+        return place
+    new = place.with_name(f"{place.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.parent.mkdir(parents=True, exist_ok=True)
+    base = ",".join(BASE_PACKAGES)
+    _call("debootstrap", "--variant=minbase", f"--include={base}", release, str(new), MIRROR)
+    # The packages themselves are installed by the role, from apt's cache.
+    _call(
+        "chroot", str(new), *("apt-get", "install", "-qq", "--yes"), *("--download-only", *debian)
+    )
+    _download_wheels(new / WHEELS.lstrip("/"), RELEASES[release], requirements)
+    # systemd takes the name from there, and debootstrap has copied this machine's.
+    (new / "etc/hostname").unlink()
+    new.rename(place)
+    return place
+
+
+def _debian_packages() -> list[str]:
+    variables = yaml.safe_load(
+        (repository.ROOT / "roles/mail_host/vars/main.yml").read_text("utf-8")
+    )
+    packages: list[str] = variables["__mail_host_packages"]
+    return packages
+
+
+def _requirements() -> list[str]:
+    project = tomllib.loads((repository.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    return sorted({*project["dependencies"], *extras["service"], *extras["mail"]})
+
+
+def _download_wheels(folder: Path, python: str, requirements: Sequence[str]) -> None:
+    pip = (sys.executable, "-m", "pip", "--quiet")
+    # PyPI has no wheel of it, and pip builds none for another version of Python.
+    [dkimpy] = [each for each in requirements if each.startswith("dkimpy")]
+    _call(*pip, "wheel", "--no-deps", f"--wheel-dir={folder}", dkimpy)
+    options = ("--only-binary=:all:", f"--python-version={python}", f"--find-links={folder}")
+    _call(*pip, "download", *options, f"--dest={folder}", *requirements)
+
+
+def _call(*command: str) -> None:
+    done = subprocess.run(
+        command,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed:\n{done.stdout[-3000:]}")

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The files and commands of docs/run-your-own.md work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.hosts.mail_host import MailHost, wait_for
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support import playbooks, repository
+from ansible_collections.postroom.email.tools import playbook_reference
+
+GUIDE = repository.ROOT / "docs" / "run-your-own.md"
+DOMAIN = "guide.example"
+BLOCKS = readme.all_blocks(GUIDE)
+FILES = {block.file_name: block.text for block in BLOCKS if block.language == "yaml"}
+COMMANDS = [line for block in BLOCKS if block.language == "shell" for line in block.commands]
+
+
+def test_variables() -> None:
+    """The role and the playbooks have all variables that the guide sets."""
+    arguments = playbook_reference.read_all()
+    of_role = {*repository.role_options("mail_host")}
+    given = {*yaml.safe_load(FILES["mail_host.yml"])}
+    assert given <= of_role | arguments["mail_host"]["options"].keys()
+    for command in COMMANDS:
+        if match := re.match(r"ansible-playbook postroom\.email\.(mail_host\w*) (.*)", command):
+            options = arguments[match[1]]["options"].keys() | of_role
+            assert {*re.findall(r"-e (\w+)=", match[2])} <= options
+
+
+def test_first_domain(host: MailHost, tmp_path: Path) -> None:
+    """Its playbook creates mailboxes, and mail arrives once the records are published."""
+    with host.api("guide") as api:
+        follow(host, api, tmp_path)
+
+
+def follow(host: MailHost, api: Api, folder: Path) -> None:
+    """Save the guide's files, run its commands, and send a message."""
+    token = str(api.http.headers["Authorization"]).removeprefix("Bearer ")
+    places = {
+        "http://127.0.0.1:8025": str(api.http.base_url).rstrip("/"),
+        "the-token-of-your-tenant": token,
+        "example.com": DOMAIN,
+    }
+
+    def real(text: str) -> str:
+        for example, place in places.items():
+            text = text.replace(example, place)
+        return text.replace(" --ask-vault-pass", "")
+
+    for name in ("account.yml", "mail.yml"):
+        (folder / name).write_text(real(FILES[name]), "utf-8")
+    env = playbooks.environment(folder)
+    commands = [real(command) for command in COMMANDS if "account.yml" in command]
+    assert len(commands) == 2
+    for command in commands:
+        run = playbooks.run(["bash", "-ec", command], env, folder)
+        assert run.status == 0, run.output
+    assert f"TXT   service._domainkey.{DOMAIN}" in run.output
+    host.publish(api, DOMAIN)
+    [verify] = [command for command in COMMANDS if command.startswith("postroom-service")]
+    wait_for(lambda: not host.host.attempt(*real(verify).split()).returncode)
+    host.mail.receive(f"alice@{DOMAIN}", "the first")
+    found = wait_for(lambda: host.mail.inbox(f"alice@{DOMAIN}", "a-long-password"))
+    assert found[0]["Subject"] == "the first"
