@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measure the collection, the service and the bot beside other programs. See README.md."""
+"""Measure the collection, service, bot and mail host beside other programs. See README.md."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ansible_collections.postroom.email.tests.benchmark import (  # noqa: E402
     acks,
     creating,
     growth,
+    mail,
     measure,
     plays,
 )
@@ -30,7 +31,10 @@ PARTS = {
     "unchanged": creating.measure_unchanged,
     "growth": growth.measure,
     "acks": acks.measure,
+    "mail": mail.measure,
 }
+#: Runs only if it is named, because it builds two hosts.
+NOT_BY_DEFAULT = {"mail"}
 #: What the benchmark runs as other processes of its own.
 WORKERS: dict[str, Callable[..., None]] = {"plan": growth.plan, "send": acks.send}
 
@@ -52,7 +56,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="postroom-benchmark-") as name:
         folder = Path(name)
         with running_service(folder / "reference") as service:
-            for part in options.only or PARTS:
+            for part in options.only or [part for part in PARTS if part not in NOT_BY_DEFAULT]:
                 sys.stderr.write(f"measuring {part}: {items} items, {rounds} rounds\n")
                 (folder / part).mkdir()
                 ratios += PARTS[part](service, folder / part, items, rounds)
