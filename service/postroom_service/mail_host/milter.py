@@ -56,7 +56,7 @@ VERSION = 6
 MAX_PACKET = 1 << 20
 #: The largest is a signature. A buffer as large as MAX_PACKET takes as long as all other work.
 MAX_REPLY = 1 << 14
-#: Seconds for which a lookup of the sender is used. Changes of addresses apply within a second.
+#: Seconds after which a sender is looked up again. Changed addresses apply within a second.
 MAX_AGE = 0.5
 #: Limits memory; Postfix's message_size_limit should be smaller.
 MAX_MESSAGE = 64 << 20

@@ -16,8 +16,8 @@ from .. import names
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
-#: Notice within a minute and a half that the database's host is gone, and within ten seconds if it
-#: doesn't answer a lookup.
+#: A lookup fails after ten seconds without an answer. An idle connection to a host that is gone
+#: ends within a minute and a half.
 CONNECTION_OPTIONS: dict[str, Any] = {
     "autocommit": True,
     "connect_timeout": 10,
@@ -112,13 +112,13 @@ class Views:
                     raise
             # The database restarted since the last lookup.
             return await _fetch(await self._connection(), query, given)
-        # Missing grants and views, too: they are errors of the installation.
+        # Any error, since a missing view or grant also means that the installation is incomplete.
         except psycopg.Error as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise DatabaseError(f"the database can't be used ({reason})") from None
 
     async def _connection(self) -> Connection:
-        """Return the open connection, or a new one: lookups share an attempt to connect."""
+        """Return the open connection, or open one. Lookups that wait for it share the attempt."""
         attempt = self._connecting
         if attempt is None or (
             attempt.done()

@@ -28,7 +28,7 @@ MIN_DELAY, MAX_DELAY = 0.5, 30.0
 #: Seconds between sweeps, for folders that a session made again while they were removed.
 SWEEP_INTERVAL = 3600.0
 KICK_TIMEOUT = 20.0
-#: How many run at a time. Removals take threads, which the milter needs, too.
+#: How many run at a time. Removals use threads, which the milter also needs.
 MAX_KICKS, MAX_REMOVALS = 4, 2
 REMOVE_ATTEMPTS = 3
 REMOVE_DELAY = 1.0
