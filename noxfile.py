@@ -378,7 +378,7 @@ def test(session: nox.Session) -> None:
 @nox.session(name="test-all", venv_backend="none", default=False)
 def test_all(session: nox.Session) -> None:
     """Run the remaining checks: everything that `test` leaves out."""
-    run_tier(session, TEST_ALL_SESSIONS)
+    run_tier(session, TEST_ALL_SESSIONS, beside="hosts")
 
 
 # --- quality of the tests -----------------------------------------------------------------------

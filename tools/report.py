@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 MAX_FAILURES = 20
@@ -67,12 +68,13 @@ class Outcome:
         return found
 
 
-def read(nox_report: Path, results: Path, expected: Iterable[str]) -> list[Outcome]:
+def read(nox_reports: Iterable[Path], results: Path, expected: Iterable[str]) -> list[Outcome]:
     """Return the outcome of every expected session, in that order."""
-    ran = {}
-    if nox_report.is_file():
-        sessions = json.loads(nox_report.read_text("utf-8"))["sessions"]
-        ran = {entry["name"]: entry for entry in sessions}
+    ran: dict[str, Any] = {}
+    for each in nox_reports:
+        if each.is_file():
+            sessions = json.loads(each.read_text("utf-8"))["sessions"]
+            ran |= {entry["name"]: entry for entry in sessions}
     missing = {"result": "failed", "reason": "it did not run"}
     outcomes = []
     for name in expected:

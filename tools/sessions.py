@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -103,20 +104,36 @@ def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
         session.error("No coverage data for " + ", ".join(unmeasured))
 
 
-def run_tier(session: nox.Session, names: list[str]) -> None:
-    """Run sessions, or those of the command line, and report what each of them did."""
+def run_tier(session: nox.Session, names: list[str], beside: str = "") -> None:
+    """Run sessions, or those of the command line, and report what each of them did.
+
+    :param beside: a session that mostly waits. It runs while the others do, and its output follows
+        theirs.
+    """
     names = session.posargs or names
-    outcome = RESULTS / "nox.json"
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
-    # Run them in a second nox, because only its report has each session's result.
-    session.run(
-        *(sys.executable, "-m", "nox", "--report", str(outcome), "--sessions", *names),
-        env={"NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"},
-        success_codes=range(256),
-        external=True,
-    )
-    outcomes = report.read(outcome, RESULTS, names)
+    log = RESULTS / "beside.log"
+    reports: list[Path] = []
+    running: list[subprocess.Popen[bytes]] = []
+    for chosen in ([beside] if beside in names else [], [n for n in names if n != beside]):
+        # In a nox of their own, because only its report has each session's result.
+        reports.append(RESULTS / f"nox-{len(reports)}.json")
+        command = [sys.executable, "-m", "nox", "--report", str(reports[-1]), "--sessions", *chosen]
+        env = {**os.environ, "NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"}
+        output = log.open("wb") if chosen == [beside] else None
+        if chosen:
+            running.append(subprocess.Popen(command, env=env, stdout=output, stderr=output))
+    try:
+        for each in reversed(running):
+            each.wait()
+    finally:
+        for each in running:
+            each.terminate()
+            each.wait()
+        if log.exists():
+            print(log.read_text("utf-8", "replace"))
+    outcomes = report.read(reports, RESULTS, names)
     print("", *report.render(outcomes), sep="\n")
     if not all(one.ok for one in outcomes):
         session.error("failed: " + ", ".join(one.name for one in outcomes if not one.ok))

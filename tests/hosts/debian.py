@@ -43,6 +43,7 @@ BOOT_SECONDS = 120.0
 STOP_SECONDS = 60.0
 
 _CLONE_NEWNET = 0x40000000
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter", "ip")
 
 
@@ -91,6 +92,8 @@ class Host(Running):
         """Run a command on the host."""
         return subprocess.run(
             ["nsenter", f"--target={self.leader}", "--all", *command],
+            # The host's own, whatever this machine's is.
+            env={**os.environ, "PATH": _PATH},
             input=text,
             capture_output=True,
             text=True,
