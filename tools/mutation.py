@@ -45,8 +45,8 @@ class Group:
 GROUPS = {
     "collection": Group(
         sources={
-            "planning": (f"{CORE}/planning/*.py",),
-            "DNS comparison": (f"{CORE}/records/*.py",),
+            "planning": (f"{CORE}/tenant/*.py",),
+            "DNS comparison": (f"{CORE}/dns/*.py",),
         },
         tests=(f"tests/unit/{CORE}",),
     ),

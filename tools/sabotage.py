@@ -62,7 +62,7 @@ SABOTAGES = {
     ),
     "precondition": Sabotage(
         "a domain that something uses by now is not deleted",
-        f"{CORE}/applying/converge.py",
+        f"{CORE}/tenant/apply_one.py",
         "    if isinstance(now, Domain):\n        _refuse_newcomers(client, now.name)\n",
         "",
         (f"tests/unit/{CORE}", "tests/e2e"),
@@ -76,21 +76,21 @@ SABOTAGES = {
     ),
     "purge-limit": Sabotage(
         "a purge never deletes more than max_deletions",
-        f"{CORE}/planning/purging.py",
+        f"{CORE}/tenant/purge.py",
         "if total > self.rules.max_deletions:",
         "if total > self.rules.max_deletions + 1:",
         (f"tests/unit/{CORE}", "tests/e2e"),
     ),
     "spf-merge": Sabotage(
         "an SPF record gets its new mechanism before `all`",
-        f"{CORE}/records/merging.py",
+        f"{CORE}/dns/spf_merge.py",
         "place = _end_of_mechanisms(spf)",
         "place = len(spf.terms)",
         (f"tests/unit/{CORE}",),
     ),
     "repeated-post": Sabotage(
         "a POST whose answer was lost is not repeated before a GET",
-        f"{CORE}/wire/caller.py",
+        f"{CORE}/client/retry.py",
         "if is_open and self.took_effect(error, settle):",
         "if is_open and False:",
         (f"tests/unit/{CORE}",),
@@ -104,7 +104,7 @@ SABOTAGES = {
     ),
     "swallowed-error": Sabotage(
         "a failed change is reported as failed",
-        f"{CORE}/applying/bulk.py",
+        f"{CORE}/tenant/apply.py",
         "self._learn(error)\n            return Result(FAILED, str(error), error)",
         "self._learn(error)\n            return Result(CHANGED, change.reason)",
         (f"tests/unit/{CORE}", "tests/e2e"),

@@ -45,15 +45,15 @@ _value:
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.events import (
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    read_passwords,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.yaml_events import (
     Builder,
     Malformed,
     RepeatedKey,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 _REMEDY = "Write a line address: password for each mailbox, with the password in quotes"

@@ -117,32 +117,32 @@ from typing import Any, TypeVar
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.weighing import weigher
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers import finding
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import require
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
-    Resolvers,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import servers as finding
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.edit import Weigh
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import Escapes
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.library import require
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
     Publication,
     Surroundings,
     plan_absence,
     plan_presence,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.values import Weigh
-from ansible_collections.postroom.email.plugins.module_utils._api.records.doubts import (
-    matching,
-    refuse_doubts,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import Escapes
-from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
     DEFAULT_TTL,
     Found,
     listed,
     read_found,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import RecordSet
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
+    Resolvers,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import RecordSet
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import weigher
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.uncertainty import (
+    matching,
+    refuse_doubts,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 Choice = TypeVar("Choice")

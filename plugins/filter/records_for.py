@@ -87,7 +87,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records import shapes
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import providers as shapes
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 

@@ -58,8 +58,8 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records import merging
-from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
     listed_texts,
     read_text,
 )

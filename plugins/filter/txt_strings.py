@@ -46,8 +46,8 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
-from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import read_text
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import formats as notation
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import read_text
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 

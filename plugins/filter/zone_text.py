@@ -53,12 +53,12 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
     DEFAULT_TTL,
     read_found,
     read_ttl,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import as_lines
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import as_lines
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ._api.client.client import Client
+from ._api.dns import formats as notation
 from ._api.errors import NotFound, Refused
 from ._api.models import DnsRecordSet
 from ._api.names import Name, parse_domain
-from ._api.planning.changes import Problem
-from ._api.planning.common import domain_is_missing
-from ._api.records import notation
-from ._api.wire.client import Client
+from ._api.tenant.changes import Problem
+from ._api.tenant.plan_common import domain_is_missing
 from ._module import Params
 
 

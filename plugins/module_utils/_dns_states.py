@@ -13,19 +13,19 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ._api.applying.observing import Asked
-from ._api.applying.publishing import Attempts, Published, publish
-from ._api.applying.verifying import Verification, Waiting, verify, wait
+from ._api.dns import servers as finding
+from ._api.dns.library import require
+from ._api.dns.observation import Redirection, Server
+from ._api.dns.observe import Asked
+from ._api.dns.publish import Attempts, Published, publish
+from ._api.dns.resolver import Resolvers
+from ._api.dns.rrset import RecordSet, wanted_sets
+from ._api.dns.tsig import Key
+from ._api.dns.update import UpdateServer, time_left
+from ._api.dns.verdict import Verdict
+from ._api.dns.verify import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
 from ._api.models import DnsRecordSet
-from ._api.nameservers import finding
-from ._api.nameservers.keys import Key
-from ._api.nameservers.library import require
-from ._api.nameservers.resolving import Resolvers
-from ._api.nameservers.updating import UpdateServer, time_left
-from ._api.records.judging import Verdict
-from ._api.records.observed import Redirection, Server
-from ._api.records.sets import RecordSet, wanted_sets
 from ._dns_records import Retrieved
 from ._module import Outcome, Params
 

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, Protocol
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
 from ansible.module_utils.common.warnings import get_deprecation_messages, get_warning_messages
 
-from ._api.applying.converge import Converged
+from ._api.client.client import Client
+from ._api.client.transport import Sender
 from ._api.errors import InvalidInput, PostroomError, ServiceError, names_secret
 from ._api.models import respelled
 from ._api.names import Name, parse_address
-from ._api.planning.changes import as_diff
-from ._api.wire.client import Client
-from ._api.wire.sender import Sender
+from ._api.tenant.apply_one import Converged
+from ._api.tenant.changes import as_diff
 from ._secrets import HIDDEN, held, is_list, leaves, without
 
 try:

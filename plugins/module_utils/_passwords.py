@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._api.applying.converge import Probe
-from ._api.wire.client import Client
+from ._api.client.client import Client
+from ._api.tenant.apply_one import Probe
 from ._module import Params
 
 ON_CREATE, ALWAYS, PROBE = "on_create", "always", "probe"
@@ -42,7 +42,7 @@ def login_probe(params: Params, give_client: Callable[[], Client]) -> Probe | No
     if params["update_password"] != PROBE:
         return None
     # Imported at use: other tasks don't pay for it.
-    from ._api.applying.login_probe import LoginProbe  # noqa: PLC0415
+    from ._api.tenant.login_probe import LoginProbe  # noqa: PLC0415
 
     return LoginProbe(
         give_client,

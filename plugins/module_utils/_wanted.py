@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from ._api.applying.whole import Wanted
-from ._api.definition.file import load
-from ._api.definition.model import Source
-from ._api.definition.reading import read_definition, read_passwords
 from ._api.errors import InvalidInput
 from ._api.memory import without_collection
-from ._api.planning.drafts import Passwords
-from ._api.planning.purging import PurgeRules
+from ._api.tenant.converge import Wanted
+from ._api.tenant.definition import Source
+from ._api.tenant.definition_file import load
+from ._api.tenant.drafts import Passwords
+from ._api.tenant.purge import PurgeRules
+from ._api.tenant.read_definition import read_definition, read_passwords
 from ._module import Params
 from ._passwords import replaces_passwords
 

@@ -147,15 +147,15 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.alias import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_alias import (
     plan_alias,
     plan_alias_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

@@ -404,10 +404,10 @@ failure:
 
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import (
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.library import (
     ALGORITHMS,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._dns_records import retrieve
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,

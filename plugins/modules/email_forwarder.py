@@ -158,19 +158,19 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_common import (
     plan_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

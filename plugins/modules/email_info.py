@@ -218,18 +218,18 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.export import (
-    SECTIONS,
-    export,
-    facts,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import (
+    SECTIONS,
+    export,
+    facts,
+)
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

@@ -206,17 +206,17 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_common import (
     plan_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_mailbox import (
     WantedMailbox,
     plan_mailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

@@ -420,17 +420,17 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import Report
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
-    converge_tenant,
-    raise_if_incomplete,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import (
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import (
     Plan,
     as_diff,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import KINDS
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+    converge_tenant,
+    raise_if_incomplete,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import KINDS
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

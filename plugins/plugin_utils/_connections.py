@@ -10,7 +10,7 @@ import os
 from collections.abc import Hashable
 from pathlib import Path
 
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
 from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
 
 _MOST_KEPT = 8

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import (
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.library import require
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import (
     Asked,
     together,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import verify
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.verdict import Stage
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import verify
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
     BadAnswer,
     InvalidInput,
@@ -34,9 +37,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     matcher,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.library import require
-from ansible_collections.postroom.email.plugins.module_utils._api.records.judging import Stage
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 
 Facts = dict[str, Any]
 #: Why a stage is unknown: the service gave no records, the domain's name servers were not found or

@@ -25,7 +25,9 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import _import_httpx
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import (
+    _import_httpx,
+)
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Ensure,
     perform,

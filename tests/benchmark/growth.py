@@ -15,13 +15,15 @@ import time
 import tracemalloc
 from pathlib import Path
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
+    read_principal,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.memory import without_collection
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import Purge
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import digest
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.whole import plan_tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.calls import read_principal
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import Purge
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import digest
 from ansible_collections.postroom.email.tests.benchmark import tenants
 from ansible_collections.postroom.email.tests.benchmark.measure import (
     Ratio,

@@ -16,18 +16,18 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     Wanted,
     converge_tenant,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import Source
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
     read_passwords,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.tests.benchmark.servers import Server
 
 #: The content of a definition file.

@@ -14,15 +14,29 @@ from pathlib import Path
 
 import dns.opcode
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.observing import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
+    quoted,
+    txt_strings,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import (
     Asked as Servers,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.publishing import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
     Attempts,
     Published,
     publish,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.verifying import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import wanted_sets
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import (
+    Ask,
+    Lookup,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.tsig import Key
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
+    UpdateServer,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import (
     Verification,
     Waiting,
     verify,
@@ -33,20 +47,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     DnsRecordSet,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import (
-    UpdateServer,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import (
-    Ask,
-    Lookup,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
-    quoted,
-    txt_strings,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import wanted_sets
 from ansible_collections.postroom.email.tests.fakes.nameserver.habits import Asked, Piece, relay
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support.bind import BindServer, Zone, new_key, running

@@ -9,27 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.asking import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import (
+    Answer,
+    Server,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
     answer_of,
     ask,
     find,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.finding import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
+    Resolvers,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.servers import (
     Given,
     Zone,
     addresses,
     servers_of,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
-    Resolvers,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
-from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import (
-    Answer,
-    Server,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, Txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support import bind

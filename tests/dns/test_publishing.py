@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.resolving import (
-    Resolvers,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
     SetChange,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
-from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
+    Resolvers,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.tests.dns.stage import (
     DKIM,
     DKIM_HELD,

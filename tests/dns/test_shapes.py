@@ -19,12 +19,12 @@ from octodns.zone import Zone
 
 from ansible_collections.postroom.email.plugins.filter.record_sets import record_sets
 from ansible_collections.postroom.email.plugins.filter.records_for import records_for
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import formats as notation
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
     DnsRecordSet,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.recordsets import (

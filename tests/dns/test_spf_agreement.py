@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records import lookups, merging
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_lookups as lookups
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
 
 pyspf = pytest.importorskip("spf", reason="needs pyspf")
 

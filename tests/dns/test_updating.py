@@ -14,17 +14,17 @@ import dns.rcode
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.updating import (
-    Current,
-    UpdateServer,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
     Mx,
     RecordSet,
     Txt,
     txt,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.tsig import Key
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
+    Current,
+    UpdateServer,
 )
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving

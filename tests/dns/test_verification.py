@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
     quoted,
     txt_strings,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, txt
 from ansible_collections.postroom.email.tests.dns.stage import (
     DKIM,
     MX,

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
     InvalidDefinition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
 )
 from ansible_collections.postroom.email.tests.support import repository

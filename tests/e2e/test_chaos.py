@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome
 from ansible_collections.postroom.email.plugins.modules.email_tenant import ensure_tenant
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Handler, ScriptedServer
 
 Serve = Callable[[Handler], ScriptedServer]

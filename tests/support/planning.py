@@ -12,13 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
-    Definition,
-    Source,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
-    read_definition,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Foreign,
@@ -27,14 +20,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    Definition,
+    Source,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     Purge,
     PurgeRules,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.whole import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    read_definition,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import TenantPlan
 
 NOW = datetime(2027, 1, 15, 12, tzinfo=timezone.utc)
 PASSWORD = "pw-8Kd!q0-Zebra"

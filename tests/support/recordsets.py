@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
     Mx,
     RecordSet,
     Value,

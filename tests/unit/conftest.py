@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     ScriptedServer,
     scripted,

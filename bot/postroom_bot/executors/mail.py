@@ -21,10 +21,9 @@ from postroom_bot.executors.plans import Intent, intent_of, no_domain, password_
 from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Request, Wish
 from postroom_client import errors
-from postroom_client.applying.converge import (
-    apply,
-    look,
-)
+from postroom_client.client.client import Client
+from postroom_client.client.transport import Sender
+from postroom_client.dns import formats as notation
 from postroom_client.models import (
     Forwarder,
     Mailbox,
@@ -35,11 +34,12 @@ from postroom_client.names import (
     parse_address,
     parse_domain,
 )
-from postroom_client.planning.changes import Plan
-from postroom_client.planning.tenant import Tenant
-from postroom_client.records import notation
-from postroom_client.wire.client import Client
-from postroom_client.wire.sender import Sender
+from postroom_client.tenant.apply_one import (
+    apply,
+    look,
+)
+from postroom_client.tenant.changes import Plan
+from postroom_client.tenant.state import Tenant
 
 #: Seconds for which the list of domains is believed.
 _DOMAINS_KEEP = 60.0

@@ -21,24 +21,24 @@ from postroom_client.models import (
     Mailbox,
 )
 from postroom_client.names import Name, parse_address
-from postroom_client.planning.alias import (
+from postroom_client.tenant.changes import Plan
+from postroom_client.tenant.plan_alias import (
     plan_alias,
     plan_alias_removal,
 )
-from postroom_client.planning.changes import Plan
-from postroom_client.planning.common import (
+from postroom_client.tenant.plan_common import (
     plan_removal,
     updates,
 )
-from postroom_client.planning.forwarder import (
+from postroom_client.tenant.plan_forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from postroom_client.planning.mailbox import (
+from postroom_client.tenant.plan_mailbox import (
     WantedMailbox,
     plan_mailbox,
 )
-from postroom_client.planning.tenant import Tenant
+from postroom_client.tenant.state import Tenant
 
 
 class Intent(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, TypeVar, Union
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from .names import Name
 
@@ -91,6 +91,7 @@ class Foreign:
 # Union, for pylint takes the bar between classes to be arithmetic.
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
 Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
+Action = Literal["create", "update", "delete"]
 AnIndividual = TypeVar("AnIndividual", bound=Individual)
 
 
@@ -179,3 +180,11 @@ def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
     if isinstance(principal, Mailbox):
         return Mailbox(name, aliases)
     return Forwarder(name, aliases, frozenset(map(own, principal.members)))
+
+
+def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
+    """Return a change of anything as modules show it.
+
+    :param reason: a clause
+    """
+    return {"action": action, "kind": kind, "name": str(name), "reason": reason}

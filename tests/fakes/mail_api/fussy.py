@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import Result
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.calls import read_principal
+from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
+    read_principal,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Result
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import TenantPlan
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import QuirkyService, domain
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request
 from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan

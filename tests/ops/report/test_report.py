@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from ansible_collections.postroom.email.plugins.module_utils._api.records.notation import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
     quoted,
     txt_strings,
 )

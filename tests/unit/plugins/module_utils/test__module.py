@@ -13,8 +13,8 @@ from ansible.module_utils.common import warnings
 
 from ansible_collections.postroom.email.plugins.module_utils import _module
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,

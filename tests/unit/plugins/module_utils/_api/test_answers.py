@@ -19,25 +19,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, models
+from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints as calls
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.client.rate_limit import Pace
+from ansible_collections.postroom.email.plugins.module_utils._api.client.responses import (
+    Answer,
+    read_answer,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import (
     Change,
     Plan,
     as_diff,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_mailbox import (
     WantedMailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.answers import (
-    Answer,
-    read_answer,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.pacing import Pace
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.bulk import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import (
     CHANGED,
     FAILED,
     NOT_ATTEMPTED,

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.whole import (
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain, Principal
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     TenantReport,
     Wanted,
     converge_tenant,
     raise_if_incomplete,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain, Principal
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.drafts import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.purging import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     KINDS,
     PurgeRules,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import TenantPlan
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import TenantPlan
 from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import Fussy
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,

@@ -11,17 +11,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.export import export
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.model import (
-    Definition,
-    InvalidDefinition,
-    Source,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
-    read_definition,
-    read_passwords,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
@@ -34,6 +23,17 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     read_name,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    Definition,
+    InvalidDefinition,
+    Source,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import export
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    read_definition,
+    read_passwords,
 )
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)

@@ -10,20 +10,26 @@ from typing import get_args
 
 import pytest
 
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import (
+    compare as criteria,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import (
+    observation as observed,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import (
+    spf_lookups as lookups,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import (
+    verdict as judging,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.advice import advise
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Value, txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
     DnsRecordSet,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.records import (
-    criteria,
-    judging,
-    lookups,
-    observed,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.advising import advise
-from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import Mx, Value, txt
 
 HOME = "example.com"
 SIGNER = "service._domainkey.example.com"

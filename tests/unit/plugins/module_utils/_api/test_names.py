@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.publishing import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import servers as finding
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
     Attempts,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.tsig import Key
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.wildcards import (
+    probes_of,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
@@ -24,12 +30,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_domain,
     read_name,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers import finding
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.keys import Key
-from ansible_collections.postroom.email.plugins.module_utils._api.nameservers.wildcards import (
-    probes_of,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.observed import Server
 from ansible_collections.postroom.email.tests.support.clients import Clock
 
 DOMAINS = {

@@ -12,6 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import formats as notation
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
+    PROVIDERS,
+    Options,
+    records_for,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
+    read_found,
+    read_text,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+    Mx,
+    txt,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.uncertainty import (
+    matching,
+    refuse_doubts,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
     InvalidInput,
     Refused,
@@ -21,24 +39,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     DnsRecordSet,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.records import notation
-from ansible_collections.postroom.email.plugins.module_utils._api.records.doubts import (
-    matching,
-    refuse_doubts,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.plain import (
-    read_found,
-    read_text,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
-    Mx,
-    txt,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records.shapes import (
-    PROVIDERS,
-    Options,
-    records_for,
-)
 from ansible_collections.postroom.email.tests.support.recordsets import (
     DOMAIN,
     OURS,

@@ -11,13 +11,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.converge import (
-    apply,
-    converge,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.definition.reading import (
-    read_passwords,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
     Edit,
@@ -31,27 +24,34 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.alias import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import (
+    apply,
+    converge,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_alias import (
     plan_alias,
     plan_alias_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.common import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_common import (
     plan_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.domain import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_domain import (
     plan_domain,
     plan_domain_removal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.forwarder import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_forwarder import (
     WantedForwarder,
     plan_forwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.mailbox import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_mailbox import (
     WantedMailbox,
     plan_mailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.tenant import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    read_passwords,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import (
     Glimpse,
     NeedsWhole,
     Tenant,

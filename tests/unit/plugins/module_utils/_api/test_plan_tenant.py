@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Mailbox,
     Principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.steps import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import digest
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     FORCED,

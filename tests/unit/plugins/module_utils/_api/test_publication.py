@@ -9,24 +9,24 @@ import re
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.applying.weighing import weigher
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
-from ansible_collections.postroom.email.plugins.module_utils._api.planning.publication import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import dkim
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
     Publication,
     Surroundings,
     as_diff,
     plan_absence,
     plan_presence,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records import dkim
-from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import Lookup
-from ansible_collections.postroom.email.plugins.module_utils._api.records.sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
     Mx,
     RecordSet,
     Txt,
     Value,
     txt,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import weigher
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
 from ansible_collections.postroom.email.tests.support.recordsets import (
     DOMAIN,
     KEY,

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, models
+from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints as calls
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
     parse_domain,
     read_name,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.wire import calls
-from ansible_collections.postroom.email.plugins.module_utils._api.wire.sender import Sender
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     Request,

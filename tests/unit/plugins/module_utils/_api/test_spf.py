@@ -9,18 +9,19 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
-    InvalidInput,
-    Refused,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.records import merging, spf
-from ansible_collections.postroom.email.plugins.module_utils._api.records.lookups import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf import SpfError
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import (
     Cost,
     Lookup,
     count,
     within,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.records.spf import SpfError
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    InvalidInput,
+    Refused,
+)
 
 LABEL_63 = "a" * 63
 NAME_253 = ".".join([LABEL_63, LABEL_63, LABEL_63, "b" * 57, "com"])
