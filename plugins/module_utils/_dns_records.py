@@ -13,8 +13,6 @@ from ._api.dns import formats as notation
 from ._api.errors import NotFound, Refused
 from ._api.models import DnsRecordSet
 from ._api.names import Name, parse_domain
-from ._api.tenant.changes import Problem
-from ._api.tenant.plan_common import domain_is_missing
 from ._module import Params
 
 
@@ -68,9 +66,11 @@ def _in_vain(params: Params) -> tuple[str, ...]:
 def _unregistered(domain: Name, state: str, *, check_mode: bool) -> str:
     """Return a warning, or refuse."""
     text = f"{domain} is not registered in this tenant. Register it first."
-    missing = Problem(text, domain_is_missing(domain))
     if state == "absent":
         return f"{domain} is not registered in this tenant, so what to withdraw is not known."
     if check_mode:
-        return missing.warning
-    raise Refused(missing.text) from None
+        return (
+            f"The domain {domain} is not registered yet. Check mode assumes that an earlier task "
+            "creates it."
+        )
+    raise Refused(text) from None

@@ -13,7 +13,7 @@ of validated parameters; nothing but ``run_module`` reads the process's argument
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -23,11 +23,8 @@ from ansible.module_utils.common.warnings import get_deprecation_messages, get_w
 
 from ._api.client.client import Client
 from ._api.client.transport import Sender
-from ._api.errors import InvalidInput, PostroomError, ServiceError, names_secret
-from ._api.models import respelled
+from ._api.errors import PostroomError, ServiceError, names_secret
 from ._api.names import Name, parse_address
-from ._api.tenant.apply_one import Converged
-from ._api.tenant.changes import as_diff
 from ._secrets import HIDDEN, held, is_list, leaves, without
 
 try:
@@ -98,19 +95,6 @@ class Ensure(Protocol):
 
     def __call__(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
         """Do so, or in check mode only find out what would be done."""
-
-
-def outcome_of(key: str, converged: Converged, declared: Iterable[Name]) -> Outcome:
-    """Return the outcome of a converged plan, with its principal as the return value ``key``.
-
-    :param declared: names to show as they are spelled there, whatever the service makes of them
-    """
-    plan, principal = converged.plan, converged.principal
-    values = {
-        key: None if principal is None else respelled(principal, declared).as_dict(),
-        "changes": [change.as_dict() for change in plan.changes],
-    }
-    return Outcome(bool(plan.changes), values, as_diff(plan), converged.warnings)
 
 
 def connect(params: Params) -> Sender:
@@ -248,19 +232,3 @@ def addresses(params: Params, option: str) -> frozenset[Name] | None:
     """Return an option's list of addresses, or None where the list is not given."""
     values = params[option]
     return None if values is None else frozenset(parse_address(value, option) for value in values)
-
-
-def texts(params: Params, option: str) -> tuple[str, ...]:
-    """Return a raw option that is a text, a list of texts, or not given, as texts.
-
-    :raises InvalidInput: there is anything else in it
-    """
-    value = params[option]
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    for number, text in enumerate(values, 1):
-        if not isinstance(text, str):
-            raise InvalidInput(
-                f"{option}: entry {number} of {len(values)} is not text. "
-                "Give a string, in quotes, or a list of strings."
-            )
-    return tuple(values)

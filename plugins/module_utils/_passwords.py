@@ -10,7 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ._api.client.client import Client
-from ._api.tenant.apply_one import Probe
+from ._api.errors import InvalidInput
+from ._api.models import password_flaw
+from ._api.names import Name
+from ._api.tenant.converge import Probe
+from ._api.tenant.desired import Passwords
 from ._module import Params
 
 ON_CREATE, ALWAYS, PROBE = "on_create", "always", "probe"
@@ -31,6 +35,28 @@ PASSWORD_OPTIONS: dict[str, Any] = {
 def replaces_passwords(params: Params) -> bool:
     """Return whether existing mailboxes get the declared passwords, too."""
     return bool(params["update_password"] != ON_CREATE)
+
+
+def mailbox_passwords(params: Params, name: Name) -> Passwords:
+    """Return the passwords of a mailbox from the option ``passwords``: a string or a list.
+
+    :raises InvalidInput: one of them can't be used, or there is none to replace the old ones with
+    """
+    value = params["passwords"]
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    for number, password in enumerate(values, 1):
+        at = f"passwords: entry {number} of {len(values)}"
+        if not isinstance(password, str):
+            raise InvalidInput(f"{at} is not text. Give a string, in quotes, or a list of strings.")
+        flaw = password_flaw(password)
+        if flaw:
+            raise InvalidInput(f"{at} {flaw}")
+    if replaces_passwords(params) and not values:
+        raise InvalidInput(
+            "passwords: required with update_password always or probe. "
+            "Give at least one, or leave update_password out."
+        )
+    return Passwords({name: tuple(values)}, replaces_passwords(params))
 
 
 def login_probe(params: Params, give_client: Callable[[], Client]) -> Probe | None:

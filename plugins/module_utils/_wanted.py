@@ -13,7 +13,7 @@ from ._api.memory import without_collection
 from ._api.tenant.converge import Wanted
 from ._api.tenant.definition import Source
 from ._api.tenant.definition_file import load
-from ._api.tenant.drafts import Passwords
+from ._api.tenant.desired import Passwords
 from ._api.tenant.purge import PurgeRules
 from ._api.tenant.read_definition import read_definition, read_passwords
 from ._module import Params

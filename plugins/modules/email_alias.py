@@ -109,10 +109,18 @@ changes:
       returned: always
       sample: alice@example.com
     reason:
-      description: Why it was done.
+      description: Why it is needed.
       type: str
       returned: always
-      sample: it lacks the alias sales@example.com
+      sample: missing alias sales@example.com
+    code:
+      description:
+        - The reason as a code, the first one if there are several.
+        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
+          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
+      type: str
+      returned: always
+      sample: add_alias
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -149,19 +157,18 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_alias import (
-    plan_alias,
-    plan_alias_removal,
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    DeclaredMailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+    DECLARED_ABSENT,
+)
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
-    outcome_of,
     run_module,
 )
+from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "address": {"type": "str", "required": True},
@@ -175,14 +182,14 @@ def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome
     """Add the alias or remove it."""
     address = parse_address(params["address"], "address")
     mailbox = parse_address(params["mailbox"], "mailbox")
-
-    def make_plan(tenant: Tenant) -> Plan:
-        if params["state"] == "present":
-            return plan_alias(tenant, address, mailbox, move=params["move"])
-        return plan_alias_removal(tenant, address, mailbox)
-
-    converged = converge(client, mailbox, make_plan, dry_run=check_mode)
-    return outcome_of("mailbox", converged, [mailbox, address])
+    if params["state"] == "present":
+        declared = DeclaredMailbox(
+            mailbox, aliases=frozenset({address}), may_create=False, move=params["move"]
+        )
+    else:
+        absent = {address: DECLARED_ABSENT}
+        declared = DeclaredMailbox(mailbox, absent_aliases=absent, may_create=False)
+    return ensure_object(client, declared, check_mode=check_mode)
 
 
 def main() -> None:

@@ -89,10 +89,18 @@ changes:
       returned: always
       sample: alice@example.com
     reason:
-      description: Why it was done.
+      description: Why it is needed.
       type: str
       returned: always
-      sample: it lacks the alias sales@example.com
+      sample: missing alias sales@example.com
+    code:
+      description:
+        - The reason as a code, the first one if there are several.
+        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
+          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
+      type: str
+      returned: always
+      sample: add_alias
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -129,19 +137,15 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_domain import (
-    plan_domain,
-    plan_domain_removal,
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    DeclaredDomain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
-    outcome_of,
     run_module,
 )
+from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
@@ -152,14 +156,10 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Register the domain or delete it."""
-    name = parse_domain(params["name"])
-
-    def make_plan(tenant: Tenant) -> Plan:
-        if params["state"] == "present":
-            return plan_domain(tenant, name)
-        return plan_domain_removal(tenant, name, force=params["force"])
-
-    return outcome_of("domain", converge(client, name, make_plan, dry_run=check_mode), [name])
+    declared = DeclaredDomain(
+        parse_domain(params["name"]), absent=params["state"] == "absent", force=params["force"]
+    )
+    return ensure_object(client, declared, check_mode=check_mode)
 
 
 def main() -> None:

@@ -120,10 +120,18 @@ changes:
       returned: always
       sample: alice@example.com
     reason:
-      description: Why it was done.
+      description: Why it is needed.
       type: str
       returned: always
-      sample: it lacks the alias sales@example.com
+      sample: missing alias sales@example.com
+    code:
+      description:
+        - The reason as a code, the first one if there are several.
+        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
+          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
+      type: str
+      returned: always
+      sample: add_alias
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -159,25 +167,17 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.models import Forwarder
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_common import (
-    plan_removal,
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    DeclaredForwarder,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_forwarder import (
-    WantedForwarder,
-    plan_forwarder,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
     addresses,
-    outcome_of,
     run_module,
 )
+from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
@@ -191,23 +191,15 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     """Create the forwarder, change it or delete it."""
-    name = parse_address(params["name"])
-    wanted = WantedForwarder(
-        name,
+    declared = DeclaredForwarder(
+        parse_address(params["name"]),
+        absent=params["state"] == "absent",
         members=addresses(params, "members"),
         purge_members=params["purge_members"],
         aliases=addresses(params, "aliases"),
         purge_aliases=params["purge_aliases"],
     )
-
-    def make_plan(tenant: Tenant) -> Plan:
-        if params["state"] == "present":
-            return plan_forwarder(tenant, wanted)
-        return plan_removal(tenant, name, Forwarder)
-
-    converged = converge(client, name, make_plan, dry_run=check_mode)
-    declared = [*(wanted.members or ()), *(wanted.aliases or ()), name]
-    return outcome_of("forwarder", converged, declared)
+    return ensure_object(client, declared, check_mode=check_mode)
 
 
 def main() -> None:

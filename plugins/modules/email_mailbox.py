@@ -168,10 +168,18 @@ changes:
       returned: always
       sample: alice@example.com
     reason:
-      description: Why it was done.
+      description: Why it is needed.
       type: str
       returned: always
-      sample: it lacks the alias sales@example.com
+      sample: missing alias sales@example.com
+    code:
+      description:
+        - The reason as a code, the first one if there are several.
+        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
+          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
+      type: str
+      returned: always
+      sample: add_alias
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -207,28 +215,21 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.models import Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply_one import converge
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_common import (
-    plan_removal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_mailbox import (
-    WantedMailbox,
-    plan_mailbox,
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    DeclaredMailbox,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
     addresses,
-    outcome_of,
     run_module,
-    texts,
 )
+from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
 from ansible_collections.postroom.email.plugins.module_utils._passwords import (
     PASSWORD_OPTIONS,
     login_probe,
-    replaces_passwords,
+    mailbox_passwords,
 )
 
 ARGUMENT_SPEC: dict[str, Any] = {
@@ -246,25 +247,19 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
     """Create the mailbox, change it or delete it."""
     name = parse_address(params["name"])
     if params["state"] == "absent":
-        converged = converge(
-            client, name, lambda tenant: plan_removal(tenant, name, Mailbox), dry_run=check_mode
-        )
-        return outcome_of("mailbox", converged, [name])
-    wanted = WantedMailbox(
-        name,
-        passwords=texts(params, "passwords"),
-        replace_passwords=replaces_passwords(params),
-        aliases=addresses(params, "aliases"),
-        purge_aliases=params["purge_aliases"],
+        declared = DeclaredMailbox(name, absent=True)
+        return ensure_object(client, declared, check_mode=check_mode)
+    passwords = mailbox_passwords(params, name)
+    declared = DeclaredMailbox(
+        name, aliases=addresses(params, "aliases"), purge_aliases=params["purge_aliases"]
     )
-    converged = converge(
+    return ensure_object(
         client,
-        name,
-        lambda tenant: plan_mailbox(tenant, wanted),
-        dry_run=check_mode,
+        declared,
+        check_mode=check_mode,
+        passwords=passwords,
         probe=login_probe(params, lambda: client),
     )
-    return outcome_of("mailbox", converged, [*(wanted.aliases or ()), name])
 
 
 def main() -> None:

@@ -224,7 +224,7 @@ plan_digest:
   description: What tells this plan from every other, for O(expected_plan).
   returned: when a plan was made
   type: str
-  sample: sha256:6ad0a4e2b1f3ab1d21b0cd45a9ad3a9ad7b5d6c8b4de9f0d5d6c9a7a1c3b2e1f
+  sample: v2:sha256:6ad0a4e2b1f3ab1d21b0cd45a9ad3a9ad7b5d6c8b4de9f0d5d6c9a7a1c3b2e1f
 summary:
   description: How many objects came to what, or would.
   returned: when a plan was made
@@ -382,10 +382,18 @@ changes:
       returned: always
       sample: alice@example.com
     reason:
-      description: Why it was done.
+      description: Why it is needed.
       type: str
       returned: always
-      sample: it lacks the alias sales@example.com
+      sample: missing alias sales@example.com
+    code:
+      description:
+        - The reason as a code, the first one if there are several.
+        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
+          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
+      type: str
+      returned: always
+      sample: add_alias
 failure:
   description: How a request to the service failed, or why none was sent.
   returned: failure
@@ -422,10 +430,7 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import (
-    Plan,
-    as_diff,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import as_diff
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     converge_tenant,
     raise_if_incomplete,
@@ -477,7 +482,7 @@ def ensure_tenant(
     )
     raise_if_incomplete(found, unchanged=params["report_unchanged"])
     values = found.values(unchanged=params["report_unchanged"])
-    return Outcome(bool(found.done), values, as_diff(Plan(tuple(found.done))), found.warnings)
+    return Outcome(bool(found.done), values, as_diff(found.done), found.warnings)
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
     read_principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.memory import without_collection
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import Purge
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.tests.benchmark import tenants
 from ansible_collections.postroom.email.tests.benchmark.measure import (
     Ratio,
@@ -93,14 +93,16 @@ def plan(what: str, folder: str, small: str) -> None:
         # As the module does all of it.
         with without_collection():
             want = tenants.wanted(load(str(definition)), passwords)
-            planned = plan_tenant(Tenant(held), want.definition, Purge(want.rules), want.passwords)
+            planned = plan_tenant(
+                TenantState(principals=held), want.definition, Purge(want.rules), want.passwords
+            )
             digest(planned.changes)
         taken = time.perf_counter() - start
         if what == "bytes":
             taken = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-        if planned.findings or not planned.steps:
-            raise RuntimeError(f"nothing was planned: {planned.findings}")
+        if planned.problems or not planned.changes:
+            raise RuntimeError(f"nothing was planned: {planned.problems}")
     sys.stdout.write(f"{taken}\n")
 
 

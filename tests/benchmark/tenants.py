@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converg
     converge_tenant,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
     read_passwords,

@@ -7,7 +7,6 @@ A name without an @ or a dot lies on example.com.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -20,11 +19,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
     Definition,
     Source,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     Purge,
@@ -33,8 +33,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge i
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import Tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 
 NOW = datetime(2027, 1, 15, 12, tzinfo=timezone.utc)
 PASSWORD = "pw-8Kd!q0-Zebra"
@@ -111,37 +110,33 @@ def plan(
     replace: bool = False,
     purge: Iterable[str] = (),
     **rules: Any,
-) -> TenantPlan:
+) -> Plan:
     """Plan that a tenant is what the parts declare.
 
     :param passwords: the mailboxes that have one
     """
     return plan_tenant(
-        Tenant(principals),
+        TenantState(principals=principals),
         declare(parts),
         Purge(PurgeRules(frozenset(purge), **rules)),
         Passwords({named(text): (PASSWORD,) for text in passwords}, replace),
     )
 
 
-def steps(planned: TenantPlan) -> list[str]:
-    """Return each step as its stage, its action, its subject, its reason, and what it needs."""
+def steps(planned: Plan) -> list[str]:
+    """Return each change as its stage, its action, its subject, its reasons, and what it needs."""
     return [
-        f"{STAGES[step.stage]}: {step.change.action} {step.change.subject.kind} "
-        f"{step.change.subject.name}, {step.change.reason}"
-        + (f" (needs {', '.join(map(str, step.needs))})" if step.needs else "")
-        for step in planned.steps
+        f"{STAGES[change.stage]}: {change.action} {change.subject.kind} {change.subject.name}, "
+        + " ".join(dict.fromkeys(reason.code for reason in change.reasons))
+        + (f" (needs {', '.join(map(str, change.needs))})" if change.needs else "")
+        for change in planned.changes
     ]
 
 
-def findings(planned: TenantPlan) -> list[str]:
-    """Return each finding with its place; a star tells that check mode only warns of it."""
-    return [f"{'* ' if found.prerequisite else ''}{found}" for found in planned.findings]
-
-
-def assert_like(texts: Sequence[str], patterns: Sequence[str]) -> None:
-    """Assert that each text begins like its pattern, in which three dots replace any words."""
-    assert len(texts) == len(patterns), texts
-    for text, pattern in zip(texts, patterns, strict=True):
-        words = ".*?".join(map(re.escape, re.split(r" ?\.{3}", pattern)))
-        assert re.match(words, text), (text, pattern)
+def problems(planned: Plan) -> list[str]:
+    """Return each problem's place, code and parameters, and a star if check mode only warns."""
+    return [
+        f"{'* ' if each.prerequisite else ''}{f'{each.place}: ' if each.place else ''}{each.code} "
+        + " ".join(f"{key}={value}" for key, value in sorted(each.params.items()))
+        for each in planned.problems
+    ]

@@ -34,12 +34,9 @@ from postroom_client.names import (
     parse_address,
     parse_domain,
 )
-from postroom_client.tenant.apply_one import (
-    apply,
-    look,
-)
 from postroom_client.tenant.changes import Plan
-from postroom_client.tenant.state import Tenant
+from postroom_client.tenant.converge import apply_changes
+from postroom_client.tenant.state import TenantState
 
 #: Seconds for which the list of domains is believed.
 _DOMAINS_KEEP = 60.0
@@ -152,8 +149,8 @@ class Mail:
                 keeper.renew()
                 keeper.note({FREEING: prepared.freed})
                 # One change, for one wish. Another writer may have been there just before.
-                (after,) = apply(client, prepared.plan).values()
-                prepared = prepared._replace(stands=_standing(wish, after))
+                (result,) = apply_changes(client, prepared.plan)
+                prepared = prepared._replace(stands=_standing(wish, result.principal))
             return prepared.outcome()
 
     def set_password(self, mailbox: str, password: str) -> None:
@@ -164,7 +161,7 @@ class Mail:
         with self._asking(mailbox):
             client = self._client()
             plan, _found = _look(client, password_intent(mailbox, password))
-            apply(client, plan)
+            apply_changes(client, plan)
 
     def aliases(self, mailbox: str) -> list[str] | None:
         """Return the further addresses of a mailbox, sorted, or None where it is none."""
@@ -275,7 +272,8 @@ def _look(client: Client, intent: Intent) -> tuple[Plan, Principal | None]:
 
     :raises Refused: the core sees an obstacle that nobody was told of
     """
-    plan, found = look(client, intent.name, intent.plan)
+    state = TenantState(client)
+    plan, found = intent.plan(state), state.find(intent.name)
     if found is None and not plan.changes:
         # Not found is the answer of anything that is not the mail service, too.
         client.check_api()
@@ -297,7 +295,7 @@ def _still_free(client: Client, addresses: Iterable[str]) -> list[str]:
     """Return those addresses that deliver nowhere now."""
     if not addresses:
         return []
-    tenant = Tenant(client.list_principals())
+    tenant = TenantState(principals=client.list_principals())
     return [each for each in addresses if tenant.owner_of(parse_address(each)) is None]
 
 

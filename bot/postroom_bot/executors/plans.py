@@ -15,30 +15,16 @@ from typing import NamedTuple
 
 from postroom_bot.executors.base import WontDo
 from postroom_bot.model import Action, Wish
-from postroom_client.models import (
-    Edit,
-    Forwarder,
-    Mailbox,
-)
+from postroom_client.errors import InvalidInput
+from postroom_client.models import Forwarder, Mailbox, password_flaw
 from postroom_client.names import Name, parse_address
 from postroom_client.tenant.changes import Plan
-from postroom_client.tenant.plan_alias import (
-    plan_alias,
-    plan_alias_removal,
-)
-from postroom_client.tenant.plan_common import (
-    plan_removal,
-    updates,
-)
-from postroom_client.tenant.plan_forwarder import (
-    WantedForwarder,
-    plan_forwarder,
-)
-from postroom_client.tenant.plan_mailbox import (
-    WantedMailbox,
-    plan_mailbox,
-)
-from postroom_client.tenant.state import Tenant
+from postroom_client.tenant.converge import definition_of
+from postroom_client.tenant.definition import Declared, DeclaredForwarder, DeclaredMailbox
+from postroom_client.tenant.desired import Passwords
+from postroom_client.tenant.messages import DECLARED_ABSENT
+from postroom_client.tenant.plan import plan_tenant
+from postroom_client.tenant.state import TenantState
 
 
 class Intent(NamedTuple):
@@ -49,7 +35,7 @@ class Intent(NamedTuple):
     """
 
     name: Name
-    plan: Callable[[Tenant], Plan]
+    plan: Callable[[TenantState], Plan]
 
 
 def intent_of(wish: Wish) -> Intent:
@@ -80,13 +66,17 @@ def password_intent(mailbox: str, password: str) -> Intent:
 
     :raises InvalidInput: the address or the password can't be used
     """
-    wanted = WantedMailbox(parse_address(mailbox), (password,), replace_passwords=True)
+    name = parse_address(mailbox)
+    flaw = password_flaw(password)
+    if flaw:
+        raise InvalidInput(f"password: it {flaw}")
+    passwords = Passwords({name: (password,)}, replace=True)
 
-    def plan(tenant: Tenant) -> Plan:
-        _is_mailbox(tenant, wanted.name)
-        return plan_mailbox(tenant, wanted)
+    def plan(tenant: TenantState) -> Plan:
+        _is_mailbox(tenant, name)
+        return plan_tenant(tenant, definition_of(DeclaredMailbox(name)), passwords=passwords)
 
-    return Intent(wanted.name, plan)
+    return Intent(name, plan)
 
 
 def taken(address: object) -> WontDo:
@@ -101,30 +91,32 @@ def no_domain(domain: object) -> WontDo:
     )
 
 
-def _is_mailbox(tenant: Tenant, mailbox: Name) -> Plan:
+def _is_mailbox(tenant: TenantState, mailbox: Name) -> Plan:
     """Return an empty plan for what is a mailbox."""
     if not isinstance(tenant.find(mailbox), Mailbox):
         raise WontDo(f"`{mailbox}` is not a mailbox here. Check the spelling.")
     return Plan()
 
 
-def _alias(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
+def _alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     _is_mailbox(tenant, mailbox)
-    plan = plan_alias(tenant, address, mailbox, move=False)
+    declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), may_create=False)
+    plan = _plan(tenant, declared)
     if plan.changes:
         _must_be_free(tenant, address, mailbox)
     return plan
 
 
-def _no_alias(tenant: Tenant, address: Name, mailbox: Name) -> Plan:
+def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     if address == mailbox:
         raise WontDo(f"`{address}` is the mailbox's own address, which can't be removed.")
     if tenant.find(mailbox) is not None:
         _is_mailbox(tenant, mailbox)
-    return plan_alias_removal(tenant, address, mailbox)
+    absent = {address: DECLARED_ABSENT}
+    return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, may_create=False))
 
 
-def _forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> Plan:
+def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
     found = tenant.find(target)
     if isinstance(found, Forwarder):
         new, own = destinations - found.members, found.addresses
@@ -135,11 +127,10 @@ def _forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> Pla
     if not new:
         return Plan()
     _must_store_mail(tenant, new, own)
-    wanted = WantedForwarder(target, members=destinations, purge_members=False)
-    return plan_forwarder(tenant, wanted)
+    return _plan(tenant, DeclaredForwarder(target, members=destinations, purge_members=False))
 
 
-def _no_forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> Plan:
+def _no_forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
     """Take destinations out; the last one, or all where none is named, with the forwarder."""
     found = tenant.find(target)
     if found is None and tenant.owner_of(target) is None:
@@ -148,11 +139,15 @@ def _no_forward(tenant: Tenant, target: Name, destinations: frozenset[Name]) -> 
         raise WontDo(f"`{target}` is not a forwarder of its own. Ask an administrator.")
     leaving = found.members & destinations
     if not destinations or leaving == found.members:
-        return plan_removal(tenant, target, Forwarder)
-    return Plan(updates(found, Edit(remove_members=leaving)))
+        return _plan(tenant, DeclaredForwarder(target, absent=True))
+    return _plan(tenant, DeclaredForwarder(target, members=found.members - leaving))
 
 
-def _must_be_free(tenant: Tenant, address: Name, mailbox: Name | None = None) -> None:
+def _plan(tenant: TenantState, declared: Declared) -> Plan:
+    return plan_tenant(tenant, definition_of(declared))
+
+
+def _must_be_free(tenant: TenantState, address: Name, mailbox: Name | None = None) -> None:
     """Refuse an address that delivers elsewhere already.
 
     :param mailbox: whose own address may be the one without its ``+tag``
@@ -171,7 +166,7 @@ def _untagged(address: Name) -> Name:
     return parse_address(f"{name}@{domain}") if name and tag else address
 
 
-def _must_end_no_forward(tenant: Tenant, target: Name) -> None:
+def _must_end_no_forward(tenant: TenantState, target: Name) -> None:
     """Refuse a forwarder where another one leads to: mail would go on twice."""
     for principal in tenant.principals:
         members = principal.members if isinstance(principal, Forwarder) else ()
@@ -182,7 +177,7 @@ def _must_end_no_forward(tenant: Tenant, target: Name) -> None:
             )
 
 
-def _must_store_mail(tenant: Tenant, new: Iterable[Name], own: frozenset[Name]) -> None:
+def _must_store_mail(tenant: TenantState, new: Iterable[Name], own: frozenset[Name]) -> None:
     """Refuse new destinations from which mail would go on, or come back."""
     for destination in sorted(new):
         arrives = destination if tenant.owner_of(destination) else _untagged(destination)

@@ -11,7 +11,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
     read_principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Result
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import TenantPlan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import QuirkyService, domain
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request
 from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan
@@ -22,15 +22,15 @@ def service_of(*principals: dict[str, Any]) -> QuirkyService:
     return QuirkyService(None, domain("example.com"), *principals)
 
 
-def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> TenantPlan:
+def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> Plan:
     """Plan for what the service holds."""
     return plan([read_principal(row) for row in service.principals.values()], parts, **options)
 
 
-def names_of(planned: TenantPlan, results: list[Result]) -> dict[str, str]:
+def names_of(planned: Plan, results: list[Result]) -> dict[str, str]:
     """Return what became of each step, by its subject; of the last one, where it has two."""
-    steps = zip(planned.steps, results, strict=True)
-    return {step.change.subject.name.key.partition("@")[0]: r.outcome for step, r in steps}
+    pairs = zip(planned.changes, results, strict=True)
+    return {change.subject.name.key.partition("@")[0]: r.outcome for change, r in pairs}
 
 
 class Fussy:
@@ -62,7 +62,7 @@ def holders(service: QuirkyService) -> dict[str, str]:
     }
 
 
-def many(service: QuirkyService, count: int) -> TenantPlan:
+def many(service: QuirkyService, count: int) -> Plan:
     """Plan many mailboxes."""
     names = [f"b{number:03}" for number in range(count)]
     return plan_for(service, {"mailboxes": list(map(mail, names))}, passwords=names)

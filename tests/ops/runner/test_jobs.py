@@ -227,7 +227,7 @@ def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, site: Site) -> Non
     site.delete("team@example.com")
     outdated = run_job(tmp_path / "outdated", account, planned)
     assert outdated.status == "failed"
-    assert "The plan is not the one expected" in outdated.failures
+    assert "not the expected plan" in outdated.failures
     assert outdated.artifacts == {}
     site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
     applied = run_job(tmp_path / "apply", account, planned)

@@ -2,17 +2,16 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Carrying out a tenant's plan, several changes at a time.
+"""The executor: applies a plan, several changes at a time.
 
-One stage after the other; within a stage changes do not depend on each other and threads share
-them. A change that fails stops those that stand on it and no others, unless the service is gone.
-Edits are confirmed all at once, with one list at the end of their stage.
+One stage follows another; the changes of a stage don't depend on each other, so threads share them.
+A failed change stops those that need it and no others, unless the service can't be used at all.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -21,9 +20,8 @@ from .. import errors
 from ..client.client import Client
 from ..models import Domain, Edit, Foreign, Principal, spelled
 from ..names import Name
-from .apply_one import delete_planned
-from .changes import Change
-from .steps import TenantPlan
+from .changes import Change, Plan
+from .state import Occupant, TenantState
 
 T = TypeVar("T")
 
@@ -31,8 +29,8 @@ CHANGED, UNCHANGED, FAILED, NOT_ATTEMPTED = "changed", "unchanged", "failed", "n
 
 #: After one of these no other change can succeed.
 _FATAL = (errors.Unauthorized, errors.UntrustedCertificate)
-#: The service did not answer, or not with sense.
-_SILENCE = (
+#: The service did not respond, or not with an answer of this API.
+_NO_ANSWER = (
     errors.Unreachable,
     errors.ConnectionBroken,
     errors.ServerFailed,
@@ -42,40 +40,50 @@ _SILENCE = (
     errors.DeadlineExceeded,
     errors.LostUpdate,
 )
-_MOST_SILENT = 16
+_MAX_WITHOUT_ANSWER = 16
+#: Seconds for undoing half a move, besides those of the task.
+_RESTORE_TIMEOUT = 10.0
 
-#: Is told, as the work goes on, how many changes are through and how many there are.
+#: Is called with the number of finished changes and of all changes.
 Report = Callable[[int, int], None]
 
 
 class Result(NamedTuple):
-    """What became of one step.
+    """The result of one change.
 
-    :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED where someone else did it
+    :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED if another client did the same
     :param error: why it failed
+    :param principal: what the service returned after the change
     :param span: of an edit, the seconds between its reading and its writing
     """
 
     outcome: str
     reason: str
     error: errors.PostroomError | None = None
+    principal: Principal | None = None
     span: float = 0.0
 
     @property
     def wrote(self) -> bool:
-        """Whether it was written, though how it stands now may not be known."""
+        """Whether it was written, even if its current state is unknown."""
         return self.outcome == CHANGED or (self.error is not None and self.error.wrote)
 
 
-def carry_out(
-    client: Client, plan: TenantPlan, *, concurrency: int, report: Report | None = None
+def apply_plan(
+    client: Client,
+    plan: Plan,
+    *,
+    concurrency: int = 1,
+    deadline_per_change: bool = False,
+    report: Report | None = None,
 ) -> list[Result]:
-    """Carry out a plan as far as possible. Return what became of each step.
+    """Apply a plan as far as possible, and return the result of each change.
 
-    :param client: its time is what each single change gets
-    :param concurrency: how many changes are under way at a time
+    :param concurrency: how many changes run at a time
+    :param deadline_per_change: give each change the client's timeout; otherwise all of them share
+        the client's deadline, and must not run at the same time
     """
-    run = _Run(client, plan, concurrency, report)
+    run = _Run(client, plan, concurrency, deadline_per_change, report)
     for positions in plan.stages():
         run.stage(positions)
     return run.results
@@ -83,53 +91,71 @@ def carry_out(
 
 class _Run:
     def __init__(
-        self, client: Client, plan: TenantPlan, concurrency: int, report: Report | None
+        self,
+        client: Client,
+        plan: Plan,
+        concurrency: int,
+        deadline_per_change: bool,  # noqa: FBT001 - private
+        report: Report | None,
     ) -> None:
         self._client = client
-        self._plan = plan
+        self._deadline_per_change = deadline_per_change
+        self._changes = plan.changes
         self._concurrency = concurrency
         self._report = report
-        self.results = [Result(NOT_ATTEMPTED, "")] * len(plan.steps)
-        self._through = 0
-        #: How many failed in a row without an answer.
-        self._silent = 0
-        #: Why nothing more is attempted, once that is so.
+        self.results = [Result(NOT_ATTEMPTED, "")] * len(plan.changes)
+        self._finished = 0
+        #: How many in a row failed without an answer.
+        self._without_answer = 0
+        #: Why no more changes are attempted.
         self._stopped: str | None = None
         self._longest_span = 0.0
+        #: Who uses the domains that this stage deletes.
+        self._occupants: dict[Name, list[Occupant]] = {}
 
     def stage(self, positions: list[int]) -> None:
-        """Carry out the steps of one stage."""
+        """Apply the changes of one stage, confirm its edits, and undo moves that failed."""
         ready = [position for position in positions if self._is_ready(position)]
-        self._tell(len(positions) - len(ready))
-        self._each(ready, self._attempt)
+        self._count(len(positions) - len(ready))
+        domains = [
+            self._changes[p].subject.name for p in ready if _deletes_domain(self._changes[p])
+        ]
+        try:
+            if domains:
+                # As late as possible: what the plan did not see must not be deleted.
+                now = TenantState(principals=self._new_client().list_principals())
+                self._occupants = now.occupants(domains)
+        except errors.PostroomError as error:
+            for position in ready:
+                self._note(position, Result(FAILED, str(error), error))
+            return
+        self._run(ready, self._attempt, self._note)
         self._confirm([p for p in ready if self.results[p].outcome == CHANGED])
         self._give_back(positions)
 
     def _is_ready(self, position: int) -> bool:
-        for need in self._plan.steps[position].needs:
+        for need in self._changes[position].needs:
             if self.results[need].outcome not in (CHANGED, UNCHANGED):
-                subject = self._plan.steps[need].change.subject
+                subject = self._changes[need].subject
                 reason = f"it needs the {subject.kind} {subject.name} to be changed first"
                 self.results[position] = Result(NOT_ATTEMPTED, reason)
                 return False
         return True
 
-    def _each(self, positions: list[int], action: Callable[[int], Result]) -> None:
-        """Do something for each position, several at a time, and note what came of it."""
-        self._share(positions, action, self._note)
-
-    def _share(
-        self, items: Iterable[int], action: Callable[[int], T], note: Callable[[int, T], None]
+    def _run(
+        self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
-        """Do something for each item in threads, and note what came of it in this one.
-
-        Few are handed out ahead, so that an interruption finds little that has not begun.
-        """
+        """Call ``action`` for each item, in threads if that helps, and ``note`` in this one."""
+        if self._concurrency == 1 or len(items) == 1:
+            for item in items:
+                note(item, action(item))
+            return
         waiting = iter(items)
         running: dict[Future[T], int] = {}
         with ThreadPoolExecutor(self._concurrency) as pool:
             try:
                 while True:
+                    # Few are submitted ahead, so that an interrupt leaves the rest untouched.
                     for item in islice(waiting, 2 * self._concurrency - len(running)):
                         running[pool.submit(action, item)] = item
                     if not running:
@@ -137,7 +163,6 @@ class _Run:
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         note(running.pop(future), future.result())
             except BaseException:
-                # What has not begun must not begin, and nobody waits for a turn any more.
                 self._client.halt()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -145,160 +170,201 @@ class _Run:
     def _note(self, position: int, result: Result) -> None:
         self.results[position] = result
         self._longest_span = max(self._longest_span, result.span)
-        self._tell(1)
+        self._count(1)
         if result.outcome in (CHANGED, UNCHANGED):
-            self._silent = 0
+            self._without_answer = 0
         elif result.error is not None:
             self._learn(result.error)
 
-    def _tell(self, more: int) -> None:
-        """Report that so many more are through."""
-        self._through += more
+    def _count(self, more: int) -> None:
+        """Report that more changes are finished."""
+        self._finished += more
         if more and self._report is not None:
-            self._report(self._through, len(self.results))
+            self._report(self._finished, len(self.results))
 
     def _learn(self, error: errors.PostroomError) -> None:
-        """Stop where an error says that no other change can succeed."""
+        """Stop if an error means that no other change can succeed."""
         pause = error.retry_after if isinstance(error, errors.ServiceError) else None
         if isinstance(error, _FATAL) or (pause or 0) >= self._client.timeout:
-            self._stopped = f"the service refuses all of it: {error}"
-        elif isinstance(error, _SILENCE):
-            self._silent += 1
-            if self._silent >= max(_MOST_SILENT, 2 * self._concurrency):
-                self._stopped = f"many in a row came to nothing, the last so: {error}"
+            self._stopped = f"the service refuses every request: {error}"
+        elif isinstance(error, _NO_ANSWER):
+            self._without_answer += 1
+            if self._without_answer >= max(_MAX_WITHOUT_ANSWER, 2 * self._concurrency):
+                self._stopped = f"too many changes in a row got no answer, the last one: {error}"
         else:
-            # The service has answered, and others may be answered better.
-            self._silent = 0
+            self._without_answer = 0
 
-    def _attempt(self, position: int) -> Result:
-        change = self._plan.steps[position].change
-        if self._stopped is not None:
-            return Result(NOT_ATTEMPTED, self._stopped)
-        try:
-            span = self._carry_out(change, self._patient())
-        except errors.CreatedMeanwhile:
-            return Result(UNCHANGED, "another client created it at the same time, as declared")
-        except errors.PostroomError as error:
-            if isinstance(error, _FATAL):
-                # Before this thread begins with another one.
-                self._learn(error)
-            return Result(FAILED, str(error), error)
-        return Result(CHANGED, change.reason, span=span)
-
-    def _patient(self) -> Client:
-        """Return a client for one change."""
+    def _new_client(self) -> Client:
+        """Return the client for one change."""
+        if not self._deadline_per_change:
+            return self._client
         return self._client.with_time(self._client.timeout, is_patient=True)
 
-    def _carry_out(self, change: Change, client: Client) -> float:
-        """Carry out a change. Return how long an edit was under way, for its confirmation."""
-        if change.action == "create" and change.after is not None:
-            try:
-                client.create(change.after, change.secrets)
-            except errors.CreatedMeanwhile:
-                if not change.sets_always:
-                    raise
-                client.write_edit(change.subject.name, change.edit, change.secrets)
-        elif change.action == "delete":
-            delete_planned(client, change)
-        else:
+    def _attempt(self, position: int) -> Result:
+        change = self._changes[position]
+        if self._stopped is not None:
+            return Result(NOT_ATTEMPTED, self._stopped)
+        client = self._new_client()
+        try:
+            if change.action == "create":
+                return self._create(client, change)
+            if change.action == "delete":
+                self._delete(client, change)
+                return Result(CHANGED, change.reason)
             started = client.now()
-            client.write_edit(change.subject.name, change.edit, change.secrets)
-            return client.now() - started
-        return 0.0
+            principal, _wrote = client.write_edit(change.subject.name, change.edit, change.secrets)
+        except errors.PostroomError as error:
+            if isinstance(error, _FATAL):
+                # Before this thread starts another change.
+                self._learn(error)
+            return Result(FAILED, str(error), error)
+        span = client.now() - started
+        return Result(CHANGED, change.reason, principal=principal, span=span)
+
+    def _create(self, client: Client, change: Change) -> Result:
+        try:
+            principal = client.create(change.subject, change.secrets)
+        except errors.CreatedMeanwhile:
+            if not change.always_set:
+                reason = "another client created it at the same time, as declared"
+                return Result(UNCHANGED, reason, principal=change.after)
+            client.write_edit(change.subject.name, Edit(), change.secrets)
+            principal = change.subject
+        return Result(CHANGED, change.reason, principal=principal)
+
+    def _delete(self, client: Client, change: Change) -> None:
+        """Delete what the plan named, after reading that very name again."""
+        now = client.find(change.subject.name)
+        if now is None:
+            return
+        if now.kind != change.subject.kind:
+            raise errors.Refused(
+                f"{now.name} is a {now.kind} now, but the plan was to delete a "
+                f"{change.subject.kind}. It was not deleted. Run again."
+            )
+        occupants = self._occupants.get(now.name)
+        if occupants:
+            first = occupants[0].principal
+            raise errors.Refused(
+                f"The domain {now.name} was not deleted, because the {first.kind} {first.name} "
+                "uses it now. Run again."
+            )
+        client.delete(now.name)
 
     def _confirm(self, positions: list[int]) -> None:
-        """See that edits stand when other writers have had time to write; repeat those that don't.
+        """Verify edits after other writers had time to overwrite them, and repeat lost ones.
 
-        :param positions: steps that were carried out, of any kind
+        :param positions: changes that were applied, of any kind
         """
-        steps = self._plan.steps
-        edits = [p for p in positions if steps[p].change.edit != Edit()]
+        edits = [p for p in positions if self._changes[p].edit != Edit()]
         if not edits:
             return
-        client = self._patient()
-        client.settle(self._longest_span)
+        client = self._new_client()
+        current: dict[Name, Principal | None]
         try:
-            held = {principal.name: principal for principal in client.list_principals()}
+            client.settle(self._longest_span)
+            if len(edits) == 1:
+                name = self._changes[edits[0]].subject.name
+                current = {name: client.find(name)}
+            else:
+                current = {principal.name: principal for principal in client.list_principals()}
         except errors.PostroomError as error:
-            text = f"It was written, but how it stands now is not known. {error}"
+            text = f"It was written, but its current state is unknown. {error}"
             error.wrote = True
             for position in edits:
                 self.results[position] = Result(FAILED, text, error)
             return
-        undone = [p for p in edits if not _stands(steps[p].change, held)]
-        self._through -= len(undone)
-        self._each(undone, self._repair)
+        lost = []
+        for position in edits:
+            found = current.get(self._changes[position].subject.name)
+            if _has_edit(self._changes[position], found):
+                self.results[position] = self.results[position]._replace(principal=found)
+            else:
+                lost.append(position)
+        self._finished -= len(lost)
+        self._run(lost, self._repair, self._note)
 
     def _repair(self, position: int) -> Result:
-        change = self._plan.steps[position].change
+        change = self._changes[position]
         try:
-            self._patient().edit(change.subject.name, change.edit)
+            principal = self._new_client().edit(change.subject.name, change.edit)
         except errors.PostroomError as error:
-            # Once it was, and its passwords still are.
+            # It was written once, and its passwords still are.
             error.wrote = True
             return Result(FAILED, str(error), error)
-        return Result(CHANGED, change.reason)
+        return Result(CHANGED, change.reason, principal=principal)
 
     def _give_back(self, positions: Iterable[int]) -> None:
-        """Give addresses back whose new holder could not take them, several at a time."""
+        """Give addresses back to their owners if their new owners could not take them."""
         debts: dict[int, dict[int, frozenset[Name]]] = defaultdict(dict)
         for position in positions:
-            step, result = self._plan.steps[position], self.results[position]
-            # What was written may hold them, even where nobody knows how it stands.
+            change, result = self._changes[position], self.results[position]
+            # If it was written, it may have them, even if its state is unknown.
             if result.wrote or result.outcome == UNCHANGED:
                 continue
-            for need in step.needs:
-                lost = _claims(step.change) & self._plan.steps[need].change.edit.remove_aliases
+            for need in change.needs:
+                lost = change.claimed & self._changes[need].edit.remove_aliases
                 if not lost or not self.results[need].wrote:
                     continue
                 if result.error is not None and result.error.unsure:
-                    self._add(position, f"Who has {_listed(lost)} now is not known. Run again.")
+                    self._add(position, f"The owner of {_listed(lost)} is unknown. Run again.")
                 else:
                     debts[need][position] = lost
-        self._share(
+        self._run(
             debts,
             lambda giver: self._return(giver, frozenset().union(*debts[giver].values())),
             lambda giver, is_back: self._note_return(giver, debts[giver], is_back=is_back),
         )
 
     def _return(self, position: int, addresses: frozenset[Name]) -> bool:
-        """Return addresses to who gave them up, and tell whether that succeeded."""
-        name = self._plan.steps[position].change.subject.name
-        return self._stopped is None and self._edits(name, Edit(add_aliases=addresses))
-
-    def _note_return(self, giver: int, debts: dict[int, frozenset[Name]], *, is_back: bool) -> None:
-        change = self._plan.steps[giver].change
-        for position, lost in debts.items():
-            names = _listed(lost)
-            told = f"{names} was given back to {change.subject.name}."
-            if not is_back:
-                told = (
-                    f"{names} could not be given back to {change.subject.name} and may deliver "
-                    "nowhere now. Run again."
-                )
-            self._add(position, told)
-        returned = frozenset().union(*debts.values())
-        if is_back and returned == change.edit.remove_aliases:
-            self.results[giver] = Result(NOT_ATTEMPTED, "what it gave up was given back")
-        elif is_back:
-            self._add(giver, f"{_listed(returned)} was given back.")
-
-    def _edits(self, name: Name, edit: Edit) -> bool:
+        """Add addresses to their former owner again, and return whether that succeeded."""
+        if self._stopped is not None:
+            return False
+        # The deadline that is shared may be over.
+        client = self._client.with_time(
+            self._client.timeout if self._deadline_per_change else _RESTORE_TIMEOUT, is_patient=True
+        )
         try:
-            self._patient().edit(name, edit)
+            client.edit(self._changes[position].subject.name, Edit(add_aliases=addresses))
         except errors.PostroomError as error:
             self._learn(error)
             return False
         return True
 
+    def _note_return(self, giver: int, debts: dict[int, frozenset[Name]], *, is_back: bool) -> None:
+        change = self._changes[giver]
+        for position, lost in debts.items():
+            names = _listed(lost)
+            text = f"{names} was given back to {change.subject.name}."
+            if not is_back:
+                text = (
+                    f"{names} could not be given back to {change.subject.name}, and mail to it may "
+                    "bounce now. Run again."
+                )
+            self._add(position, text)
+        returned = frozenset().union(*debts.values())
+        if is_back and returned == change.edit.remove_aliases:
+            error = self.results[giver].error
+            if error is not None:
+                error.wrote = False
+                error.add(f"{_listed(returned)} was given back.")
+            self.results[giver] = Result(NOT_ATTEMPTED, "its addresses were given back", error)
+        elif is_back:
+            self._add(giver, f"{_listed(returned)} was given back.")
+
     def _add(self, position: int, sentence: str) -> None:
         result = self.results[position]
+        if result.error is not None:
+            result.error.add(sentence)
         reason = f"{result.reason.removesuffix('.')}. {sentence}"
         self.results[position] = result._replace(reason=reason)
 
 
-def _stands(change: Change, held: dict[Name, Principal]) -> bool:
-    found = held.get(change.subject.name)
+def _deletes_domain(change: Change) -> bool:
+    return change.action == "delete" and isinstance(change.before, Domain)
+
+
+def _has_edit(change: Change, found: Principal | None) -> bool:
     if found is None or isinstance(found, (Domain, Foreign)):
         return False
     return change.edit.applied_to(found) == found
@@ -306,10 +372,3 @@ def _stands(change: Change, held: dict[Name, Principal]) -> bool:
 
 def _listed(names: frozenset[Name]) -> str:
     return ", ".join(spelled(names))
-
-
-def _claims(change: Change) -> frozenset[Name]:
-    """Return the addresses that a change gives its subject."""
-    before = change.before.addresses if change.before else frozenset()
-    after = change.after.addresses if change.after else frozenset()
-    return after - before

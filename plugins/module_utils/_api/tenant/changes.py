@@ -2,88 +2,138 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What a plan is made of: changes in order, and the problems that stand against them."""
+"""A plan: changes in order, what each of them needs, and the problems that block it."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..models import Action, Edit, Principal, shown
+from ..models import Action, Edit, Forwarder, Individual, Mailbox, Principal, shown
+from ..names import Name
+from .definition import Declared
+from .messages import Problem, Reason
 
+#: Domains first; what frees an address before what claims it; deletions last, domains at the end.
+REGISTER, FREE, KEEP, DELETE, DEREGISTER = range(5)
 _NO_EDIT = Edit()
-
-
-class Problem(NamedTuple):
-    """Why the wanted state does not fit.
-
-    :param missing: what is missing and an earlier task may create, as a clause: in check mode the
-        problem is then a warning
-    :param refuses: False for a problem that is a warning in a real run, too
-    """
-
-    text: str
-    missing: str = ""
-    refuses: bool = True
-
-    @property
-    def warning(self) -> str:
-        """The warning in check mode. Ansible shows equal ones once, so it names what is missing."""
-        return f"{self.missing}. Check mode assumes that an earlier task creates it."
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One principal's way from what it is to what it is to be.
+    """A change of one principal from its current to its desired state.
 
     :param edit: for an update of lists, what to add and to remove
-    :param secrets: passwords to set; in no representation
-    :param sets_always: of a creation: set them even if someone else creates the mailbox meanwhile
+    :param secrets: passwords to set; not in any representation
+    :param always_set: for a creation: set them even if another client creates the mailbox first
+    :param stage: one of REGISTER, FREE, KEEP, DELETE, DEREGISTER
+    :param needs: the changes, as positions in the plan, that must succeed first
+    :param wave: the order within a stage
     """
 
     action: Action
     before: Principal | None
     after: Principal | None
-    reason: str
+    reasons: tuple[Reason, ...]
     edit: Edit = _NO_EDIT
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    sets_always: bool = False
+    always_set: bool = False
+    stage: int = KEEP
+    needs: tuple[int, ...] = ()
+    wave: int = 0
 
     @property
     def subject(self) -> Principal:
-        """The principal, as it is to be or as it was."""
+        """The principal in its desired state, or in its last one if it is deleted."""
         subject = self.after or self.before
         if subject is None:
-            raise ValueError("a change is about something")
+            raise ValueError("a change needs a principal")
         return subject
+
+    @property
+    def reason(self) -> str:
+        """Why it is needed."""
+        return ", ".join(map(str, self.reasons))
+
+    @property
+    def claimed(self) -> frozenset[Name]:
+        """The addresses that the principal gains."""
+        before = self.before.addresses if self.before else frozenset()
+        return (self.after.addresses if self.after else frozenset()) - before
 
     def as_dict(self) -> dict[str, str]:
         """Return it as a module shows it."""
-        return shown(self.action, self.subject.kind, self.subject.name, self.reason)
+        row = shown(self.action, self.subject.kind, self.subject.name, self.reason)
+        return row | {"code": self.reasons[0].code}
 
 
 class Plan(NamedTuple):
-    """Changes in the order in which they are to be made.
+    """What to change, in order, and what was found while planning.
 
-    :param warnings: what the plan does and the user may not expect
-    :param all_or_nothing: the changes before one that fails are taken back
+    :param changes: in the order of their stages and waves
+    :param problems: they block the plan
+    :param unchanged: declared objects that need no change
+    :param undeclared: what the tenant holds and the definition does not name
+    :param warnings: what the plan does or leaves, and the user may not expect
     """
 
     changes: tuple[Change, ...] = ()
     problems: tuple[Problem, ...] = ()
-    warnings: tuple[str, ...] = ()
-    all_or_nothing: bool = False
+    warnings: tuple[Problem, ...] = ()
+    unchanged: tuple[Declared, ...] = ()
+    undeclared: tuple[Principal, ...] = ()
+    undeclared_aliases: tuple[tuple[Name, Individual], ...] = ()
+
+    def stages(self) -> Iterator[list[int]]:
+        """Yield the positions of changes that can run at the same time, stage by stage."""
+        stages: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for position, change in enumerate(self.changes):
+            stages[change.stage, change.wave].append(position)
+        for key in sorted(stages):
+            yield stages[key]
 
 
-def as_diff(plan: Plan) -> list[dict[str, Any]]:
-    """Return a plan's before and after, one pair a change, as Ansible shows differences."""
-    return [_diff_of(change) for change in plan.changes]
+def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return before and after, one pair a change, as Ansible shows differences."""
+    diff = []
+    for change in changes:
+        header = f"{change.subject.kind} {change.subject.name}"
+        before = change.before.as_dict() if change.before else {}
+        after = change.after.as_dict() if change.after else {}
+        if change.secrets:
+            after["passwords"] = "set" if change.action == "create" else "replaced"
+        pair = {"before_header": header, "after_header": header, "before": before, "after": after}
+        diff.append(pair)
+    return diff
 
 
-def _diff_of(change: Change) -> dict[str, Any]:
-    header = f"{change.subject.kind} {change.subject.name}"
-    before = change.before.as_dict() if change.before else {}
-    after = change.after.as_dict() if change.after else {}
-    if change.secrets:
-        after["passwords"] = "set" if change.action == "create" else "replaced"
-    return {"before_header": header, "after_header": header, "before": before, "after": after}
+def digest(changes: Iterable[Change]) -> str:
+    """Return a digest that is equal for equal changes of equal states.
+
+    A replaced password counts as such; its text does not, because a digest of it could be used to
+    guess it. Passwords of new mailboxes don't count: each needs one, and plans are reviewed
+    without.
+    """
+    rows = [
+        [
+            change.action,
+            change.subject.kind,
+            change.subject.name.key,
+            _content(change.before),
+            _content(change.after),
+            change.action == "update" and bool(change.secrets),
+        ]
+        for change in changes
+    ]
+    return f"v2:sha256:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()}"
+
+
+def _content(principal: Principal | None) -> Any:
+    if not isinstance(principal, (Mailbox, Forwarder)):
+        return principal is not None
+    members = principal.members if isinstance(principal, Forwarder) else ()
+    return [sorted(name.key for name in names) for names in (principal.addresses, members)]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Union
 from ..errors import InvalidInput
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name
+from .messages import DECLARED_ABSENT, Reason
 
 #: The way to a part of a definition, such as ``("mailboxes", 3, "aliases", 0)``.
 Path = tuple[Union[str, int], ...]  # noqa: UP007
@@ -86,7 +87,7 @@ class Finding(NamedTuple):
         }
 
 
-def in_words(findings: Sequence[Finding]) -> str:
+def in_words(findings: Sequence[object]) -> str:
     """Return all findings as one message, a line each where there are several."""
     if len(findings) == 1:
         return str(findings[0])
@@ -116,7 +117,7 @@ class DeclaredDomain:
     """
 
     name: Name
-    place: Place = field(compare=False)
+    place: Place | None = field(default=None, compare=False)
     absent: bool = False
     force: bool = False
     kind: ClassVar[str] = Domain.kind
@@ -127,36 +128,45 @@ class DeclaredMailbox:
     """A mailbox as declared.
 
     :param aliases: those that it is to have; None leaves all of its aliases alone
-    :param absent_aliases: those that it is not to have, each with the reason in words, such as
-        ``expired on 2026-12-31``
+    :param absent_aliases: aliases that it must not have, each with the reason
     :param places: where each of its aliases is declared
+    :param purge_aliases: remove every alias that is not in ``aliases``
+    :param may_create: False if it must exist already
+    :param move: take its aliases from any mailbox or forwarder that has them
     """
 
     name: Name
-    place: Place = field(compare=False)
+    place: Place | None = field(default=None, compare=False)
     absent: bool = False
-    reason: str = "it is to be absent"
+    reason: Reason = DECLARED_ABSENT
     aliases: frozenset[Name] | None = None
-    absent_aliases: Mapping[Name, str] = field(default_factory=dict)
+    absent_aliases: Mapping[Name, Reason] = field(default_factory=dict)
     places: Mapping[Name, Place] = field(default_factory=dict, compare=False)
+    purge_aliases: bool = False
+    may_create: bool = True
+    move: bool = False
     kind: ClassVar[str] = Mailbox.kind
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredForwarder:
-    """A forwarder as declared, its members in full.
+    """A forwarder as declared.
 
-    :param reason: why it is to be absent, where it is
+    :param reason: why it is declared absent, if it is
+    :param members: None leaves its members alone
+    :param purge_members: remove every member that is not in ``members``
     """
 
     name: Name
-    place: Place = field(compare=False)
+    place: Place | None = field(default=None, compare=False)
     absent: bool = False
-    reason: str = "it is to be absent"
+    reason: Reason = DECLARED_ABSENT
     aliases: frozenset[Name] | None = None
-    absent_aliases: Mapping[Name, str] = field(default_factory=dict)
+    absent_aliases: Mapping[Name, Reason] = field(default_factory=dict)
     places: Mapping[Name, Place] = field(default_factory=dict, compare=False)
-    members: frozenset[Name] = frozenset()
+    members: frozenset[Name] | None = frozenset()
+    purge_aliases: bool = False
+    purge_members: bool = True
     kind: ClassVar[str] = Forwarder.kind
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ..names import Name
 from .definition import Finding, Place
+from .messages import Reason
 
 _LONGEST_SHOWN = 60
 _TIME = re.compile(
@@ -36,9 +37,9 @@ class Expiry(NamedTuple):
     text: str
     moment: datetime
 
-    def reason(self, now: datetime) -> str | None:
-        """Return in words that it is over; None while it is not."""
-        return f"expired on {self.text}" if self.moment <= now else None
+    def reason(self, now: datetime) -> Reason | None:
+        """Return that it has expired, or None."""
+        return Reason("expired", {"date": self.text}) if self.moment <= now else None
 
 
 def parse_expiry(value: object) -> Expiry:

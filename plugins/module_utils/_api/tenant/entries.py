@@ -17,6 +17,7 @@ from ..models import Domain, Forwarder, Mailbox
 from ..names import Name, parse_address, parse_domain
 from .definition import Finding, Place, Source
 from .definition_values import Expiry, listed, nearest, parse_expiry, quoted, shape, shown, twice
+from .messages import DECLARED_ABSENT, Reason
 
 _STATES = ("present", "absent")
 _LONGEST_NAME = 500
@@ -32,10 +33,10 @@ class Alias(NamedTuple):
     absent: bool = False
     expires: Expiry | None = None
 
-    def why_gone(self, now: datetime) -> str | None:
-        """Return why it is not to be there; None where it is to be."""
+    def why_gone(self, now: datetime) -> Reason | None:
+        """Return why it is declared absent, or None."""
         if self.absent:
-            return "is to be absent"
+            return DECLARED_ABSENT
         return self.expires.reason(now) if self.expires else None
 
 
@@ -58,12 +59,11 @@ class Entry:
     members: dict[Name, Place] = field(default_factory=dict)
     flawed: bool = False
 
-    def why_gone(self, now: datetime) -> str | None:
-        """Return why it is not to be there; None where it is to be."""
+    def why_gone(self, now: datetime) -> Reason | None:
+        """Return why it is declared absent, or None."""
         if self.absent:
-            return "it is to be absent"
-        reason = self.expires.reason(now) if self.expires else None
-        return f"it {reason}" if reason else None
+            return DECLARED_ABSENT
+        return self.expires.reason(now) if self.expires else None
 
 
 class _Sort(NamedTuple):

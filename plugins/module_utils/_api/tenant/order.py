@@ -2,156 +2,161 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Putting a tenant's drafts in order: what must come before what."""
+"""The order of a plan's changes, and which of them need others to succeed first."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ..models import Domain, Edit, Forwarder, Principal
 from ..names import Name
-from .changes import Change
-from .drafts import Draft, Drafts
-from .state import Tenant, depths, knots
-from .steps import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Step
+from .changes import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Change
+from .desired import Desired, DesiredState
+from .loops import find_cycle, forwarding_graph, levels
+from .messages import Reason
+from .state import TenantState
 
 
-def steps_of(drafts: Drafts, tenant: Tenant) -> tuple[Step, ...]:
-    """Return a plan's steps in the order of their stages and waves, and by name within each."""
-    return tuple(_Ordering(drafts, tenant).steps)
+def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ...]:
+    """Return the changes in the order of their stages and waves, and by name within each."""
+    waves, fed = _waves(desired, state)
+    kept = sorted(desired.kept.values(), key=lambda d: (waves.get(d.name, 0), d.name.key))
+    claimed = frozenset(address for each in kept for address in each.claims) | fed
+    order = _Order(waves)
+    for domain in sorted(desired.register):
+        order.register(domain)
+    for each in kept:
+        freed = claimed.intersection(each.remove)
+        if freed:
+            order.update(each, Edit(remove_aliases=freed), FREE)
+    remaining = []
+    for principal, reason in _deleted(desired, state):
+        if claimed.isdisjoint(principal.addresses):
+            remaining.append((principal, reason))
+        else:
+            order.delete(principal, reason, FREE)
+    for each in kept:
+        order.keep(each, claimed)
+    for principal, reason in sorted(remaining, key=lambda row: isinstance(row[0], Domain)):
+        order.delete(principal, reason, DEREGISTER if isinstance(principal, Domain) else DELETE)
+    return tuple(order.changes)
 
 
-class _Ordering:
-    def __init__(self, drafts: Drafts, tenant: Tenant) -> None:
-        self.steps: list[Step] = []
-        #: Who carries out what others wait for, as positions.
+def _deleted(desired: DesiredState, state: TenantState) -> Iterator[tuple[Principal, Reason]]:
+    for name in sorted(desired.deleted):
+        principal = state.find(name)
+        if principal is not None:
+            yield principal, desired.deleted[name]
+
+
+class _Order:
+    """Collects changes in order, and which position each later change needs."""
+
+    def __init__(self, waves: Mapping[Name, int]) -> None:
+        self.changes: list[Change] = []
+        self._waves = waves
         self._registers: dict[str, int] = {}
         self._frees: dict[Name, int] = {}
-        self._leaves: dict[str, set[int]] = defaultdict(set)
-        self._waves, pointed = _order_of_forwarders(drafts, tenant)
-        kept = sorted(drafts.kept.values(), key=lambda d: (self._waves.get(d.name, 0), d.name.key))
-        gone = sorted(drafts.gone.items(), key=lambda item: item[0].key)
-        claimed = frozenset(address for draft in kept for address in draft.claims) | pointed
-        for domain in sorted(drafts.register):
-            self._registers[domain.key] = len(self.steps)
-            change = Change("create", None, Domain(domain), "it is not registered")
-            self.steps.append(Step(change, REGISTER))
-        late = list(self._freeing(kept, gone, tenant, claimed))
-        for draft in kept:
-            self._keep(draft, claimed)
-        self._delete(late)
+        self._leaves: dict[str, list[int]] = defaultdict(list)
 
-    def _freeing(
-        self,
-        kept: list[Draft],
-        gone: list[tuple[Name, str]],
-        tenant: Tenant,
-        claimed: frozenset[Name],
-    ) -> Iterator[tuple[Principal, str]]:
-        """Add what frees claimed addresses. Yield the deletions that free none."""
-        for draft in kept:
-            freed = claimed.intersection(draft.remove)
-            if freed:
-                self._update(draft, Edit(remove_aliases=freed), FREE)
-        for name, reason in gone:
-            principal = tenant.find(name)
-            if principal is None:
-                continue
-            if claimed.isdisjoint(principal.addresses):
-                yield principal, reason
-            else:
-                self._add_deletion(principal, reason, FREE)
+    def register(self, domain: Name) -> None:
+        self._registers[domain.key] = len(self.changes)
+        reasons = (Reason("missing"),)
+        self.changes.append(Change("create", None, Domain(domain), reasons, stage=REGISTER))
 
-    def _keep(self, draft: Draft, claimed: frozenset[Name]) -> None:
-        if draft.is_new:
-            change = Change(
-                "create",
-                None,
-                draft.after,
-                "it is not there",
-                secrets=draft.secrets,
-                sets_always=draft.sets_always,
-            )
-            self._add_kept(draft, change)
+    def keep(self, desired: Desired, freed: frozenset[Name]) -> None:
+        if not desired.is_new:
+            remove = frozenset(desired.remove) - freed
+            edit = Edit(desired.add, remove, desired.add_members, desired.remove_members)
+            if edit != Edit() or desired.secrets:
+                self.update(desired, edit, KEEP, desired.secrets)
             return
-        rest = Edit(draft.add, frozenset(draft.remove) - claimed, draft.join, draft.leave)
-        if rest != Edit() or draft.secrets:
-            self._update(draft, rest, KEEP, draft.secrets)
+        change = Change(
+            "create",
+            None,
+            desired.after,
+            (Reason("missing"),),
+            secrets=desired.secrets,
+            always_set=desired.always_set,
+            needs=self._needs(desired),
+            wave=self._waves.get(desired.name, 0),
+        )
+        self.changes.append(change)
 
-    def _update(self, draft: Draft, edit: Edit, stage: int, secrets: tuple[str, ...] = ()) -> None:
-        before = draft.current
+    def update(
+        self, desired: Desired, edit: Edit, stage: int, secrets: tuple[str, ...] = ()
+    ) -> None:
+        before = desired.current
         if stage == KEEP:
-            freed = draft.edit.remove_aliases - edit.remove_aliases
+            # An earlier change freed these.
+            freed = desired.edit.remove_aliases - edit.remove_aliases
             before = Edit(remove_aliases=freed).applied_to(before)
-        reason = ", ".join(draft.reasons(edit, secrets))
-        change = Change("update", before, edit.applied_to(before), reason, edit, secrets)
         self._note_freed(edit.remove_aliases)
-        if stage == KEEP:
-            self._add_kept(draft, change)
+        change = Change(
+            "update",
+            before,
+            edit.applied_to(before),
+            tuple(desired.reasons(edit, secrets)),
+            edit,
+            secrets,
+            stage=stage,
+            needs=self._needs(desired) if stage == KEEP else (),
+            wave=self._waves.get(desired.name, 0) if stage == KEEP else 0,
+        )
+        self.changes.append(change)
+
+    def delete(self, principal: Principal, reason: Reason, stage: int) -> None:
+        needs: tuple[int, ...] = ()
+        if stage == DEREGISTER:
+            needs = tuple(dict.fromkeys(self._leaves[principal.name.key]))
         else:
-            self.steps.append(Step(change, stage))
+            self._note_freed(frozenset({principal.name, *principal.addresses}))
+        change = Change("delete", principal, None, (reason,), stage=stage, needs=needs)
+        self.changes.append(change)
 
-    def _add_kept(self, draft: Draft, change: Change) -> None:
-        wave = self._waves.get(draft.name, 0)
-        self.steps.append(Step(change, KEEP, self._needs(draft), wave))
-
-    def _needs(self, draft: Draft) -> tuple[int, ...]:
+    def _needs(self, desired: Desired) -> tuple[int, ...]:
         needs = set()
-        for address in draft.claims:
-            needs |= {self._registers.get(address.key.rpartition("@")[2]), self._frees.get(address)}
+        for address in desired.claims:
+            domain = address.key.rpartition("@")[2]
+            needs |= {self._registers.get(domain), self._frees.get(address)}
         return tuple(sorted(position for position in needs if position is not None))
 
-    def _delete(self, late: list[tuple[Principal, str]]) -> None:
-        domains = []
-        for principal, reason in late:
-            if isinstance(principal, Domain):
-                domains.append((principal, reason))
-            else:
-                self._add_deletion(principal, reason, DELETE)
-        for domain, reason in domains:
-            needs = tuple(sorted(self._leaves.get(domain.name.key, ())))
-            self.steps.append(Step(Change("delete", domain, None, reason), DEREGISTER, needs))
-
-    def _add_deletion(self, principal: Principal, reason: str, stage: int) -> None:
-        self._note_freed(frozenset({principal.name, *principal.addresses}))
-        self.steps.append(Step(Change("delete", principal, None, reason), stage))
-
     def _note_freed(self, addresses: frozenset[Name]) -> None:
-        position = len(self.steps)
+        position = len(self.changes)
         for address in addresses:
             self._frees[address] = position
-            self._leaves[address.key.rpartition("@")[2]].add(position)
+            self._leaves[address.key.rpartition("@")[2]].append(position)
 
 
-def _order_of_forwarders(
-    drafts: Drafts, tenant: Tenant
-) -> tuple[Mapping[Name, int], frozenset[Name]]:
-    """Return in which wave each forwarder is to change, and which addresses to free before.
+def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int], frozenset[Name]]:
+    """Return in which wave each forwarder changes, and which addresses to free first.
 
-    A service refuses what would let mail run in a circle, be it for a moment only. It never does
-    where each forwarder changes after those that it feeds, and feeds nothing that is to go.
+    A service refuses a loop even if the next change would end it. There is none if each forwarder
+    changes after those that it sends mail to, and sends nothing to an address that is removed.
     """
-    changed = (d for d in drafts.kept.values() if d.claims or d.join)
-    if not any(isinstance(draft.current, Forwarder) for draft in changed):
+    changed = (each for each in desired.kept.values() if each.claims or each.add_members)
+    if not any(isinstance(each.current, Forwarder) for each in changed):
         return {}, frozenset()
-    before = [p for p in tenant.principals if isinstance(p, Forwarder)]
-    staying = [drafts.after(p) for p in before if p.name not in drafts.gone]
-    staying += [d.after for d in drafts.kept.values() if d.is_new]
-    after = [p for p in staying if isinstance(p, Forwarder)]
-    if not _may_run_round(before, after) or next(knots(after), None) is not None:
+    before = [each for each in state.principals if isinstance(each, Forwarder)]
+    after = desired.forwarders(list(state.principals))
+    graph = forwarding_graph(after)
+    if not _may_loop(before, after) or find_cycle(graph) is not None:
         return {}, frozenset()
     fed = {member for forwarder in after for member in forwarder.members}
-    return depths(after), frozenset(a for f in before for a in f.addresses if a in fed)
+    return levels(graph), frozenset(a for each in before for a in each.addresses if a in fed)
 
 
-def _may_run_round(before: Iterable[Forwarder], after: Iterable[Forwarder]) -> bool:
-    """Tell whether mail might run in a circle while some have changed and others have not."""
+def _may_loop(before: list[Forwarder], after: list[Forwarder]) -> bool:
+    """Return whether mail might loop while some forwarders have changed and others have not."""
     both = {forwarder.name: forwarder for forwarder in before}
     for forwarder in after:
         old = both.get(forwarder.name, forwarder)
         aliases, members = forwarder.aliases | old.aliases, forwarder.members | old.members
         both[forwarder.name] = Forwarder(forwarder.name, aliases, members)
     addresses = [address for forwarder in both.values() for address in forwarder.addresses]
-    # One that moves has two owners, and circles are looked for with one.
-    return len(addresses) > len(set(addresses)) or next(knots(both.values()), None) is not None
+    # An alias that moves has two owners, of which the graph has only one.
+    return (
+        len(addresses) > len(set(addresses))
+        or find_cycle(forwarding_graph(both.values())) is not None
+    )

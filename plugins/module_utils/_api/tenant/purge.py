@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Purging: what may be deleted though nobody named it, and how much of it."""
+"""Purging: which undeclared objects may be deleted, and how many."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from ..errors import InvalidInput
 from ..models import Domain, Forwarder, Mailbox, Principal
 from ..names import Name, matcher
-from .definition import Finding
-from .plan_common import listed
+from .messages import Problem, listed
 
 ALIAS = "alias"
 #: What can be purged, in the order in which it is shown.
 KINDS = (ALIAS, Mailbox.kind, Forwarder.kind, Domain.kind)
-_SEVERAL = {
+_PLURALS = {
     ALIAS: "aliases",
     Mailbox.kind: "mailboxes",
     Forwarder.kind: "forwarders",
@@ -29,14 +28,14 @@ _SEVERAL = {
 
 @dataclass(frozen=True, slots=True)
 class PurgeRules:
-    """What the administrator allows.
+    """Which undeclared objects an administrator allows to be deleted.
 
     :param kinds: which of KINDS
-    :param scope: shell-style patterns; what matches none of them is left alone
-    :param ignore: shell-style patterns; what matches one of them is left alone
-    :param max_deletions: how many may go that are not named
-    :param max_percent: how much of each kind may go, in percent of what there is
-    :raises InvalidInput: one of them makes no sense
+    :param scope: shell-style patterns; only what matches one of them is deleted
+    :param ignore: shell-style patterns; what matches one of them is kept
+    :param max_deletions: how many may be deleted without being named
+    :param max_percent: how much of each kind may be deleted, in percent of what exists
+    :raises InvalidInput: a value is out of range
     """
 
     kinds: frozenset[str] = frozenset()
@@ -57,12 +56,12 @@ class PurgeRules:
         for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             if not all(pattern.strip() for pattern in patterns):
                 raise InvalidInput(
-                    f"{option}: there is an empty pattern. Write one such as *@example.com."
+                    f"{option}: a pattern is empty. Write one such as *@example.com."
                 )
 
 
 class Purge:
-    """Rules, ready to be asked about each object of a tenant."""
+    """Rules for purging, applied to each object of a tenant."""
 
     def __init__(self, rules: PurgeRules) -> None:
         self.rules = rules
@@ -70,9 +69,9 @@ class Purge:
         self._is_ignored = matcher(rules.ignore)
 
     def takes(self, principal: Principal) -> bool:
-        """Tell whether something undeclared is to go.
+        """Return whether to delete an undeclared object.
 
-        What also holds an address that is to be left alone stays, and that address with it.
+        An object with an ignored address is kept.
         """
         return (
             principal.kind in self.rules.kinds
@@ -81,70 +80,68 @@ class Purge:
         )
 
     def ignores(self, name: Name) -> bool:
-        """Tell whether a name or an address is never to go without being named."""
+        """Return whether a name or an address is never deleted without being named."""
         return self._is_ignored(name.key)
 
     def of_aliases(self, undeclared: Iterable[Name]) -> frozenset[Name]:
-        """Return those of the undeclared aliases of something declared that are to go."""
+        """Return which undeclared aliases of a declared object to delete."""
         if ALIAS not in self.rules.kinds:
             return frozenset()
         return frozenset(
             alias for alias in undeclared if self._in_scope(alias.key) and not self.ignores(alias)
         )
 
-    def idle_patterns(self, principals: Collection[Principal]) -> Iterator[str]:
-        """Yield, as warnings, which patterns match nothing that is there, such as misspelt ones.
+    def idle_patterns(self, principals: Collection[Principal]) -> Iterator[Problem]:
+        """Yield a warning for each pattern that matches no object, such as a misspelt one.
 
-        One for any domain, such as ``postmaster@*``, may well wait for what it is to match.
+        A pattern for any domain, such as ``postmaster@*``, may well wait for something to match.
         """
         for option, patterns in (("scope", self.rules.scope), ("ignore", self.rules.ignore)):
             for pattern in patterns:
                 matches = matcher([pattern])
-                names = ({p.name, *p.addresses} for p in principals)
+                names = ({each.name, *each.addresses} for each in principals)
                 if set("*?[") & set(pattern.rpartition("@")[2]):
                     continue
                 if not any(matches(name.key) for each in names for name in each):
-                    yield (
-                        f"{option}: {pattern} matches nothing in the tenant or in the plan. "
-                        "Check its spelling."
-                    )
+                    yield Problem("idle_pattern", {"option": option, "pattern": pattern})
 
-    def findings(
+    def problems(
         self, unnamed: Mapping[str, Collection[Name]], held: Mapping[str, int]
-    ) -> Iterator[Finding]:
-        """Yield which limits would be passed.
+    ) -> Iterator[Problem]:
+        """Yield which limits a plan exceeds.
 
         :param unnamed: what would be deleted without being named, by kind
-        :param held: how many there are, by kind
+        :param held: how many objects exist, by kind
         """
         counts = Counter({kind: len(names) for kind, names in unnamed.items() if names})
         total = sum(counts.values())
         if total > self.rules.max_deletions:
             names = [f"{kind} {name}" for kind in KINDS for name in sorted(unnamed.get(kind, ()))]
-            yield Finding(
-                f"{_in_words(counts)} would be deleted without being named: {listed(names)}. "
-                f"max_deletions allows {self.rules.max_deletions}. Look at the plan in check mode; "
-                f"if it is right, set max_deletions to {total}, else narrow scope or declare them.",
-                prerequisite=True,
-            )
-        yield from self._percentages(counts, held)
-
-    def _percentages(self, counts: Counter[str], held: Mapping[str, int]) -> Iterator[Finding]:
+            params = {
+                "counts": _count(counts),
+                "names": listed(names),
+                "allowed": self.rules.max_deletions,
+                "total": total,
+            }
+            yield Problem("too_many_deletions", params, prerequisite=True)
         most = self.rules.max_percent
         for kind, count in counts.items():
             percent = 100 * count / max(held.get(kind, 0), 1)
             if most is not None and percent > most:
-                yield Finding(
-                    f"{percent:.3g} % of all {_SEVERAL[kind]} ({count} of {held[kind]}) would be "
-                    f"deleted without being named. max_delete_percent allows {most:g}. Look at "
-                    "the plan in check mode, and raise it only if the plan is right.",
-                    prerequisite=True,
-                )
+                params = {
+                    "percent": percent,
+                    "kinds": _PLURALS[kind],
+                    "count": count,
+                    "held": held[kind],
+                    "allowed": most,
+                }
+                yield Problem("percentage_exceeded", params, prerequisite=True)
 
 
-def _in_words(counts: Counter[str]) -> str:
+def _count(counts: Counter[str]) -> str:
+    """Return numbers with their nouns, such as ``2 aliases, 1 mailbox and 3 domains``."""
     parts = [
-        f"{counts[kind]} {kind if counts[kind] == 1 else _SEVERAL[kind]}"
+        f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS[kind]}"
         for kind in KINDS
         if counts[kind]
     ]

@@ -27,6 +27,7 @@ from .definition import (
 from .definition_checks import check
 from .definition_values import shape, spot, twice
 from .entries import Alias, Entry, read_entries
+from .messages import Reason
 
 
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
@@ -219,9 +220,9 @@ def _individual(entry: Entry, now: datetime) -> DeclaredIndividual:
 
 def _sorted_aliases(
     entry: Entry, now: datetime
-) -> tuple[list[Name], dict[Name, str], dict[Name, Place]]:
+) -> tuple[list[Name], dict[Name, Reason], dict[Name, Place]]:
     present: list[Name] = []
-    absent: dict[Name, str] = {}
+    absent: dict[Name, Reason] = {}
     places: dict[Name, Place] = {}
     for alias in (entry.aliases or {}).values():
         places[alias.name] = alias.place

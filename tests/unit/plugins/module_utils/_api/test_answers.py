@@ -35,9 +35,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes
     Plan,
     as_diff,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan_mailbox import (
-    WantedMailbox,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Reason
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
@@ -251,13 +250,15 @@ def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: s
 
 
 def test_representations_hold_no_secret() -> None:
-    """A Call, a Change, a WantedMailbox, a Sender and a Client can be printed, but not pickled."""
+    """A Call, a Change, Passwords, a Sender and a Client can be printed, but not pickled."""
     sender = sender_to("http://127.0.0.1:9")
-    wanted = WantedMailbox(ALICE, (PASSWORD,))
-    change = Change("create", None, models.Mailbox(ALICE), "it is not there", secrets=(PASSWORD,))
+    wanted = Passwords({ALICE: (PASSWORD,)})
+    change = Change(
+        "create", None, models.Mailbox(ALICE), (Reason("missing"),), secrets=(PASSWORD,)
+    )
     call = calls.create(models.Mailbox(ALICE), (PASSWORD,))
     things = [call, change, Plan((change,)), wanted, sender, Client(sender), change.as_dict()]
-    (diff,) = as_diff(Plan((change,)))
+    (diff,) = as_diff([change])
     assert (diff["before_header"], diff["after"]["passwords"]) == (f"mailbox {ALICE}", "set")
     shown = " ".join(f"{thing!r} {thing}" for thing in [*things, diff])
     for form in FORMS.values():

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -13,7 +14,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply i
     FAILED,
     NOT_ATTEMPTED,
     UNCHANGED,
-    carry_out,
+    apply_plan,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import (
     Fussy,
@@ -38,6 +39,8 @@ from ansible_collections.postroom.email.tests.support.planning import (
     mail,
 )
 
+run = partial(apply_plan, deadline_per_change=True)
+
 
 def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> None:
     """Or else the service might take the rest with it."""
@@ -45,7 +48,7 @@ def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> 
     parts: Parts = {"domains": [{"name": "example.com", "state": "absent", "force": True}]}
     planned = plan_for(service, parts, max_deletions=9)
     server = serve(Fussy(service, {"DELETE /api/principal/alice": problem(422)}))
-    results = carry_out(connect(server), planned, concurrency=4)
+    results = run(connect(server), planned, concurrency=4)
     assert names_of(planned, results) == {"alice": FAILED, "example.com": NOT_ATTEMPTED}
     assert set(service.principals) == {"example.com", "alice@example.com"}
 
@@ -59,7 +62,7 @@ def test_an_address_that_another_run_moved_is_not_given_back(
     planned = plan_for(service, parts, passwords=["bob@example.com"])
     for row in (mailbox("alice@example.com"), mailbox("bob@example.com", "x@example.com")):
         service.principals[row["name"]] = row
-    results = carry_out(connect(serve(service)), planned, concurrency=1)
+    results = run(connect(serve(service)), planned, concurrency=1)
     assert [result.outcome for result in results] == [CHANGED, UNCHANGED]
     assert holders(service) == {"x": "bob"}
     assert "given back" not in "".join(result.reason for result in results)
@@ -77,7 +80,7 @@ def test_an_object_that_another_run_creates_is_unchanged(
     other = [domain("new.example"), mailbox(names[0]), mailbox(names[1], "c@new.example")]
     service.principals |= {row["name"]: row for row in other}
     server = serve(service)
-    results = carry_out(connect(server), planned, concurrency=1)
+    results = run(connect(server), planned, concurrency=1)
     outcomes = [UNCHANGED, CHANGED if always else UNCHANGED, FAILED]
     assert [result.outcome for result in results] == outcomes
     assert "created differently" in results[2].reason
@@ -116,7 +119,7 @@ def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Conne
     service = movers()
     planned = plan_for(service, parts)
     refusals = {f"PATCH /api/principal/{who}": problem(422, "no") for who in refused}
-    results = carry_out(connect(serve(Fussy(service, refusals))), planned, concurrency=4)
+    results = run(connect(serve(Fussy(service, refusals))), planned, concurrency=4)
     assert holders(service) == after
     assert [result.outcome for result in results] == outcomes
     assert "x@example.com was given back to bob@example.com" in results[1].reason
@@ -134,7 +137,7 @@ def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: 
     parts: Parts = {"mailboxes": [mail("alice", "x", "y"), mail("bob"), mail("carol")]}
     planned = plan_for(service, parts)
     server = serve(Fussy(service, {"PATCH /api/principal/carol": problem(422, "no")}))
-    results = carry_out(connect(server), planned, concurrency=4)
+    results = run(connect(server), planned, concurrency=4)
     assert [result.outcome for result in results] == [NOT_ATTEMPTED, FAILED, NOT_ATTEMPTED]
     assert holders(service) == {"x": "bob", "y": "carol"}
 
@@ -147,7 +150,7 @@ def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect
     service.meddle(
         "PATCH", lambda: fussy.refusals.update({"PATCH /api/principal/bob": problem(422, "no")})
     )
-    freed, claimed = carry_out(connect(serve(fussy)), planned, concurrency=4)
+    freed, claimed = run(connect(serve(fussy)), planned, concurrency=4)
     assert (freed.outcome, claimed.outcome) == (CHANGED, FAILED)
     assert "x@example.com could not be given back to bob@example.com" in claimed.reason
     assert holders(service) == {"y": "bob"}
@@ -166,11 +169,11 @@ def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: 
     if not is_known:
         service.disturb("PATCH", problem(500), effect=True, skip=1)
     server = serve(fussy)
-    freed, claimed = carry_out(connect(server), planned, concurrency=4)
+    freed, claimed = run(connect(server), planned, concurrency=4)
     assert holders(service) == {"x": "alice", "y": "bob"}
     assert (freed.outcome, claimed.outcome, claimed.wrote) == (CHANGED, FAILED, is_known)
     assert "given back" not in claimed.reason
-    assert "not known" in claimed.reason
+    assert "unknown" in claimed.reason
     assert len(server.writes) == 2
 
 
@@ -180,7 +183,7 @@ def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Conne
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(429).having(Retry_After="86400")}))
     clock = Clock()
-    results = carry_out(connect(server, clock), planned, concurrency=2)
+    results = run(connect(server, clock), planned, concurrency=2)
     assert {result.outcome for result in results} == {FAILED, NOT_ATTEMPTED}
     assert len(server.writes) < 10
     assert max(clock.sleeps, default=0) < 30
@@ -192,7 +195,7 @@ def test_a_refused_token_stops_the_rest(concurrency: int, serve: Serve, connect:
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(401)}))
-    results = carry_out(connect(server), planned, concurrency=concurrency)
+    results = run(connect(server), planned, concurrency=concurrency)
     failed = [result for result in results if result.outcome == FAILED]
     assert len(server.writes) == len(failed) <= concurrency
     assert len(failed) + sum(r.outcome == NOT_ATTEMPTED for r in results) == 40
@@ -203,14 +206,14 @@ def test_many_failures_in_a_row_stop_the_rest(serve: Serve, connect: Connect) ->
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(500)}))
-    results = carry_out(connect(server, retries=0), planned, concurrency=1)
+    results = run(connect(server, retries=0), planned, concurrency=1)
     failed = [result.outcome for result in results].count(FAILED)
     assert failed in (16, 17, 18)
     assert [result.outcome for result in results[failed:]] == [NOT_ATTEMPTED] * (40 - failed)
     for refusal in ({}, {"POST b": problem(422)}):
         refusals = {f"POST b{number:03}": problem(500) for number in range(40) if number % 8}
         server = serve(Fussy(service, refusals | refusal))
-        results = carry_out(connect(server, retries=0), planned, concurrency=1)
+        results = run(connect(server, retries=0), planned, concurrency=1)
         assert [result.outcome for result in results].count(NOT_ATTEMPTED) == 0
 
 
@@ -231,7 +234,7 @@ def test_edits_are_confirmed_by_one_list(serve: Serve, connect: Connect) -> None
     service, clock = editable(), Clock()
     planned = plan_for(service, EDITS)
     server = serve(service)
-    carry_out(connect(server, clock), planned, concurrency=1)
+    run(connect(server, clock), planned, concurrency=1)
     methods = [line.split()[0] for line in server.lines]
     assert methods == ["GET", "PATCH"] * 3 + ["GET"]
     assert server.lines[-1] == "GET /api/principal"
@@ -254,8 +257,12 @@ def test_lost_updates_are_repaired(serve: Serve, connect: Connect) -> None:
     service.meddle("PATCH", undo, times=3)
     server = serve(service)
     reported: list[int] = []
-    results = carry_out(
-        connect(server), planned, concurrency=1, report=lambda done, _total: reported.append(done)
+    results = apply_plan(
+        connect(server),
+        planned,
+        deadline_per_change=True,
+        concurrency=1,
+        report=lambda done, _total: reported.append(done),
     )
     assert {result.outcome for result in results} == {CHANGED}
     assert reported == [1, 2, 3, 2, 3]
@@ -272,7 +279,7 @@ def test_an_edit_that_can_not_be_repaired_was_written(serve: Serve, connect: Con
     service = editable()
     planned = plan_for(service, {"mailboxes": [mail("alice", "x")]})
     service.meddle("PATCH", lambda: service.principals.pop("alice@example.com"))
-    (result,) = carry_out(connect(serve(service)), planned, concurrency=1)
+    (result,) = run(connect(serve(service)), planned, concurrency=1)
     assert (result.outcome, result.wrote) == (FAILED, True)
     assert "status 404" in result.reason
 
@@ -285,10 +292,10 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
     fussy = Fussy(service, {})
     service.meddle("PATCH", lambda: fussy.refusals.update({"GET /api/principal": problem(500)}))
     server = serve(fussy)
-    results = carry_out(connect(server, retries=0), planned, concurrency=1)
+    results = run(connect(server, retries=0), planned, concurrency=1)
     assert names_of(planned, results) == {"alice": FAILED, "new": CHANGED}
     (told,) = [r for r in results if r.outcome == FAILED and r.wrote]
-    assert told.reason.startswith("It was written, but how it stands now is not known. Listing")
+    assert told.reason.startswith("It was written, but its current state is unknown. ")
 
 
 def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> None:
@@ -302,7 +309,7 @@ def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> Non
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(connect(server), planned, concurrency=2, report=interrupt)
+        run(connect(server), planned, concurrency=2, report=interrupt)
     assert len(server.writes) <= 3 + 3 * 2
     assert not [t for t in threading.enumerate() if t.name.startswith("ThreadPool")]
     assert len(server.writes) == len(service.principals) - 1

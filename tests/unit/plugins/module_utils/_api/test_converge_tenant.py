@@ -1,5 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# ruff: noqa: E501 - each problem of a plan is one line
 """A whole tenant: dry runs, incomplete lists, reviewed plans, partial failures and purging."""
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain, Principal
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     TenantReport,
     Wanted,
     converge_tenant,
     raise_if_incomplete,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.drafts import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     KINDS,
     PurgeRules,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import TenantPlan
 from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import Fussy
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     Quirks,
@@ -46,10 +47,8 @@ from ansible_collections.postroom.email.tests.support.planning import (
     LEAVING,
     PASSWORD,
     Parts,
-    assert_like,
     box,
     declare,
-    findings,
     foreign,
     forward,
     gone,
@@ -57,6 +56,7 @@ from ansible_collections.postroom.email.tests.support.planning import (
     named,
     no_alias,
     plan,
+    problems,
     team,
 )
 
@@ -214,7 +214,7 @@ def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
         converged(connect(server), parts)
     where = [found["where"] for found in caught.value.details["problems"]]
     assert where == ["mailboxes[1].aliases[0]", "mailboxes[0].aliases[0]"]
-    with pytest.raises(errors.Refused, match=r"team@example\.com is taken"):
+    with pytest.raises(errors.Refused, match=r"team@example\.com is already in use"):
         checked(connect(server), parts)
     assert server.writes == []
 
@@ -290,7 +290,7 @@ ALIASES = {"sales@example.com", "x@old.example", "Mix@Old.Example"}
 BOXES = {"bob@example.com", "carol@old.example", "dora@b\u00fccher.example"}
 
 
-def lost(planned: TenantPlan) -> set[str]:
+def lost(planned: Plan) -> set[str]:
     """Return what goes: objects, and aliases of those that stay."""
     changes = planned.changes
     deleted = {str(change.subject.name) for change in changes if change.action == "delete"}
@@ -322,14 +322,14 @@ def test_what_goes_and_what_is_left_alone(case: str) -> None:
     """By kind, scope and ignore; of groups, and of what is declared, nothing ever."""
     purge, rules, wanted = PURGED[case]
     planned = plan(TENANT, DECLARED, purge=purge, max_deletions=99, **rules)
-    assert findings(planned) == []
+    assert problems(planned) == []
     assert lost(planned) == wanted
 
 
 def test_aliases_are_left_alone_where_none_are_declared() -> None:
     """No list given is another thing than an empty list; and what is undeclared goes whole."""
     planned = plan(TENANT, {"mailboxes": ["alice@example.com"]}, purge=["alias"], max_deletions=99)
-    assert planned.steps == ()
+    assert planned.changes == ()
 
 
 FED: Parts = {"mailboxes": [mail("alice")], "forwarders": [forward("team", "bob", FAR)]}
@@ -342,14 +342,14 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [OLD, box("x@old.example")],
         {"mailboxes": []},
         EVERYTHING,
-        ["The domain old.example is not declared and would be purged"],
+        ["domain_in_use_undeclared domain=old.example holders=1 object: mailbox x@old.example"],
         {"x@old.example"},
     ),
     "nor one that the definition uses": (
         [EMPTY],
         {"mailboxes": [{"name": "x@empty.example"}]},
         {**EVERYTHING, "passwords": ["x@empty.example"]},
-        ["* mailboxes[0]: x@empty.example: ... would be purged"],
+        ["* mailboxes[0]: domain_purged domain=empty.example names=x@empty.example"],
         {"empty.example"},
     ),
     "a domain declared absent is emptied by purging, without force": (
@@ -363,14 +363,18 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [*TEAM, box("x", "bob")],
         FED,
         INDIVIDUALS,
-        ["forwarders[0]: bob is a member of the forwarder team, but the mailbox x ... purged"],
+        [
+            "forwarders[0]: member_removed lost=mailbox x member=bob name=team or_keep=, declare it, or add it to ignore why=not declared"
+        ],
         {"x@example.com"},
     ),
     "nor an alias": (
         [HOME, box("alice", "bob"), team("team", FAR)],
         FED,
         INDIVIDUALS,
-        ["forwarders[0]: bob is a member of ... but the alias bob of mailbox alice ... purged"],
+        [
+            "forwarders[0]: member_removed lost=alias bob of mailbox alice member=bob name=team or_keep=, declare it, or add it to ignore why=not declared"
+        ],
         {"bob@example.com"},
     ),
     "or its address moves": (
@@ -384,21 +388,27 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [HOME, OLD, box("legal@old.example"), box("x@old.example")],
         FORCED,
         {"ignore": ("legal@*",), "max_deletions": 9},
-        ["domains[0]: ... old.example ... ignore keeps 1 object: mailbox legal@old.example"],
+        [
+            "domains[0]: domain_in_use_ignored domain=old.example holders=1 object: mailbox legal@old.example"
+        ],
         {"old.example"},
     ),
     "nor a forwarder with an ignored alias": (
         [HOME, OLD, team("x@old.example", FAR, aliases=["legal"])],
         FORCED,
         {"ignore": ("LEGAL@*",), "max_deletions": 9},
-        ["domains[0]: ... old.example ... ignore keeps 1 object: forwarder x@old.example"],
+        [
+            "domains[0]: domain_in_use_ignored domain=old.example holders=1 object: forwarder x@old.example"
+        ],
         {"old.example"},
     ),
     "nor an ignored alias": (
         [HOME, OLD, box("alice", "legal@old.example", "x@old.example")],
         FORCED,
         {"ignore": ("*@OLD.example",), "max_deletions": 9},
-        ["domains[0]: ... ignore keeps 2 objects: alias legal@old.example ... alias x@old.example"],
+        [
+            "domains[0]: domain_in_use_ignored domain=old.example holders=2 objects: alias legal@old.example of the mailbox alice, alias x@old.example of the mailbox alice"
+        ],
         {"old.example"},
     ),
     "what is declared absent is deleted, even if it is ignored": (
@@ -432,7 +442,7 @@ def test_limits_of_purge_and_force(case: str) -> None:
     """What the definition needs and what is ignored is kept; the finding has its place."""
     tenant, parts, options, patterns, wanted = CASES[case]
     planned = plan(tenant, parts, **options)
-    assert_like([text.replace("@example.com", "") for text in findings(planned)], patterns)
+    assert [text.replace("@example.com", "") for text in problems(planned)] == patterns
     assert lost(planned) == wanted
 
 
@@ -457,21 +467,20 @@ COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
 def test_max_deletions_counts_what_is_not_named(case: str) -> None:
     """As many as it allows pass; one less is refused, in check mode with a warning."""
     tenant, parts, options, count = COUNTED[case]
-    assert findings(plan(tenant, parts, max_deletions=count, **options)) == []
-    (text,) = findings(plan(tenant, parts, max_deletions=count - 1, **options))
-    assert text.startswith("* ")
-    assert f"max_deletions allows {count - 1}. " in text
-    assert f"set max_deletions to {count}, " in text
+    assert problems(plan(tenant, parts, max_deletions=count, **options)) == []
+    (problem,) = plan(tenant, parts, max_deletions=count - 1, **options).problems
+    assert (problem.code, problem.prerequisite) == ("too_many_deletions", True)
+    assert (problem.params["allowed"], problem.params["total"]) == (count - 1, count)
 
 
 def test_the_message_counts_by_kind_and_names_ten() -> None:
     """The rest is counted."""
     boxes = [box(f"b{n:02}") for n in range(9)]
     tenant: list[Principal] = [HOME, EMPTY, *boxes, team("f", FAR), team("g", FAR)]
-    found = findings(plan(tenant, {"domains": ["example.com"]}, purge=[*KINDS]))
+    (found,) = plan(tenant, {"domains": ["example.com"]}, purge=[*KINDS]).problems
     listed = "".join(f"mailbox b{n:02}@example.com, " for n in range(9))
-    more = "forwarder f@example.com and 2 more. max_deletions allows 0."
-    assert_like(found, [f"* 9 mailboxes, 2 forwarders and 1 domain ...: {listed}{more}"])
+    assert found.params["counts"] == "9 mailboxes, 2 forwarders and 1 domain"
+    assert found.params["names"] == f"{listed}forwarder f@example.com and 2 more"
 
 
 @pytest.mark.parametrize(
@@ -490,10 +499,10 @@ def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) 
     }
     options: dict[str, Any] = {"purge": [kind], "max_deletions": 9}
     tenant: list[Principal] = [HOME, OLD, EMPTY, *boxes, team("team", FAR)]
-    assert findings(plan(tenant, parts, max_percent=most, **options)) == []
-    (text,) = findings(plan(tenant, parts, max_percent=most - 0.5, **options))
-    assert text.startswith(f"* {words}")
-    assert f"max_delete_percent allows {most - 0.5:g}. " in text
+    assert problems(plan(tenant, parts, max_percent=most, **options)) == []
+    (problem,) = plan(tenant, parts, max_percent=most - 0.5, **options).problems
+    assert (problem.code, problem.prerequisite) == ("percentage_exceeded", True)
+    assert problem.text.startswith(words)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definit
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import export
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+    DECLARED_ABSENT,
+    Reason,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
     read_passwords,
@@ -240,7 +244,7 @@ def test_files_are_merged(tmp_path: Path) -> None:
     mailbox = merged.individuals[parse_address("m@a.example")]
     assert str(mailbox.place) == f"{tmp_path}/1.yml:2: mailboxes[0]"
     assert names(merged, "m@a.example")["aliases"] == ["p@a.example", "q@a.example"]
-    assert names(merged, "m@a.example")["gone"] == {"r@a.example": "is to be absent"}
+    assert names(merged, "m@a.example")["gone"] == {"r@a.example": DECLARED_ABSENT}
     assert names(merged, "f@a.example")["members"] == ["x@b.example", "y@b.example"]
     assert names(merged, "f@a.example")["aliases"] == ["s@a.example"]
 
@@ -266,8 +270,8 @@ def test_expired_objects_are_absent(text: Any) -> None:
     read = inline(forwarders=[forwarder], mailboxes=[{"name": "m@a.example", "aliases": [alias]}])
     found, mailbox = names(read, "f@a.example"), names(read, "m@a.example")
     if ENDS[text]:
-        assert found["absent"] == f"it expired on {text}"
-        assert mailbox["gone"] == {"p@a.example": f"expired on {text}"}
+        assert found["absent"] == Reason("expired", {"date": text})
+        assert mailbox["gone"] == {"p@a.example": Reason("expired", {"date": text})}
         assert mailbox["aliases"] == []
     else:
         assert found["absent"] is None
@@ -284,8 +288,8 @@ def test_absent_objects_claim_no_address() -> None:
             {"name": "f@a.example", "aliases": ["e@a.example"]},
         ],
     )
-    assert names(read, "a@a.example")["gone"] == {"b@a.example": "is to be absent"}
-    assert names(read, "e@a.example")["absent"] == "it is to be absent"
+    assert names(read, "a@a.example")["gone"] == {"b@a.example": DECLARED_ABSENT}
+    assert names(read, "e@a.example")["absent"] == DECLARED_ABSENT
 
 
 @pytest.mark.parametrize(

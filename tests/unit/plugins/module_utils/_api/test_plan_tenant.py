@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,23 +15,22 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Mailbox,
     Principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.steps import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     FORCED,
     LEAVING,
     PASSWORD,
     Parts,
-    assert_like,
     box,
     domain,
-    findings,
     foreign,
     forward,
     gone,
     mail,
     no_alias,
     plan,
+    problems,
     steps,
     team,
 )
@@ -58,11 +58,11 @@ STEPS: dict[str, Case] = {
             "forwarders": [forward("team", "alice")],
         },
         [
-            "register: create domain b.example, it is not registered",
-            "register: create domain example.com, it is not registered",
-            "keep: create mailbox alice, it is not there (needs 1)",
-            "keep: create mailbox bob, it is not there (needs 1)",
-            "keep: create forwarder team, it is not there (needs 1)",
+            "register: create domain b.example, missing",
+            "register: create domain example.com, missing",
+            "keep: create mailbox alice, missing (needs 1)",
+            "keep: create mailbox bob, missing (needs 1)",
+            "keep: create forwarder team, missing (needs 1)",
         ],
         {"passwords": ["alice", "bob"]},
     ),
@@ -78,14 +78,14 @@ STEPS: dict[str, Case] = {
     "members, exactly": Case(
         [HOME, box("a"), box("b"), box("c"), team("team", "a", "b")],
         {"forwarders": [forward("team", "b", "c")]},
-        ["keep: update forwarder team, it lacks the member c, it is not to have the member a"],
+        ["keep: update forwarder team, add_member remove_member"],
     ),
     "a way of mail is turned round": Case(
         [HOME, team("a", FAR), team("z", "a")],
         {"forwarders": [forward("a", "z"), forward("z", FAR)]},
         [
-            "keep: update forwarder z, it lacks the member far@away.example, it is not to have the member a",
-            "keep: update forwarder a, it lacks the member z, it is not to have the member far@away.example",
+            "keep: update forwarder z, add_member remove_member",
+            "keep: update forwarder a, add_member remove_member",
         ],
     ),
     "an alias that mail went by is gone before the way is closed": Case(
@@ -95,9 +95,9 @@ STEPS: dict[str, Case] = {
             "forwarders": [forward("a", "x"), forward("b", "a", aliases=[no_alias("x")])],
         },
         [
-            "free: update forwarder b, its alias x is to be absent",
-            "keep: update forwarder a, it lacks the member x, it is not to have the member far@away.example",
-            "keep: update mailbox m, it lacks the alias x (needs 0)",
+            "free: update forwarder b, remove_alias",
+            "keep: update forwarder a, add_member remove_member",
+            "keep: update mailbox m, add_alias (needs 0)",
         ],
     ),
     "an alias that is absent, and one that has expired": Case(
@@ -107,9 +107,7 @@ STEPS: dict[str, Case] = {
                 mail("alice", no_alias("s"), no_alias("t", expires=EXPIRED), no_alias("never"))
             ]
         },
-        [
-            "keep: update mailbox alice, its alias s is to be absent, its alias t expired on 2026-12-31"
-        ],
+        ["keep: update mailbox alice, remove_alias"],
     ),
     "absent and expired objects": Case(
         [HOME, box("alice"), team("team", FAR), team("other", FAR)],
@@ -118,27 +116,27 @@ STEPS: dict[str, Case] = {
             "forwarders": [forward("team", FAR, expires=EXPIRED), gone("other")],
         },
         [
-            "delete: delete mailbox alice, it is to be absent",
-            "delete: delete forwarder other, it is to be absent",
-            "delete: delete forwarder team, it expired on 2026-12-31",
+            "delete: delete mailbox alice, declared_absent",
+            "delete: delete forwarder other, declared_absent",
+            "delete: delete forwarder team, expired",
         ],
     ),
     "two swap their aliases": Case(
         [HOME, box("alice", "x"), box("bob", "y")],
         {"mailboxes": [mail("alice", "y"), mail("bob", "x")]},
         [
-            "free: update mailbox alice, its alias x moves to bob",
-            "free: update mailbox bob, its alias y moves to alice",
-            "keep: update mailbox alice, it lacks the alias y (needs 1)",
-            "keep: update mailbox bob, it lacks the alias x (needs 0)",
+            "free: update mailbox alice, remove_alias",
+            "free: update mailbox bob, remove_alias",
+            "keep: update mailbox alice, add_alias (needs 1)",
+            "keep: update mailbox bob, add_alias (needs 0)",
         ],
     ),
     "an alias becomes a mailbox": Case(
         [HOME, box("alice", "bob")],
         {"mailboxes": [mail("alice"), BOB]},
         [
-            "free: update mailbox alice, its alias bob moves to bob",
-            "keep: create mailbox bob, it is not there (needs 0)",
+            "free: update mailbox alice, remove_alias",
+            "keep: create mailbox bob, missing (needs 0)",
         ],
         {"passwords": ["bob"]},
     ),
@@ -146,17 +144,17 @@ STEPS: dict[str, Case] = {
         [HOME, box("alice"), box("bob", "x"), box("carol")],
         {"mailboxes": [mail("alice", "x", "bob"), gone("bob"), gone("carol")]},
         [
-            "free: delete mailbox bob, it is to be absent",
-            "keep: update mailbox alice, it lacks the aliases bob, x (needs 0)",
-            "delete: delete mailbox carol, it is to be absent",
+            "free: delete mailbox bob, declared_absent",
+            "keep: update mailbox alice, add_alias (needs 0)",
+            "delete: delete mailbox carol, declared_absent",
         ],
     ),
     "the addresses of what is purged": Case(
         [HOME, box("alice"), box("bob", "x")],
         {"mailboxes": [mail("alice", "x")]},
         [
-            "free: delete mailbox bob, it is not declared",
-            "keep: update mailbox alice, it lacks the alias x (needs 0)",
+            "free: delete mailbox bob, undeclared",
+            "keep: update mailbox alice, add_alias (needs 0)",
         ],
         {"purge": ["mailbox"], "max_deletions": 1},
     ),
@@ -170,9 +168,9 @@ STEPS: dict[str, Case] = {
             ],
         },
         [
-            "keep: update mailbox alice, its alias y@old.example is to be absent",
-            "delete: delete mailbox x@old.example, it is to be absent",
-            "deregister: delete domain old.example, it is to be absent (needs 0, 1)",
+            "keep: update mailbox alice, remove_alias",
+            "delete: delete mailbox x@old.example, declared_absent",
+            "deregister: delete domain old.example, declared_absent (needs 0, 1)",
         ],
     ),
     "a domain with all that it holds": Case(
@@ -185,10 +183,10 @@ STEPS: dict[str, Case] = {
         ],
         FORCED,
         [
-            "keep: update mailbox alice, its alias y@old.example goes with the domain old.example",
-            "delete: delete forwarder team@old.example, its domain old.example is deleted with all that it holds",
-            "delete: delete mailbox x@old.example, its domain old.example is deleted with all that it holds",
-            "deregister: delete domain old.example, it is to be absent (needs 0, 1, 2)",
+            "keep: update mailbox alice, remove_alias",
+            "delete: delete forwarder team@old.example, domain_deleted",
+            "delete: delete mailbox x@old.example, domain_deleted",
+            "deregister: delete domain old.example, declared_absent (needs 0, 1, 2)",
         ],
         {"max_deletions": 3},
     ),
@@ -208,10 +206,10 @@ STEPS: dict[str, Case] = {
             "mailboxes": [mail("alice", "sales")],
         },
         [
-            "free: delete mailbox x@old.example, its domain old.example is deleted with all that it holds",
-            "keep: update mailbox alice, it lacks the alias sales (needs 0)",
-            "deregister: delete domain old.example, it is to be absent (needs 0)",
-            "deregister: delete domain older.example, it is to be absent (needs 0)",
+            "free: delete mailbox x@old.example, domain_deleted",
+            "keep: update mailbox alice, add_alias (needs 0)",
+            "deregister: delete domain old.example, declared_absent (needs 0)",
+            "deregister: delete domain older.example, declared_absent (needs 0)",
         ],
         {"max_deletions": 1},
     ),
@@ -219,8 +217,8 @@ STEPS: dict[str, Case] = {
         [HOME, box("alice"), box("bob"), box("carol")],
         {"mailboxes": [mail("alice", "x"), BOB, CAROL]},
         [
-            "keep: update mailbox alice, it lacks the alias x, its passwords are to be replaced",
-            "keep: update mailbox bob, its passwords are to be replaced",
+            "keep: update mailbox alice, add_alias replace_passwords",
+            "keep: update mailbox bob, replace_passwords",
         ],
         {"passwords": ["alice", "bob"], "replace": True},
     ),
@@ -232,7 +230,7 @@ def test_a_plan_changes_the_tenant_into_what_is_declared(case: str) -> None:
     """Each step has its stage, reason and needs, and a second plan is empty."""
     tenant, parts, wanted, options = STEPS[case]
     planned = plan(tenant, parts, **options)
-    assert findings(planned) == []
+    assert problems(planned) == []
     assert [step.replace("@example.com", "") for step in steps(planned)] == wanted
     state = {principal.name: principal for principal in tenant}
     for positions in planned.stages():
@@ -245,7 +243,7 @@ def test_a_plan_changes_the_tenant_into_what_is_declared(case: str) -> None:
             if change.after:
                 state[change.subject.name] = change.after
     again = plan(list(state.values()), parts, **{**options, "replace": False})
-    assert (again.steps, again.findings) == ((), ())
+    assert (again.changes, again.problems) == ((), ())
 
 
 def test_forwarders_change_after_those_that_they_feed() -> None:
@@ -282,21 +280,21 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, box("alice"), box("bob", "x"), foreign("staff", "z")],
         {"mailboxes": [mail("alice", "y", "x", "z")], "forwarders": [forward("team", FAR)]},
         [
-            "mailboxes[0].aliases[1]: x is taken: ... bob, ... not declared",
-            "mailboxes[0].aliases[2]: z is taken: ... group staff",
+            "mailboxes[0].aliases[1]: address_in_use_undeclared address=x kind=mailbox owner=bob",
+            "mailboxes[0].aliases[2]: address_in_use_undeclared address=z kind=group owner=staff",
         ],
     ),
     "an alias of a mailbox declared without aliases": (
         [HOME, box("alice"), box("bob", "x")],
         {"mailboxes": [mail("alice", "y", "x"), BOB]},
-        ["mailboxes[0].aliases[1]: x is taken: ... bob, which is declared without aliases"],
+        ["mailboxes[0].aliases[1]: alias_in_use_unlisted address=x kind=mailbox owner=bob"],
     ),
     "an alias of an undeclared mailbox that loses a domain": (
         [HOME, OLD, box("alice"), box("bob", "x", "y@old.example")],
         {**FORCED, "mailboxes": [mail("alice", "x")]},
         [
-            "mailboxes[0].aliases[0]: x is taken: ... bob, ... not declared",
-            "* 1 alias would be deleted without being named: alias y@old.example",
+            "mailboxes[0].aliases[0]: address_in_use_undeclared address=x kind=mailbox owner=bob",
+            "* too_many_deletions allowed=0 counts=1 alias names=alias y@old.example total=1",
         ],
     ),
     "another kind under a declared name": (
@@ -316,26 +314,26 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
             "forwarders": [forward("team", FAR), gone("off")],
         },
         [
-            "domains[0]: b.example is a group, not a domain",
-            "mailboxes[2]: carol is a group, not a mailbox",
-            "forwarders[1]: off is a mailbox, not a forwarder",
-            "mailboxes[0]: alice is a forwarder, not a mailbox",
-            "mailboxes[1]: bob is a mailbox, not a mailbox",
-            "forwarders[0]: team is a mailbox, not a forwarder ... mail stored in it",
+            "domains[0]: wrong_kind found=group kind=domain loss= name=b.example",
+            "mailboxes[0]: wrong_kind found=forwarder kind=mailbox loss= name=alice",
+            "mailboxes[1]: wrong_kind found=mailbox kind=mailbox loss= name=bob",
+            "mailboxes[2]: wrong_kind_absent found=group kind=mailbox loss= name=carol",
+            "forwarders[0]: wrong_kind found=mailbox kind=forwarder loss= and its stored mail name=team",
+            "forwarders[1]: wrong_kind_absent found=mailbox kind=forwarder loss= and its stored mail name=off",
         ],
     ),
     "a domain in use": (
         [HOME, OLD, box("x@old.example"), box("alice", "y@old.example", "z@old.example")],
         LEAVING,
         [
-            "domains[0]: ... old.example ... 3 objects: alias y@old.example of the mailbox alice..., alias z@old.example ..., mailbox x@old.example. ... force"
+            "domains[0]: domain_in_use domain=old.example holders=3 objects: alias y@old.example of the mailbox alice, alias z@old.example of the mailbox alice, mailbox x@old.example"
         ],
     ),
     "a domain that a group uses": (
         [HOME, OLD, foreign("staff@old.example"), foreign("staff", "x@old.example")],
         FORCED,
         [
-            "domains[0]: ... old.example ... 2 objects: alias x@old.example of the group staff, group staff@old.example. ... by hand"
+            "domains[0]: domain_in_use_unmanaged domain=old.example holders=2 objects: alias x@old.example of the group staff, group staff@old.example"
         ],
     ),
     "domains that are not registered, each once": (
@@ -345,29 +343,29 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
             "forwarders": [{"name": "t@b.example", "members": [FAR], "aliases": ["a@b.example"]}],
         },
         [
-            "* forwarders[0].aliases[0]: a@b.example and 2 more: the domain b.example is not registered",
-            "* mailboxes[0].aliases[0]: y@c.example: the domain c.example is not registered",
+            "* forwarders[0].aliases[0]: domain_missing domain=b.example names=a@b.example, t@b.example, x@b.example",
+            "* mailboxes[0].aliases[0]: domain_missing domain=c.example names=y@c.example",
         ],
     ),
     "a new mailbox without a password": (
         [HOME, box("alice")],
         {"mailboxes": [ALICE, BOB]},
-        ["* mailboxes[1]: The mailbox bob does not exist ... passwords"],
+        ["* mailboxes[1]: password_missing name=bob"],
     ),
     "a loop over undeclared forwarders": (
         [HOME, team("b", "c"), team("c", "d", FAR), team("d", FAR, "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},
-        ["forwarders[0]: ... a -> b -> c -> d -> x. "],
+        ["forwarders[0]: forwarding_loop name=a way=a -> b -> c -> d -> a"],
     ),
     "a loop by a new alias": (
         [HOME, team("a", "b"), team("b", "x@example.com")],
         {"forwarders": [forward("a", "b", aliases=["x@example.com"])]},
-        ["forwarders[0]: ... a -> b -> x. "],
+        ["forwarders[0]: forwarding_loop name=a way=a -> b -> a"],
     ),
     "a loop beside an existing one": (
         [HOME, team("a", "b", "c"), team("b", "d"), team("d", "a"), team("c", FAR)],
         {"forwarders": [forward("c", "d")]},
-        ["forwarders[0]: ... c -> d -> a -> c. "],
+        ["forwarders[0]: forwarding_loop name=c way=c -> d -> a -> c"],
     ),
     "an existing loop is no finding": (
         [HOME, team("a", "b"), team("b", "a"), box("alice")],
@@ -383,23 +381,25 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, box("bob"), team("team", "bob")],
         {"mailboxes": [gone("bob")], "forwarders": [forward("team", "bob")]},
         [
-            "forwarders[0]: bob is a member of the forwarder team, but the mailbox bob is to be absent"
+            "forwarders[0]: member_removed lost=mailbox bob member=bob name=team or_keep= why=declared absent"
         ],
     ),
     "a member that was absent before": (
         [HOME, team("team", "bob")],
         {"mailboxes": [gone("bob")], "forwarders": [forward("team", "bob")]},
-        ["forwarders[0]: bob is a member ... but no mailbox or forwarder has this address"],
+        ["forwarders[0]: member_missing member=bob name=team"],
     ),
     "a member whose alias goes": (
         [HOME, box("bob", "b")],
         {"mailboxes": [mail("bob", no_alias("b"))], "forwarders": [forward("team", "b")]},
-        ["forwarders[0]: b is a member ... but the alias b of mailbox bob is to be absent"],
+        [
+            "forwarders[0]: member_removed lost=alias b of mailbox bob member=b name=team or_keep= why=declared absent"
+        ],
     ),
     "a new member that does not exist": (
         [HOME],
         {"forwarders": [forward("team", "nope", FAR)]},
-        ["forwarders[0]: nope is a member ... but no mailbox or forwarder has this address"],
+        ["forwarders[0]: member_missing member=nope name=team"],
     ),
 }
 
@@ -408,17 +408,16 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
 def test_findings_name_their_place_and_objects(case: str) -> None:
     """Everything that makes a definition impossible to apply is found, and nothing else."""
     tenant, parts, wanted = FINDINGS[case]
-    found = [text.replace("@example.com", "") for text in findings(plan(tenant, parts))]
-    assert_like(found, wanted)
+    assert [text.replace("@example.com", "") for text in problems(plan(tenant, parts))] == wanted
 
 
 def test_what_already_bounces_is_a_warning() -> None:
     """A plan doesn't refuse what it didn't cause, so an exported tenant converges."""
     dangling = plan([HOME, team("team", "nope")], {"forwarders": [forward("team", "nope")]})
     undeclared = plan([HOME, box("bob"), team("team", "bob")], {"mailboxes": [gone("bob")]})
-    assert (dangling.findings, undeclared.findings) == ((), ())
+    assert (dangling.problems, undeclared.problems) == ((), ())
     assert [len(dangling.warnings), len(undeclared.warnings)] == [1, 1]
-    assert "mail to team@example.com would bounce" in undeclared.warnings[0]
+    assert undeclared.warnings[0].code == "member_removed"
 
 
 @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.full)])
@@ -427,10 +426,10 @@ def test_a_long_chain_of_forwarders(count: int) -> None:
     last = count - 1
     chain = [team(f"f{n}", f"f{n + 1}") for n in range(last)]
     open_end = plan([HOME, *chain], {"forwarders": [forward(f"f{last}", FAR)]})
-    assert (len(open_end.steps), findings(open_end)) == (1, [])
-    (closed,) = findings(plan([HOME, *chain], {"forwarders": [forward(f"f{last}", "f0")]}))
+    assert (len(open_end.changes), problems(open_end)) == (1, [])
+    (closed,) = problems(plan([HOME, *chain], {"forwarders": [forward(f"f{last}", "f0")]}))
     way = "".join(f"f{n}@example.com -> " for n in range(8))
-    assert f"f{last}@example.com -> {way}{count - 9} more -> f{last}@example.com. " in closed
+    assert f"f{last}@example.com -> {way}{count - 9} more -> f{last}@example.com" in closed
 
 
 def test_each_plan_has_a_digest_of_its_own() -> None:
@@ -446,7 +445,7 @@ def test_each_plan_has_a_digest_of_its_own() -> None:
     ]
     digests = {digest(planned.changes) for planned in plans}
     assert len(digests) == len(plans)
-    assert all(len(text) == len("sha256:") + 64 for text in digests)
+    assert all(text.startswith("v2:sha256:") for text in digests)
 
 
 def test_equal_plans_have_equal_digests() -> None:
@@ -456,14 +455,7 @@ def test_equal_plans_have_equal_digests() -> None:
     assert digest(plan(tenant[::-1], shouted).changes) == digest(plan(tenant, parts).changes)
     planned = plan(tenant, parts, passwords=["alice"], replace=True)
     other = [
-        type(change)(
-            change.action,
-            change.before,
-            change.after,
-            "",
-            change.edit,
-            tuple("another" for _secret in change.secrets),
-        )
+        replace(change, reasons=(), secrets=("another",) * len(change.secrets))
         for change in planned.changes
     ]
     assert digest(planned.changes) == digest(other)

@@ -1,0 +1,141 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The desired state of a tenant while it is planned: what is created, changed and deleted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..models import Edit, Forwarder, Individual, Mailbox, Principal
+from ..names import Name
+from .definition import DeclaredIndividual, Place
+from .messages import Reason, counted
+from .purge import ALIAS
+
+
+@dataclass(frozen=True, slots=True)
+class Passwords:
+    """Passwords by mailbox, for those that are created.
+
+    :param replace: set them for existing mailboxes, too
+    """
+
+    by_name: Mapping[Name, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    replace: bool = False
+
+
+@dataclass(slots=True)
+class Desired:
+    """The desired state of one mailbox or forwarder that is kept or created.
+
+    :param declared: as declared; None if only its addresses change because of others
+    :param current: as it is now, or without aliases and members if it is new
+    :param remove: the aliases that it loses, each with the reason
+    :param undeclared: its aliases that are not declared
+    """
+
+    declared: DeclaredIndividual | None
+    current: Individual
+    is_new: bool = False
+    add: frozenset[Name] = frozenset()
+    remove: dict[Name, Reason] = field(default_factory=dict)
+    add_members: frozenset[Name] = frozenset()
+    remove_members: frozenset[Name] = frozenset()
+    undeclared: frozenset[Name] = frozenset()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    always_set: bool = False
+
+    @property
+    def name(self) -> Name:
+        """Its name, as it is declared."""
+        return self.current.name if self.declared is None else self.declared.name
+
+    @property
+    def place(self) -> Place | None:
+        """Where it is declared."""
+        return None if self.declared is None else self.declared.place
+
+    def place_of(self, address: Name) -> Place | None:
+        """Return where one of its addresses is declared."""
+        declared = self.declared
+        return None if declared is None else declared.places.get(address, declared.place)
+
+    @property
+    def edit(self) -> Edit:
+        """All that changes in its lists."""
+        return Edit(self.add, frozenset(self.remove), self.add_members, self.remove_members)
+
+    @property
+    def after(self) -> Individual:
+        """Its desired state."""
+        return self.edit.applied_to(self.current)
+
+    @property
+    def claims(self) -> frozenset[Name]:
+        """The addresses that it does not hold yet."""
+        return self.add | {self.name} if self.is_new else self.add
+
+    def reasons(self, edit: Edit, secrets: tuple[str, ...] = ()) -> Iterator[Reason]:
+        """Yield why a part of its edit is needed."""
+        if edit.add_aliases:
+            yield Reason("add_alias", {"names": counted("alias", edit.add_aliases)})
+        if edit.add_members:
+            yield Reason("add_member", {"names": counted("member", edit.add_members)})
+        if edit.remove_members:
+            yield Reason("remove_member", {"names": counted("member", edit.remove_members)})
+        for alias in sorted(edit.remove_aliases):
+            yield Reason("remove_alias", {"name": alias, "why": self.remove[alias]})
+        if secrets:
+            yield Reason("replace_passwords")
+
+
+@dataclass(slots=True)
+class DesiredState:
+    """The desired state of a tenant.
+
+    :param register: domains to register
+    :param kept: mailboxes and forwarders that are kept or created
+    :param deleted: what is deleted, each with the reason
+    :param unnamed: what is deleted without being named, by kind
+    """
+
+    register: list[Name] = field(default_factory=list)
+    kept: dict[Name, Desired] = field(default_factory=dict)
+    deleted: dict[Name, Reason] = field(default_factory=dict)
+    unnamed: dict[str, set[Name]] = field(default_factory=lambda: defaultdict(set))
+
+    def after(self, principal: Principal) -> Principal:
+        """Return the desired state of a principal."""
+        desired = self.kept.get(principal.name)
+        return principal if desired is None else desired.after
+
+    def edited(self, owner: Individual) -> Desired:
+        """Return the desired state of a principal that is not deleted."""
+        return self.kept.setdefault(owner.name, Desired(None, owner))
+
+    def delete_unnamed(self, principal: Principal, reason: Reason) -> None:
+        """Delete something that was not named."""
+        self.deleted[principal.name] = reason
+        self.unnamed[principal.kind].add(principal.name)
+
+    def leave_domain(self, principal: Principal, domain: Name, addresses: frozenset[Name]) -> None:
+        """Delete what is on a deleted domain: the principal itself, or some of its aliases."""
+        if principal.name in addresses:
+            self.delete_unnamed(principal, Reason("domain_deleted", {"domain": domain}))
+        elif principal.name not in self.deleted and isinstance(principal, (Mailbox, Forwarder)):
+            reason = Reason("alias_domain_deleted", {"domain": domain})
+            self.edited(principal).remove |= dict.fromkeys(addresses, reason)
+            self.unnamed[ALIAS] |= addresses
+
+    def forwarders(self, principals: Iterator[Principal] | list[Principal]) -> list[Forwarder]:
+        """Return the desired state of all forwarders.
+
+        :param principals: the current ones
+        """
+        kept = [self.after(each) for each in principals if each.name not in self.deleted]
+        kept += [desired.after for desired in self.kept.values() if desired.is_new]
+        return [each for each in kept if isinstance(each, Forwarder)]

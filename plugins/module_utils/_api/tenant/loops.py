@@ -1,0 +1,70 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Forwarding loops, and the order in which forwarders can change without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+from ..models import Forwarder
+from ..names import Name
+
+#: The forwarders that each forwarder sends mail to, by name.
+Graph = Mapping[Name, Iterable[Name]]
+
+
+def forwarding_graph(forwarders: Iterable[Forwarder]) -> dict[Name, set[Name]]:
+    """Return which forwarders each of these forwarders sends mail to."""
+    forwarders = list(forwarders)
+    owners = {address: each.name for each in forwarders for address in each.addresses}
+    return {
+        each.name: {owners[member] for member in each.members if member in owners}
+        for each in forwarders
+    }
+
+
+def find_cycle(graph: Graph) -> list[Name] | None:
+    """Return the names along a loop in the direction of the mail, the first one also last."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: list[Name] = error.args[1][::-1]
+        return cycle
+    return None
+
+
+def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
+    """Return the loops that a change would create; a loop that exists already is not its fault."""
+    graph = {name: set(targets) for name, targets in after.items()}
+    old = {name: graph[name].intersection(before.get(name, ())) for name in graph}
+    while cycle := find_cycle(old):
+        old[cycle[0]].discard(cycle[1])
+        graph[cycle[0]].discard(cycle[1])
+    cycles = []
+    while cycle := find_cycle(graph):
+        cycles.append(cycle)
+        steps = pairwise(cycle)
+        source, target = next(step for step in steps if step[1] not in old[step[0]])
+        graph[source].discard(target)
+    return cycles
+
+
+def levels(graph: Graph) -> dict[Name, int]:
+    """Return over how many further forwarders mail to each one goes at most.
+
+    :param graph: without loops
+    """
+    sorter = TopologicalSorter(graph)
+    sorter.prepare()
+    found: dict[Name, int] = {}
+    level = 0
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        found |= dict.fromkeys(ready, level)
+        sorter.done(*ready)
+        level += 1
+    return found

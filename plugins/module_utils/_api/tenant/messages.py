@@ -1,0 +1,206 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Every sentence about a plan: why something changes, what stands in the way, and what to do.
+
+The planner decides with codes and parameters. Only this file turns them into text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..names import Name
+
+if TYPE_CHECKING:
+    from .definition import Place
+
+_MAX_LISTED = 10
+
+#: Why a principal changes, by code.
+REASONS = {
+    "missing": "does not exist",
+    "declared_absent": "declared absent",
+    "expired": "expired on {date}",
+    "undeclared": "not declared",
+    "domain_deleted": "its domain {domain} is deleted",
+    "add_alias": "missing {names}",
+    "remove_alias": "alias {name} {why}",
+    "add_member": "missing {names}",
+    "remove_member": "undeclared {names}",
+    "replace_passwords": "passwords replaced",
+    "alias_moves": "moves to {owner}",
+    "alias_domain_deleted": "is on the deleted domain {domain}",
+}
+
+#: What stands in the way of a plan, by code.
+PROBLEMS = {
+    "wrong_kind": (
+        "{name} is a {found}, not a {kind}. Choose another name, or delete the {found}{loss} first."
+    ),
+    "wrong_kind_absent": (
+        "{name} is a {found}, not a {kind}, and was not deleted. Check the name and the kind."
+    ),
+    "not_a_mailbox": (
+        "{name} is a {found}, not a mailbox. Name a mailbox; a forwarder's aliases are set with "
+        "the forwarder."
+    ),
+    "mailbox_missing": "The mailbox {name} does not exist. Create it first.",
+    "password_missing": (
+        "The mailbox {name} does not exist yet and can't be created without a password. "
+        "Set passwords."
+    ),
+    "domain_missing": (
+        "{names}: the domain {domain} is not registered in this tenant. Add the domain, or check "
+        "its spelling."
+    ),
+    "domain_purged": (
+        "{names}: the domain {domain} is not declared and would be purged. Add it to domains, or "
+        "to ignore."
+    ),
+    "domain_in_use": (
+        "The domain {domain} still holds {holders}. Delete them first, or set force: true to "
+        "delete all of them with the domain, stored mail included."
+    ),
+    "domain_in_use_unmanaged": (
+        "The domain {domain} still holds {holders}, which can't be deleted here. Delete them "
+        "first by hand."
+    ),
+    "domain_in_use_undeclared": (
+        "The domain {domain} is not declared and would be purged, but it holds {holders}. A "
+        "domain that is not empty is only deleted by name: declare it with state: absent, or add "
+        "it to ignore."
+    ),
+    "domain_in_use_ignored": (
+        "The domain {domain} is declared absent with everything on it, but ignore keeps "
+        "{holders}. Declare them absent, or remove them from ignore."
+    ),
+    "address_in_use": (
+        "{address} is already in use: it delivers to the {kind} {owner}. Choose another address, "
+        "or remove it there first."
+    ),
+    "address_in_use_undeclared": (
+        "{address} is already in use: it delivers to the {kind} {owner}, which is not declared. "
+        "Declare it too, or remove the address there first."
+    ),
+    "alias_in_use": (
+        "{address} is already an alias of the {kind} {owner}. Set move: true to move it here."
+    ),
+    "alias_in_use_unlisted": (
+        "{address} is already an alias of the {kind} {owner}, which is declared without aliases. "
+        "Declare its aliases without this address, or remove the address there first."
+    ),
+    "primary_address_in_use": (
+        "{address} is the primary address of the {kind} {owner} and can't be moved. Choose "
+        "another address."
+    ),
+    "primary_address": (
+        "{address} is the mailbox's primary address and can't be removed. Delete the mailbox "
+        "instead."
+    ),
+    "no_members": (
+        "The forwarder {name} has no members. Name at least one destination in members, or set "
+        "state: absent."
+    ),
+    "forwarding_loop": ("Mail to {name} would loop: {way}. Remove one of these from members."),
+    "member_missing": (
+        "{member} is a member of the forwarder {name}, but no mailbox or forwarder has this "
+        "address, so mail to {name} would bounce. Create it, remove it from the members, or check "
+        "its spelling."
+    ),
+    "member_removed": (
+        "{member} is a member of the forwarder {name}, but the {lost} would be removed ({why}), "
+        "so mail to {name} would bounce. Remove it from the members{or_keep}."
+    ),
+    "too_many_deletions": (
+        "{counts} would be deleted without being named: {names}. max_deletions allows {allowed}. "
+        "Review the plan in check mode; if it is right, set max_deletions: {total}, else narrow "
+        "scope or declare them."
+    ),
+    "percentage_exceeded": (
+        "{percent:.3g} % of all {kinds} ({count} of {held}) would be deleted without being named. "
+        "max_delete_percent allows {allowed:g}. Review the plan in check mode, and raise the "
+        "limit only if the plan is right."
+    ),
+    "purge_without_aliases": (
+        "purge_aliases has no effect without aliases. Set aliases to the list to keep, or to an "
+        "empty list to remove all."
+    ),
+    "idle_pattern": "{option}: {pattern} matches nothing in the tenant or in the plan. Check it.",
+}
+
+#: In check mode of a single task: what an earlier task may create in a real run.
+PREREQUISITES = {
+    "mailbox_missing": "The mailbox {name} does not exist yet",
+    "password_missing": "The mailbox {name} does not exist yet, and passwords is not set",
+    "domain_missing": "The domain {domain} is not registered yet",
+    "no_members": "The forwarder {name} does not exist yet",
+}
+
+
+class Reason(NamedTuple):
+    """Why a principal changes."""
+
+    code: str
+    params: Mapping[str, Any] = {}
+
+    def __str__(self) -> str:
+        return REASONS[self.code].format(**self.params)
+
+
+DECLARED_ABSENT = Reason("declared_absent")
+
+
+class Problem(NamedTuple):
+    """Why a plan is refused, or a warning about it.
+
+    :param place: where it is in a definition file, if it is in one
+    :param prerequisite: what is missing may exist by the time of the real run
+    """
+
+    code: str
+    params: Mapping[str, Any] = {}
+    place: Place | None = None
+    prerequisite: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what to do."""
+        return PROBLEMS[self.code].format(**self.params)
+
+    def __str__(self) -> str:
+        return self.text if self.place is None else f"{self.place}: {self.text}"
+
+    @property
+    def prerequisite_text(self) -> str:
+        """The warning in check mode. Ansible shows equal ones once: it has only what is missing."""
+        missing = PREREQUISITES[self.code].format(**self.params)
+        return f"{missing}. Check mode assumes that an earlier task creates it."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a module shows it."""
+        place = self.place
+        return {
+            "code": self.code,
+            "file": place.source.file if place else None,
+            "line": place.line if place else None,
+            "where": place.where if place else "",
+            "text": self.text,
+        }
+
+
+def counted(noun: str, names: Iterable[Name]) -> str:
+    """Return names after their noun, such as ``aliases a@example.com, b@example.com``."""
+    names = sorted(names)
+    plural = {"alias": "aliases"}.get(noun, f"{noun}s")
+    return f"{noun if len(names) == 1 else plural} {listed(map(str, names))}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """Return items separated by commas, the first ten of them by name."""
+    items = list(items)
+    shown = ", ".join(items[:_MAX_LISTED])
+    more = len(items) - _MAX_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown

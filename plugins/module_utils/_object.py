@@ -1,0 +1,43 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A task about one object: a definition of that object, converged."""
+
+from __future__ import annotations
+
+from ._api.client.client import Client
+from ._api.models import respelled
+from ._api.names import Name
+from ._api.tenant.changes import as_diff
+from ._api.tenant.converge import Probe, converge_object
+from ._api.tenant.definition import Declared, DeclaredDomain, DeclaredForwarder
+from ._api.tenant.desired import Passwords
+from ._module import Outcome
+
+
+def ensure_object(
+    client: Client,
+    declared: Declared,
+    *,
+    check_mode: bool,
+    passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
+    probe: Probe | None = None,
+) -> Outcome:
+    """Make one object match its declaration, and return it by its kind."""
+    converged = converge_object(
+        client, declared, dry_run=check_mode, passwords=passwords, probe=probe
+    )
+    principal = converged.principal
+    # Services may change the case of a name.
+    shown = None if principal is None else respelled(principal, _names(declared)).as_dict()
+    changes = [change.as_dict() for change in converged.changes]
+    values = {declared.kind: shown, "changes": changes}
+    return Outcome(bool(changes), values, as_diff(converged.changes), converged.warnings)
+
+
+def _names(declared: Declared) -> list[Name]:
+    if isinstance(declared, DeclaredDomain):
+        return [declared.name]
+    members = declared.members if isinstance(declared, DeclaredForwarder) else None
+    return [*(members or ()), *(declared.aliases or ()), declared.name]
