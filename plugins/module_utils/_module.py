@@ -22,7 +22,7 @@ from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_requ
 from ansible.module_utils.common.warnings import get_deprecation_messages, get_warning_messages
 
 from ._api.client.client import Client
-from ._api.client.transport import Sender
+from ._api.client.transport import Transport
 from ._api.errors import PostroomError, ServiceError, names_secret
 from ._api.names import Name, parse_address
 from ._secrets import HIDDEN, held, is_list, leaves, without
@@ -97,13 +97,13 @@ class Ensure(Protocol):
         """Do so, or in check mode only find out what would be done."""
 
 
-def connect(params: Params) -> Sender:
+def connect(params: Params) -> Transport:
     """Return a sender for the service that a task's options name.
 
     :raises InvalidInput: one of the options can't be used
     :raises ImportError: httpx is not installed
     """
-    return Sender(
+    return Transport(
         params["api_url"],
         params["api_token"],
         verify=params["validate_certs"],
@@ -111,7 +111,9 @@ def connect(params: Params) -> Sender:
     )
 
 
-def execute(ensure: Ensure, params: Params, *, check_mode: bool, sender: Sender) -> dict[str, Any]:
+def execute(
+    ensure: Ensure, params: Params, *, check_mode: bool, sender: Transport
+) -> dict[str, Any]:
     """Run a task and return its result, of success or of failure.
 
     :param params: the validated options
@@ -161,7 +163,7 @@ def whole_spec(argument_spec: Mapping[str, Any]) -> dict[str, Any]:
     return {**API_OPTIONS, **argument_spec}
 
 
-def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Sender]) -> None:
+def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Transport]) -> None:
     """Run a task with the options that a module has read, and exit as that module does.
 
     :param module: an AnsibleModule
@@ -205,7 +207,7 @@ def _shown_options(module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _connected(
-    module: Any, ensure: Ensure, connecting: Callable[[Params], Sender]
+    module: Any, ensure: Ensure, connecting: Callable[[Params], Transport]
 ) -> dict[str, Any]:
     """Return the result of a task whose connection, or one of its libraries, may be missing."""
     try:

@@ -478,7 +478,7 @@ def ensure_tenant(
         wanted_tenant(params),
         dry_run=check_mode,
         report=report,
-        probe=login_probe(params, lambda: client.with_time(client.timeout)),
+        probe=login_probe(params, lambda: client.with_timeout(client.timeout)),
     )
     raise_if_incomplete(found, unchanged=params["report_unchanged"])
     values = found.values(unchanged=params["report_unchanged"])

@@ -10,7 +10,7 @@ import os
 from collections.abc import Hashable
 from pathlib import Path
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
 
 _MOST_KEPT = 8
@@ -20,9 +20,9 @@ class Connections:
     """The senders of this process, each for whatever shaped it."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Sender] = {}
+        self._kept: dict[Hashable, Transport] = {}
 
-    def get(self, params: Params) -> Sender:
+    def get(self, params: Params) -> Transport:
         """Return a sender for a task's options, as ``connect`` does."""
         key = _key(params)
         sender = self._kept.pop(key, None) or connect(params)

@@ -140,7 +140,7 @@ def _asked(options: Mapping[str, Any]) -> Asked:
 def _stage(client: Client, asked: Asked, end: float, name: Name) -> _Looked:
     if time.monotonic() >= end:
         return _Looked("unknown", reason="timed_out")
-    own = client.with_time(client.timeout, is_patient=True)
+    own = client.with_timeout(client.timeout, extend_when_throttled=True)
     try:
         records = own.dns_records(name)
     except NotFound:

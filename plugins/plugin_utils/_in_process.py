@@ -26,7 +26,7 @@ from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import (
-    _import_httpx,
+    import_httpx,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Ensure,
@@ -42,7 +42,7 @@ from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, as_sent, r
 
 try:
     # Here, so that Ansible imports it once, before it forks its workers.
-    _import_httpx()
+    import_httpx()
     HAS_HTTPX = True
 except ImportError:
     HAS_HTTPX = False

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     Wanted,
     converge_tenant,
@@ -98,7 +98,7 @@ def applying(server: Server, declared: Declared, concurrency: int) -> Callable[[
     want = wanted(Source(None, declared), passwords(declared), concurrency)
 
     def apply() -> object:
-        with contextlib.closing(Sender(server.url, server.token, trust_env=False)) as sender:
+        with contextlib.closing(Transport(server.url, server.token, trust_env=False)) as sender:
             return converge_tenant(Client(sender), want, dry_run=False)
 
     return apply

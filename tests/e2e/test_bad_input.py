@@ -97,7 +97,7 @@ def test_unreachable_services(site: Site, service: RunningService, tmp_path: Pat
     """An unknown host, HTTPS to a plain port, and a killed service all fail."""
     for url in ("http://mail.invalid", service.url.replace("http:", "https:")):
         message = failure_of(site, api_url=url)
-        assert f"{url} can't be reached for reading {NEW}" in message
+        assert f"{url} can't be reached while reading {NEW}" in message
         assert "api_url" in message
     with running_service(tmp_path) as doomed, recording(doomed.url) as recorder:
         doomed.kill()

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome
 from ansible_collections.postroom.email.plugins.modules.email_tenant import ensure_tenant
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
@@ -122,14 +122,14 @@ class Rig:
     def __init__(self, calm: RunningService, faulty: RunningService) -> None:
         self.api = Api(calm.url, calm.token)
         self.faulty = faulty
-        self._senders = [Sender(one.url, one.token, trust_env=False) for one in (calm, faulty)]
+        self._senders = [Transport(one.url, one.token, trust_env=False) for one in (calm, faulty)]
 
     def run(
         self, definition: Definition, *, faults: bool = False, retries: int = 4, check: bool = False
     ) -> Outcome:
         """Converge the tenant through one of the two services, with short waits."""
         sender = self._senders[faults]
-        client = Client(sender, timeout=60, retries=retries, settle=0.002, sleep=_shortly)
+        client = Client(sender, timeout=60, retries=retries, verify_delay=0.002, sleep=_shortly)
         options = {**DEFAULTS, **definition, "passwords": passwords_of(definition)}
         return ensure_tenant(client, {**options, "concurrency": 1 + retries}, check_mode=check)
 

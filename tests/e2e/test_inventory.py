@@ -140,7 +140,7 @@ def test_cached_domains_are_not_read_again(inventory: Inventory, site: Site) -> 
     flushed = inventory.ask("play.yml", "--list-hosts", "--flush-cache", program="playbook")
     assert "newer.example" in flushed.output
     inventory.env["POSTROOM_API_TOKEN"] = "of-another-tenant-4711"
-    assert "was answered with status 401" in words(inventory.ask("--list"))
+    assert "failed with status 401" in words(inventory.ask("--list"))
     assert leaks([site.token, "of-another-tenant-4711"], [inventory.folder]) == []
 
 

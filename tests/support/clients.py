@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Handler, ScriptedServer
 
 Serve = Callable[[Handler], ScriptedServer]
@@ -38,12 +38,12 @@ class Clock:
             self.sleeps.append(seconds)
 
 
-def sender_to(url: str, **options: Any) -> Sender:
+def sender_to(url: str, **options: Any) -> Transport:
     """Return a sender that no proxy of this machine comes between."""
-    return Sender(url, TOKEN, **{"trust_env": False, **options})
+    return Transport(url, TOKEN, **{"trust_env": False, **options})
 
 
-def client_over(sender: Sender, fake: Clock | None = None, **options: Any) -> Client:
+def client_over(sender: Transport, fake: Clock | None = None, **options: Any) -> Client:
     """Return a client with a clock of its own and no chance in its back-off."""
     fake = fake or Clock()
     settings = {"clock": fake, "sleep": fake.sleep, "rng": lambda: 1.0}

@@ -22,7 +22,7 @@ from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Request, Wish
 from postroom_client import errors
 from postroom_client.client.client import Client
-from postroom_client.client.transport import Sender
+from postroom_client.client.transport import Transport
 from postroom_client.dns import formats as notation
 from postroom_client.models import (
     Forwarder,
@@ -101,7 +101,7 @@ class Mail:
         #: The domains and until when they are believed, in one: threads read and replace it.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
-            self._sender = Sender(url, token.get_secret_value(), verify=verify, ca_path=ca_path)
+            self._sender = Transport(url, token.get_secret_value(), verify=verify, ca_path=ca_path)
             self._client()
         except errors.InvalidInput as error:
             raise ValueError(str(error)) from None
@@ -224,7 +224,7 @@ class Mail:
             return self._client().list_principals("individual")
 
     def _client(self) -> Client:
-        return Client(self._sender, settle=self._settle, timeout=self._timeout)
+        return Client(self._sender, verify_delay=self._settle, timeout=self._timeout)
 
 
 def wish_of(request: Request) -> Wish:

@@ -2,168 +2,186 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The client: what can be asked of a tenant, carried through or failing with one true sentence.
+"""The client of the mail API: retries, writes with an unknown outcome, and read-modify-write.
 
-After a write whose outcome is not known a fresh GET decides what became of it. Lists are replaced
-whole by this interface and it has no ETag, so an edit is worked into a fresh copy, and looked at
-again when writers that read before it have had time to write.
+If the outcome of a write is unknown, a GET finds out; a create is never repeated blindly. PATCH
+replaces whole lists and the API has no ETag. Edits are therefore applied to a fresh copy and
+verified after a delay, in case another client overwrote them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import errors
 from ..models import DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
-from . import endpoints as calls
-from .endpoints import Call
-from .retry import UNSURE, Caller
-from .transport import Sender
+from . import endpoints
+from .endpoints import Call, describe, read_response
+from .retry import RetryPolicy
+from .transport import Transport
 
-#: An edit is confirmed after this many times the span between its reading and its writing, which
-#: is the span in which another writer may hold an older copy.
-_SETTLE_FACTOR = 4
-_LONGEST_SETTLE = 2.0
-_MOST_REPAIRS = 12
-_MOST_READINGS = 3
+T = TypeVar("T")
+
+#: An edit is verified after this many times the seconds between its GET and its PATCH, because
+#: another client may hold an older copy for about that long.
+_VERIFY_FACTOR = 4
+_MAX_VERIFY_DELAY = 2.0
+_MAX_REPAIRS = 12
+_MAX_LIST_ATTEMPTS = 3
+
+#: After one of these errors a write may or may not have taken effect.
+_UNKNOWN_OUTCOME = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
+#: Errors of the GET after such a write that explain more than the write's own error.
+_CONCLUSIVE = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 
 
 class Client:
-    """One task's view of one tenant. Threads may share it.
+    """A client for one tenant and one task. Threads may share it.
 
-    :param sender: the connections
-    :param settle: seconds after which an edit is confirmed at the earliest; a writer beside this
-        one that takes longer from reading to writing can undo it unnoticed
-    :param options: the time and the retries that a Caller takes
+    :param transport: the connections to the service
+    :param verify_delay: the least seconds before an edit is verified. Another client that takes
+        longer between its GET and its PATCH can overwrite the edit without being noticed.
+    :param options: the options of RetryPolicy, such as ``timeout`` and ``retries``
     :raises InvalidInput: one of the options is out of range
     """
 
-    def __init__(self, sender: Sender, *, settle: float = 0.25, **options: Any) -> None:
-        self._caller = Caller(sender, **options)
-        self._shortest_settle = settle
+    def __init__(self, transport: Transport, *, verify_delay: float = 0.25, **options: Any) -> None:
+        self._transport = transport
+        self._policy = RetryPolicy(**options)
+        self._min_verify_delay = verify_delay
+        #: The token, and the passwords sent so far: a server may repeat them in any later response.
+        self._secrets = list(transport.secrets)
 
     @property
     def timeout(self) -> float:
-        """The seconds that it was given."""
-        return self._caller.timeout
+        """The seconds that this client was given."""
+        return self._policy.timeout
 
     def time_left(self) -> float:
-        """Return the remaining seconds; may be negative."""
-        return self._caller.time_left()
+        """Return the seconds until the deadline; negative after it."""
+        return self._policy.time_left()
 
     def now(self) -> float:
-        """Return its clock's seconds."""
-        return self._caller.clock()
+        """Return the time of the client's clock in seconds."""
+        return self._policy.clock()
 
-    def halt(self) -> None:
-        """Let this client and all that were made from it send nothing more."""
-        self._caller.halt()
+    def cancel(self) -> None:
+        """Send nothing more, from this client and all clients derived from it."""
+        self._policy.cancel()
 
-    def with_time(self, seconds: float, *, is_patient: bool = False) -> Client:
-        """Return a client over the same connections that has time of its own.
+    def with_timeout(self, seconds: float, *, extend_when_throttled: bool = False) -> Client:
+        """Return a client with its own deadline over the same connections.
 
-        :param is_patient: waiting for a turn among others uses up none of it
+        :param extend_when_throttled: waiting for the rate limit does not count
         """
         other = copy(self)
-        other._caller = self._caller.with_time(  # noqa: SLF001 - it is a copy of this one
-            seconds, is_patient=is_patient
+        other._policy = self._policy.with_timeout(  # noqa: SLF001 - a copy of this object
+            seconds, extend_when_throttled=extend_when_throttled
         )
+        # Its passwords concern only its own responses; thousands of them are slow to search for.
+        other._secrets = list(self._secrets)  # noqa: SLF001
         return other
 
     def find(self, name: Name) -> Principal | None:
-        """Return a principal, or None where the service positively says there is none."""
+        """Return a principal, or None if the service says that it does not exist."""
         try:
-            return self._caller.ask(calls.get(name))
+            return self._read(endpoints.get(name))
         except errors.NotFound:
             return None
 
     def list_principals(self, wire_type: str | None = None) -> list[Principal]:
-        """Return everything that the tenant holds, or everything of one ``type``.
+        """Return all principals of the tenant, or all of one ``type``.
 
-        :raises BadAnswer: the list has holes; what would be returned is not the whole
+        :raises BadAnswer: the list is incomplete
         """
-        path = calls.PRINCIPALS + (f"?type={wire_type}" if wire_type else "")
-        for _reading in range(_MOST_READINGS):
-            found, totals = self._read_list(path)
-            # A list that changes while it is paged moves rows from one page into one read before.
+        path = endpoints.PRINCIPALS + (f"?type={wire_type}" if wire_type else "")
+        for _attempt in range(_MAX_LIST_ATTEMPTS):
+            found, totals = self._list_once(path)
+            # If the list changes between pages, rows move to a page that was already read.
             if len(totals) <= 1:
                 return found
-        raise _incomplete(calls.list_page(path), len(found), "gave another total on each page")
+        raise _incomplete(endpoints.list_page(path), len(found), "the total changes between pages")
 
     def check_list(self, names: Collection[Name]) -> None:
-        """See that a list that was read is not cut short where nothing in it says so.
+        """Check that a complete list was not cut short without notice.
 
-        The lists by type are shorter, so that a cap on rows cuts less of them.
+        The lists by type are shorter, so a limit on rows cuts off less of them.
 
-        :param names: those in the list of everything
-        :raises BadAnswer: a list by type has one more, and it is in no list of everything
+        :param names: the names in the complete list
+        :raises BadAnswer: a list by type has a name that the complete list lacks
         """
         by_type = [
             (wire_type, principal.name)
-            for wire_type in calls.WIRE_TYPES
+            for wire_type in endpoints.WIRE_TYPES
             for principal in self.list_principals(wire_type)
             if principal.name not in names
         ]
-        # Some may only have come meanwhile.
-        now = {principal.name for principal in self.list_principals()} if by_type else set()
+        # Another client may just have created them.
+        current = {each.name for each in self.list_principals()} if by_type else set()
         for wire_type, name in by_type:
-            if name not in now and self.find(name) is not None:
-                said = f"has {name} too when asked for type {wire_type}"
-                raise _incomplete(calls.list_page(), len(names), said)
+            if name not in current and self.find(name) is not None:
+                detail = f"the list of type {wire_type} has {name} too"
+                raise _incomplete(endpoints.list_page(), len(names), detail)
 
     def check_api(self) -> None:
-        """See that the service is behind the address at all, where the rest is a not-found.
+        """Check that api_url leads to the mail API, if all other responses were not-found.
 
-        :raises BadAnswer: there is something else
+        :raises BadAnswer: it does not
         """
         self.list_principals("domain")
 
-    def _read_list(self, path: str) -> tuple[list[Principal], set[int]]:
-        """Read a list once, page by page. Return it and the totals that the pages gave."""
+    def _list_once(self, path: str) -> tuple[list[Principal], set[int]]:
+        """Read a list page by page. Return its principals and the totals that the pages gave."""
         found: dict[Name, Principal] = {}
         totals: set[int] = set()
-        following: str | None = path
+        next_path: str | None = path
         number = 1
-        while following is not None:
-            call = calls.list_page(following)
-            page, linked = self._caller.ask_page(call)
-            before = len(found)
-            found.update((row.name, row) for row in self._whole_rows(page))
+        while next_path is not None:
+            call = endpoints.list_page(next_path)
+            page = self._read(call)
+            count_before = len(found)
+            found.update((principal.name, principal) for principal in page.principals)
+            for name in page.bare_names:
+                principal = self.find(name)
+                if principal is not None:
+                    found[principal.name] = principal
             totals |= set() if page.total is None else {page.total}
             if len(totals) > 1:
                 break
             number += 1
-            is_short = len(found) < max(totals, default=0)
-            following = linked or (_page_path(path, number, page.size) if is_short else None)
-            if following is not None and len(found) == before:
-                said = f"says {max(totals)}" if totals else "goes on without end"
-                raise _incomplete(call, len(found), said)
+            next_path = page.next_path
+            if next_path is None and len(found) < max(totals, default=0):
+                limit = max(len(page.principals) + len(page.bare_names), 1)
+                next_path = f"{path}{'&' if '?' in path else '?'}page={number}&limit={limit}"
+            if next_path is not None and len(found) == count_before:
+                detail = f"the total is {max(totals)}" if totals else "its pages do not end"
+                raise _incomplete(call, len(found), detail)
         return list(found.values()), totals
 
     def dns_records(self, domain: Name) -> DnsRecordSet:
         """Return the DNS records to publish for a registered domain."""
-        return self._caller.ask(calls.dns_records(domain))
+        return self._read(endpoints.dns_records(domain))
 
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
-        """Create a domain, a mailbox or a forwarder, and return it as it is now.
+        """Create a domain, a mailbox or a forwarder, and return its current state.
 
         :raises CreatedMeanwhile: another client has just created it with the same settings
         """
-        call = calls.create(principal, secrets)
-        self._caller.hide(secrets)
+        call = endpoints.create(principal, secrets)
+        self._secrets.extend(secrets)
 
-        def settle() -> bool:
+        def was_created() -> bool:
             found = self.find(principal.name)
             if found is None or found == principal:
                 return found is not None
             raise _created_differently(call)
 
         try:
-            reply = self._caller.carry_out(call, settle)
+            reply = self._write(call, was_created)
         except errors.AlreadyExists as error:
             found = self.find(principal.name)
             if found is None:
@@ -171,142 +189,197 @@ class Client:
             if found != principal:
                 raise _created_differently(call) from None
             raise errors.CreatedMeanwhile(
-                f"{principal.name} was created by someone else meanwhile. Run again.",
-                error.failure,
+                f"{principal.name} was just created by someone else. Run again.", error.failure
             ) from None
         if reply == principal:
             return reply
-        with _verifying(principal.name):
-            return self._existing(principal.name)
+        with _after_write(principal.name):
+            return self._read(endpoints.get(principal.name))
 
     def delete(self, name: Name) -> None:
-        """Delete a principal. One that is gone already is a success."""
-        call = calls.delete(name)
+        """Delete a principal. If it does not exist, do nothing."""
         try:
-            self._caller.carry_out(call, lambda: self.find(name) is None)
+            self._write(endpoints.delete(name), lambda: self.find(name) is None)
         except errors.NotFound:
             return
 
     def edit(self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()) -> Individual:
-        """Work an edit into a principal's lists and replace its passwords, in one request.
+        """Apply an edit to a principal's lists and replace its passwords, in one request.
 
-        Return the principal when the edit has stood for a while: a writer that had read the lists
-        before may write its older copy, and is noticed if it does so within that while.
+        The edit is verified after a delay and repeated if another client overwrote it. Return the
+        principal's current state.
 
-        :param secrets: new passwords; none leaves them alone
-        :raises LostUpdate: other writers keep undoing it
+        :param secrets: new passwords; if empty, the passwords stay
+        :raises LostUpdate: other clients keep overwriting the edit
         """
-        self._caller.hide(secrets)
-        started = self._caller.clock()
-        current, wrote = self.write_edit(name, edit, secrets)
+        started = self.now()
+        current, wrote = self.edit_once(name, edit, secrets)
         if not wrote or edit == Edit():
             return current
-        with _verifying(name):
-            for attempt in range(_MOST_REPAIRS):
-                self.settle(self._caller.clock() - started, attempt)
-                started = self._caller.clock()
-                current, wrote = self.write_edit(name, edit)
+        with _after_write(name):
+            for attempt in range(_MAX_REPAIRS):
+                self.wait_to_verify(self.now() - started, attempt)
+                started = self.now()
+                current, wrote = self.edit_once(name, edit)
                 if not wrote:
                     return current
             raise errors.LostUpdate(
-                f"{name}: what was written was replaced {_MOST_REPAIRS} times by another writer. "
-                "Find out what else changes it, stop that, and run again.",
-                errors.Failure("LostUpdate", None, "PATCH", calls.get(name).path, ""),
+                f"{name}: another client overwrote the change {_MAX_REPAIRS} times. "
+                "Find and stop that client, and run again.",
+                errors.Failure("LostUpdate", None, "PATCH", endpoints.get(name).path, ""),
             )
 
-    def write_edit(
+    def edit_once(
         self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()
     ) -> tuple[Individual, bool]:
-        """Read, work the edit in, write. Return the principal and whether a write was needed.
+        """Read, apply an edit, write. Return the principal and whether a write was needed.
 
-        Whether it stands when other writers have written is for the caller to look after.
+        Another client may overwrite the edit; verifying it is up to the caller.
         """
-
-        def stands() -> bool:
-            current = self._editable(name)
-            # Passwords can't be read back. Writing them again is safe.
-            return not secrets and edit.applied_to(current) == current
-
+        self._secrets.extend(secrets)
         attempt = 0
         while True:
-            current = self._editable(name)
+            current = self._read_individual(name)
             target = edit.applied_to(current)
             if target == current and not secrets:
                 return current, attempt > 0
             try:
-                reply = self._caller.once(_patch(current, target, secrets))
-                return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
+                reply = self._send(_patch(current, target, secrets))
             except errors.ServiceError as error:
-                if isinstance(error, UNSURE):
-                    if self._caller.took_effect(error, stands):
+                if isinstance(error, _UNKNOWN_OUTCOME):
+                    current = self._verify(error, lambda: self._read_individual(name))
+                    if not secrets and edit.applied_to(current) == current:
                         return target, True
                     if secrets:
+                        # Passwords can't be read back; writing them again is safe.
                         error.add("Whether the password was replaced is not known. Run again.")
-                attempt = self._caller.pause_or_raise(error, attempt)
+                attempt = self._policy.back_off(error, attempt)
+            else:
+                return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
 
-    def _editable(self, name: Name) -> Individual:
-        current = self._existing(name)
+    def wait_to_verify(self, seconds: float, attempt: int = 0) -> None:
+        """Wait until clients that read before an edit have had time to write.
+
+        :param seconds: the time between the edit's GET and its PATCH
+        """
+        delay = max(min(_VERIFY_FACTOR * seconds, _MAX_VERIFY_DELAY), self._min_verify_delay)
+        # The random part keeps two clients from overwriting each other in lockstep.
+        self._policy.sleep(delay * (1 + attempt * self._policy.rng()))
+
+    def _read_individual(self, name: Name) -> Individual:
+        current = self._read(endpoints.get(name))
         if isinstance(current, (Mailbox, Forwarder)):
             return current
         raise errors.Rejected(
-            f"{name} is a {current.kind} now and has no address list to change. Run again.",
-            errors.Failure("Rejected", None, "GET", calls.get(name).path, ""),
+            f"{name} is now a {current.kind}, which has no address list. Run again.",
+            errors.Failure("Rejected", None, "GET", endpoints.get(name).path, ""),
         )
 
-    def settle(self, span: float, attempt: int = 0) -> None:
-        """Wait until writers that read before an edit have had time to write.
+    def _read(self, call: Call[T]) -> T:
+        """Send a GET, with retries."""
+        attempt = 0
+        while True:
+            try:
+                return self._send(call)
+            except errors.ServiceError as error:  # noqa: PERF203 - the loop is for the errors
+                attempt = self._policy.back_off(error, attempt)
 
-        :param span: the seconds between its reading and its writing
+    def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
+        """Send a write, with retries. If its outcome is unknown, repeat it only if it failed.
+
+        :param took_effect: asks the service whether the write took effect
+        :return: the result; None if the response was lost
         """
-        pause = max(min(_SETTLE_FACTOR * span, _LONGEST_SETTLE), self._shortest_settle)
-        # Writers that keep undoing each other must fall out of step.
-        self._caller.sleep(pause * (1 + attempt * self._caller.rng()))
+        attempt = 0
+        is_unknown = False
+        while True:
+            try:
+                return self._send(call)
+            except errors.ServiceError as error:  # noqa: PERF203 - the loop is for the errors
+                is_unknown = is_unknown or isinstance(error, _UNKNOWN_OUTCOME)
+                # A conflict may come from the earlier attempt of this very call.
+                may_be_ours = isinstance(error, (*_UNKNOWN_OUTCOME, errors.AlreadyExists))
+                if is_unknown and may_be_ours and self._verify(error, took_effect):
+                    return None
+                if isinstance(error, errors.ConnectionBroken):
+                    error.add("A moment later it had not taken effect; it still may.")
+                attempt = self._policy.back_off(error, attempt)
 
-    def _existing(self, name: Name) -> Principal:
-        return self._caller.ask(calls.get(name))
+    def _verify(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
+        """Read the state after a write with an unknown outcome.
 
-    def _whole_rows(self, page: calls.Page) -> list[Principal]:
-        """Return a page's principals; those that came as bare names are fetched."""
-        fetched = (self.find(name) for name in page.bare_names)
-        return [*page.principals, *(row for row in fetched if row is not None)]
+        :raises ServiceError: the write's error, marked as unsure, if the state can't be read
+        """
+        try:
+            return read()
+        except _CONCLUSIVE:
+            raise
+        except errors.ServiceError:
+            unsure = type(error)(
+                f"{error} Whether it took effect is not known, because the service does not "
+                "respond. Run again when it does.",
+                error.failure,
+            )
+            unsure.unsure = True
+            raise unsure from None
+
+    def _send(self, call: Call[T]) -> T:
+        """Send a call once, when the rate limit allows it, and return its result."""
+        self._policy.wait_for_turn()
+        left = self.time_left()
+        if left <= 0:
+            raise errors.DeadlineExceeded(
+                f"The task's timeout of {self.timeout:g} s expired before {describe(call)}. "
+                "Raise timeout, or find out why the service is slow.",
+                errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
+            )
+        # A write leaves half of the time for the GET that verifies it.
+        timeout = left if call.method == "GET" else max(left / 2, min(left, 1.0))
+        sent = self.now()
+        response = self._transport.send(call, timeout)
+        try:
+            result = read_response(call, response, self._secrets)
+        except errors.Throttled as error:
+            pause = error.retry_after or 0.0
+            # A pause beyond the timeout fails the call; other calls need not wait for it.
+            self._policy.rate_limit.throttle(pause if pause < self.timeout else 0.0, sent)
+            raise
+        self._policy.rate_limit.succeed()
+        return result
 
 
 @contextmanager
-def _verifying(name: Name) -> Iterator[None]:
-    """Have an error tell that the write before it was answered."""
+def _after_write(name: Name) -> Iterator[None]:
+    """Mark errors: the write before them succeeded."""
     try:
         yield
     except errors.PostroomError as error:
         error.wrote = True
-        error.add(f"{name} was written, but how it stands now is not known.")
+        error.add(f"{name} was written, but its current state is not known.")
         raise
 
 
 def _patch(
     current: Individual, target: Individual, secrets: tuple[str, ...]
 ) -> Call[Principal | None]:
-    """Return the call that turns ``current`` into ``target``, with what differs and no more."""
+    """Return the call that changes ``current`` to ``target``, with only what differs."""
     addresses = target.addresses if target.aliases != current.aliases else None
     members = None
     if isinstance(target, Forwarder) and isinstance(current, Forwarder):
         members = target.members if target.members != current.members else None
-    return calls.update(current.name, addresses=addresses, members=members, secrets=secrets)
+    return endpoints.update(current.name, addresses=addresses, members=members, secrets=secrets)
 
 
 def _created_differently(call: Call[Any]) -> errors.AlreadyExists:
     return errors.AlreadyExists(
-        f"{call.subject} was created differently by someone else meanwhile. Run again.",
+        f"{call.subject} was just created by someone else with other settings. Run again.",
         errors.Failure("AlreadyExists", None, call.method, call.path, ""),
     )
 
 
-def _page_path(path: str, number: int, size: int) -> str:
-    return f"{path}{'&' if '?' in path else '?'}page={number}&limit={max(size, 1)}"
-
-
-def _incomplete(call: Call[Any], have: int, said: str) -> errors.BadAnswer:
+def _incomplete(call: Call[Any], count: int, detail: str) -> errors.BadAnswer:
     return errors.BadAnswer(
-        f"The list of the tenant is incomplete: {have} principals came and the service {said}. "
-        "Nothing is decided on such a list. Run again; if it stays, ask the service's operator.",
-        errors.Failure("BadAnswer", 200, call.method, call.path, f"{have} came, it {said}"),
+        f"The service's list of principals is incomplete: it has {count}, but {detail}. "
+        "Run again; if the error persists, ask the operator of the service.",
+        errors.Failure("BadAnswer", 200, call.method, call.path, f"{count} principals, {detail}"),
     )

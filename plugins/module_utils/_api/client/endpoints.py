@@ -2,21 +2,25 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""One description of each call: method, path, body, and how its answer is read.
+"""The six calls of the mail API: what to send, and how to read the response.
 
-The sender knows nothing of these; the client decides when to send which. Readers take
-the decoded and unwrapped body. They survive what servers of this family do beside the contract:
-envelopes, single strings for lists, missing keys, names for rows, and write replies without
-content, for which they return None: the client then asks again.
+Readers tolerate what servers of this family do beside the contract: envelopes, single strings in
+place of lists, missing keys, bare names in place of objects, and errors under status 200. A write
+reply without content reads as None: the client then sends a GET. "Not found" only counts if the
+response is JSON (or empty) and is about the requested name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from .. import errors
 from ..models import DnsRecord, DnsRecordSet, Domain, Foreign, Forwarder, Mailbox, Principal
 from ..names import Name, read_name
 
@@ -25,18 +29,43 @@ T = TypeVar("T")
 PRINCIPALS = "/api/principal"
 WIRE_TYPES = ("domain", "individual")
 
+_THROTTLED = re.compile(r"rate.?limit|too many|throttl|slow down", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_JSON_SIGNS = re.compile(r'["{}\[\]]')
+#: The error codes of this family of servers. Other codes are those of a web framework.
+_CODES = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "assertFailed", "other")
+_DETAIL_KEYS = ("detail", "details", "reason", "message", "title", "error")
 
-class Unreadable(ValueError):
-    """The body is JSON, but not what this call answers. The text says what is amiss."""
+_IN_USE = (
+    "It is in use, by another tenant or since a moment ago. Choose another name or address, "
+    "or ask the operator of the service."
+)
+_NOT_THE_API = "This does not look like the mail API. Check api_url and any proxy in front of it:"
+_REJECTED = "The service refuses to do this."
+_BY_PROXY = (
+    "This does not look like the mail API. A proxy or firewall in front of it has probably refused "
+    "the request: ask its operator. If there is none, use a token that has this permission."
+)
+_BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
+    401: (errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."),
+    403: (errors.Forbidden, "Use an api_token that has this permission."),
+    409: (errors.AlreadyExists, _IN_USE),
+    429: (errors.Throttled, "Try again later, or raise timeout and retries."),
+    500: (errors.ServerFailed, "Try again. If it persists, ask the operator of the service."),
+}
+
+
+class InvalidResponse(ValueError):
+    """The body is JSON, but not what this call returns. The text says why."""
 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """What to send and how to read what comes back.
+    """An HTTP request and the function that reads its result from the response.
 
-    :param subject: the name that the call is about, for messages and for telling whose not-found
-        an answer speaks of; None for lists
-    :param secrets: values to take out of anything that is shown about this call
+    :param subject: the name that the call is about; None for lists
+    :param read: reads the result from the decoded body
+    :param secrets: values to redact from everything that is shown about this call
     """
 
     method: str
@@ -47,17 +76,32 @@ class Call(Generic[T]):
     secrets: Sequence[str] = field(default=(), repr=False)
 
 
+class Response(NamedTuple):
+    """A complete HTTP response.
+
+    :param headers: by lower-case name
+    :param next_path: the path of the next page of a list
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    next_path: str | None = None
+
+
 class Page(NamedTuple):
-    """A part of the list: whole rows, rows that are names only, and the size of the whole."""
+    """A page of a list.
+
+    :param principals: the rows that are objects
+    :param bare_names: the rows that are only names
+    :param total: the number of rows on all pages, if given
+    :param next_path: the path of the next page, if given
+    """
 
     principals: tuple[Principal, ...]
     bare_names: tuple[Name, ...]
     total: int | None
-
-    @property
-    def size(self) -> int:
-        """The number of rows, of either form."""
-        return len(self.principals) + len(self.bare_names)
+    next_path: str | None = None
 
 
 def get(name: Name) -> Call[Principal]:
@@ -66,14 +110,14 @@ def get(name: Name) -> Call[Principal]:
     def read(body: Any) -> Principal:
         principal = read_principal(body)
         if principal.name != name:
-            raise Unreadable(f"it is about {principal.name}")
+            raise InvalidResponse(f"it is about {principal.name}")
         return principal
 
     return Call("GET", _path_of(name), name, read)
 
 
 def list_page(path: str = PRINCIPALS) -> Call[Page]:
-    """List principals, from the start or from a following page's path."""
+    """Get a page of a list of principals."""
     return Call("GET", path, None, _read_page)
 
 
@@ -99,7 +143,7 @@ def update(
     members: frozenset[Name] | None = None,
     secrets: Sequence[str] = (),
 ) -> Call[Principal | None]:
-    """Replace the address list, the members, the passwords, or several of these."""
+    """Replace the addresses, the members or the passwords; None or () leaves them unchanged."""
     body: dict[str, Any] = {}
     if addresses is not None:
         body["emails"] = _address_list(name, addresses)
@@ -111,11 +155,11 @@ def update(
 
 
 def delete(name: Name) -> Call[None]:
-    """Delete a principal. What a success carries says nothing more, unless it denies itself."""
+    """Delete a principal."""
 
     def read(body: Any) -> None:
         if isinstance(body, dict) and body.get("success") is False:
-            raise Unreadable("it says that there was no success")
+            raise InvalidResponse("it reports no success")
 
     return Call("DELETE", _path_of(name), name, read)
 
@@ -127,16 +171,16 @@ def dns_records(domain: Name) -> Call[DnsRecordSet]:
 
 
 def read_principal(body: Any) -> Principal:
-    """Read one principal of any kind. Fields that are not known are passed over.
+    """Read a principal of any kind. Unknown fields are ignored.
 
-    :raises Unreadable: the body is not a principal
+    :raises InvalidResponse: the body is not a principal
     """
     if not isinstance(body, dict) or not isinstance(body.get("name"), str):
-        raise Unreadable("it is not a principal with a name")
+        raise InvalidResponse("it is not a principal with a name")
     name = read_name(body["name"])
     kind = body.get("type", "individual")
     if not isinstance(kind, str):
-        raise Unreadable("its type is not a word")
+        raise InvalidResponse("its type is not a string")
     if kind == "domain":
         return Domain(name)
     addresses = _read_names(body, "emails")
@@ -148,12 +192,12 @@ def read_principal(body: Any) -> Principal:
 
 
 def _reply_about(name: Name) -> Callable[[Any], Principal | None]:
-    """Read a write's reply where it carries the principal itself, else None."""
+    """Return a reader of a write's reply: the principal if the reply contains it, else None."""
 
     def read(body: Any) -> Principal | None:
         try:
             principal = read_principal(body)
-        except Unreadable:
+        except InvalidResponse:
             return None
         return principal if principal.name == name else None
 
@@ -166,9 +210,9 @@ def _read_page(body: Any) -> Page:
         total = body.get("total")
         body = body.get("items")
     if not isinstance(body, list):
-        raise Unreadable("it is not a list of principals")
+        raise InvalidResponse("it is not a list of principals")
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
-        raise Unreadable("the list's total is not a number")
+        raise InvalidResponse("the list's total is not a number")
     names = tuple(read_name(row) for row in body if isinstance(row, str))
     rows = tuple(read_principal(row) for row in body if not isinstance(row, str))
     return Page(rows, names, total)
@@ -181,32 +225,28 @@ def _read_names(body: dict[str, Any], key: str) -> frozenset[Name]:
     elif isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise Unreadable(f"its {key} are not a list of addresses")
+        raise InvalidResponse(f"its {key} are not a list of addresses")
     return frozenset(read_name(item) for item in value)
 
 
 def _read_record_set(domain: Name, body: Any) -> DnsRecordSet:
     if not isinstance(body, dict):
-        raise Unreadable("it is not a DNS record set")
+        raise InvalidResponse("it is not a DNS record set")
     records = []
     for kind, key in (("MX", "mx"), ("TXT", "txt")):
         rows = body.get(key)
-        if not isinstance(rows, list):
-            raise Unreadable(f"it has no list {key!r}")
-        records += [_read_record(kind, row) for row in rows]
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise InvalidResponse(f"{key!r} is not a list of records")
+        for row in rows:
+            host, value, priority = row.get("host"), row.get("value"), row.get("priority")
+            if not (isinstance(host, str) and isinstance(value, str) and host and value):
+                raise InvalidResponse(f"its {kind} records lack a host or a value")
+            if kind == "TXT":
+                priority = None
+            elif isinstance(priority, bool) or not isinstance(priority, int):
+                raise InvalidResponse("its MX records lack a priority")
+            records.append(DnsRecord(kind, host, value, priority))
     return DnsRecordSet(domain, tuple(records))
-
-
-def _read_record(kind: str, row: Any) -> DnsRecord:
-    if not isinstance(row, dict):
-        raise Unreadable(f"its {kind} records are not objects")
-    host, value, priority = row.get("host"), row.get("value"), row.get("priority")
-    is_mx = kind == "MX"
-    if not (isinstance(host, str) and isinstance(value, str) and host and value):
-        raise Unreadable(f"an {kind} record lacks its host or its value")
-    if is_mx and (isinstance(priority, bool) or not isinstance(priority, int)):
-        raise Unreadable("an MX record lacks its priority")
-    return DnsRecord(kind, host, value, priority if is_mx else None)
 
 
 def _path_of(name: Name) -> str:
@@ -216,13 +256,144 @@ def _path_of(name: Name) -> str:
 def _segment(name: Name) -> str:
     # quote() leaves dots alone, and a segment of dots would climb out of the path.
     text = quote(name.key, safe="")
-    return text.replace(".", "%2E") if not text.strip(".") else text
+    return text if text.strip(".") else text.replace(".", "%2E")
 
 
 def _address_list(name: Name, addresses: frozenset[Name]) -> list[str]:
-    """Return the primary address first, as the contract shows it, then the aliases in order."""
+    # The contract shows the primary address first.
     return [name.key, *_keys(addresses - {name})]
 
 
 def _keys(names: frozenset[Name]) -> list[str]:
     return [name.key for name in sorted(names)]
+
+
+def read_response(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
+    """Return the result of a call.
+
+    :param secrets: further values to redact from errors, besides the call's own
+    :raises ServiceError: the response is an error, or not a response of this API
+    """
+    body, text = _decode(response.body)
+    content = body["data"] if isinstance(body, dict) and "data" in body else body
+    error = _classify(call, response, body, text)
+    if error is None:
+        try:
+            result = call.read(content)
+        except InvalidResponse as invalid:
+            error = (errors.BadAnswer, f"{_NOT_THE_API} {invalid}.")
+        else:
+            if isinstance(result, Page):
+                return result._replace(next_path=response.next_path)
+            return result
+    kind, advice = error
+    wait = _retry_after(response.headers)
+    if wait is not None:
+        advice = f"It asks to wait {wait:.0f} s. {advice}"
+    # A server may return passwords or their hashes with a principal.
+    stored = content.get("secrets") if isinstance(content, dict) else None
+    stored = stored if isinstance(stored, list) else [stored]
+    hidden = [*call.secrets, *secrets, *(each for each in stored if isinstance(each, str))]
+    detail = errors.redact(_detail(body, text), hidden)
+    message = f"{describe(call)} failed with status {response.status}"
+    message += f" ({detail.rstrip('.')}). {advice}" if detail else f". {advice}"
+    raise kind(
+        errors.hide(message[0].upper() + message[1:], hidden),
+        errors.Failure(
+            kind.__name__, response.status, call.method, errors.hide(call.path, hidden), detail
+        ),
+        retry_after=wait,
+    )
+
+
+def describe(call: Call[Any]) -> str:
+    """Return what a call does, such as ``deleting alice@example.com``."""
+    if call.subject is None:
+        return "listing the tenant"
+    if call.path.startswith("/api/dns/"):
+        return f"reading the DNS records of {call.subject}"
+    verb = {"GET": "reading", "POST": "creating", "PATCH": "changing", "DELETE": "deleting"}
+    return f"{verb[call.method]} {call.subject}"
+
+
+def _decode(body: bytes) -> tuple[Any, str | None]:
+    """Return the JSON value, or the text if the body is not JSON; (None, None) if it is empty."""
+    if not body.strip():
+        return None, None
+    try:
+        return json.loads(body), None
+    except (ValueError, RecursionError):
+        return None, body.decode("utf-8", "replace")
+
+
+def _classify(
+    call: Call[Any], response: Response, body: Any, text: str | None
+) -> tuple[type[errors.ServiceError], str] | None:
+    """Return the error's class and advice, or None for a success."""
+    status = response.status
+    code = body.get("error") if isinstance(body, dict) and "data" not in body else None
+    if 300 <= status < 400:
+        target = response.headers.get("location", "an unnamed address")
+        base = target.removesuffix(call.path)
+        is_api = base != target and "?" not in base and base.startswith(("http://", "https://"))
+        advice = f"set api_url to {base}" if is_api else "set api_url to the API's own address"
+        return errors.BadAnswer, f"It redirects to {target}; {advice}."
+    if text is not None and (status < 300 or status == 404):
+        return errors.BadAnswer, f"{_NOT_THE_API} it is not JSON."
+    if status < 300 and code is None:
+        return None
+    if status < 300 or status == 404 or (status in (400, 422) and code in _CODES):
+        return _by_code(call, body, "notFound" if status == 404 and code not in _CODES else code)
+    start = response.body[:4096].decode("utf-8", "replace")
+    if status == 403 and _THROTTLED.search(start):
+        status = 429
+    if status == 403 and text is not None:
+        return errors.ProxyRefused, _BY_PROXY
+    return _BY_STATUS.get(min(status, 500), (errors.Rejected, _REJECTED))
+
+
+def _by_code(call: Call[Any], body: Any, code: Any) -> tuple[type[errors.ServiceError], str]:
+    if code == "fieldAlreadyExists":
+        return errors.AlreadyExists, _IN_USE
+    if code != "notFound":
+        return errors.Rejected, _REJECTED
+    if call.subject is None:
+        return errors.BadAnswer, f"{_NOT_THE_API} it has no list of principals."
+    item = body.get("item") if isinstance(body, dict) else None
+    is_about_subject = item is None or (isinstance(item, str) and read_name(item) == call.subject)
+    if call.method != "POST" and is_about_subject:
+        return errors.NotFound, "Check the spelling and the token's tenant."
+    return errors.Rejected, _REJECTED
+
+
+def _detail(body: Any, text: str | None) -> str:
+    """Return the server's description of the failure; the title of an HTML page."""
+    if text is not None:
+        title = _TITLE.search(text)
+        if title:
+            return title.group(1).strip()
+        # Truncated JSON may contain secrets that can't be recognized.
+        return text if len(text) < 80 and not _JSON_SIGNS.search(text) else ""
+    if isinstance(body, dict):
+        details = (body[key] for key in _DETAIL_KEYS if isinstance(body.get(key), str))
+        return next(details, "").strip().rstrip(".")
+    return ""
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait from a ``Retry-After`` header, which has seconds or a date."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isdecimal() and value.isascii():
+        return float(value)
+    # Imported at use: every module would pay for the import, and dates are rare.
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415
+
+    try:
+        when = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=timezone.utc)
+    return max(0.0, (when - datetime.now(timezone.utc)).total_seconds())

@@ -163,7 +163,7 @@ class _Run:
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         note(running.pop(future), future.result())
             except BaseException:
-                self._client.halt()
+                self._client.cancel()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -198,7 +198,7 @@ class _Run:
         """Return the client for one change."""
         if not self._deadline_per_change:
             return self._client
-        return self._client.with_time(self._client.timeout, is_patient=True)
+        return self._client.with_timeout(self._client.timeout, extend_when_throttled=True)
 
     def _attempt(self, position: int) -> Result:
         change = self._changes[position]
@@ -212,7 +212,7 @@ class _Run:
                 self._delete(client, change)
                 return Result(CHANGED, change.reason)
             started = client.now()
-            principal, _wrote = client.write_edit(change.subject.name, change.edit, change.secrets)
+            principal, _wrote = client.edit_once(change.subject.name, change.edit, change.secrets)
         except errors.PostroomError as error:
             if isinstance(error, _FATAL):
                 # Before this thread starts another change.
@@ -228,7 +228,7 @@ class _Run:
             if not change.always_set:
                 reason = "another client created it at the same time, as declared"
                 return Result(UNCHANGED, reason, principal=change.after)
-            client.write_edit(change.subject.name, Edit(), change.secrets)
+            client.edit_once(change.subject.name, Edit(), change.secrets)
             principal = change.subject
         return Result(CHANGED, change.reason, principal=principal)
 
@@ -262,7 +262,7 @@ class _Run:
         client = self._new_client()
         current: dict[Name, Principal | None]
         try:
-            client.settle(self._longest_span)
+            client.wait_to_verify(self._longest_span)
             if len(edits) == 1:
                 name = self._changes[edits[0]].subject.name
                 current = {name: client.find(name)}
@@ -321,8 +321,9 @@ class _Run:
         if self._stopped is not None:
             return False
         # The deadline that is shared may be over.
-        client = self._client.with_time(
-            self._client.timeout if self._deadline_per_change else _RESTORE_TIMEOUT, is_patient=True
+        client = self._client.with_timeout(
+            self._client.timeout if self._deadline_per_change else _RESTORE_TIMEOUT,
+            extend_when_throttled=True,
         )
         try:
             client.edit(self._changes[position].subject.name, Edit(add_aliases=addresses))

@@ -246,7 +246,7 @@ def converge_tenant(
     """
     _check(wanted)
     # Reading the definition has taken some of the time.
-    client = client.with_time(client.timeout)
+    client = client.with_timeout(client.timeout)
     with without_collection():
         state = TenantState(client)
         state.read_all()

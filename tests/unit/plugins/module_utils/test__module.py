@@ -14,7 +14,7 @@ from ansible.module_utils.common import warnings
 from ansible_collections.postroom.email.plugins.module_utils import _module
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
@@ -49,7 +49,7 @@ def changing(client: Client, params: Params, check_mode: bool) -> Outcome:
     return Outcome(True, {"mode": check_mode}, DIFF, ["mind the gap"])
 
 
-def test_execute_turns_our_errors_into_results(sender: Sender) -> None:
+def test_execute_turns_our_errors_into_results(sender: Transport) -> None:
     """And lets those of programming pass, for they have a traceback to show."""
 
     def refusing(client: Client, params: Params, check_mode: bool) -> Outcome:
@@ -72,7 +72,7 @@ def test_execute_turns_our_errors_into_results(sender: Sender) -> None:
 
 @pytest.mark.parametrize("diff", [True, False])
 @pytest.mark.parametrize("check", [True, False])
-def test_a_module_prints_its_outcome(check: bool, diff: bool, sender: Sender) -> None:
+def test_a_module_prints_its_outcome(check: bool, diff: bool, sender: Transport) -> None:
     """With the diff where it was asked for, and warnings as Ansible's own."""
     result = result_of(changing, check=check, diff=diff)
     assert result["changed"]

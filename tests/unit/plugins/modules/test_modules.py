@@ -217,7 +217,8 @@ def test_a_wrong_path_is_not_an_absent_object(serve: Serve) -> None:
     }.items():
         result = run(server, module, arguments)
         assert result["failed"], module
-        assert "check api_url" in result["msg"]
+        assert "api_url" in result["msg"]
+        assert result["failure"]["kind"] == "BadAnswer"
 
 
 GROUP = {"name": "staff@example.com", "type": "group", "emails": ["staff@example.com"]}

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, models
 from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints as calls
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.rate_limit import Pace
-from ansible_collections.postroom.email.plugins.module_utils._api.client.responses import (
-    Answer,
-    read_answer,
+from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
+    Response,
+    read_response,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.client.retry import RateLimit
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
@@ -120,12 +120,13 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
 ]
 
 
-def answer(status: int, body: Any, **headers: str) -> Answer:
+def answer(status: int, body: Any, **headers: str) -> Response:
     """Return an answer with a body of bytes, or of JSON."""
     if body is None:
         body = b""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Answer(status, {name.replace("_", "-"): text for name, text in headers.items()}, content)
+    lower = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Response(status, lower, content)
 
 
 @pytest.mark.parametrize("row", range(len(FAILURES)))
@@ -133,7 +134,7 @@ def test_a_failure_raises_its_own_error(row: int) -> None:
     """The error has exactly this class, and its failure holds status, method and path."""
     call, status, body, kind = FAILURES[row]
     with pytest.raises(errors.ServiceError) as caught:
-        read_answer(call, answer(status, body))
+        read_response(call, answer(status, body))
     assert caught.type is kind
     failure = caught.value.failure
     assert (failure.kind, failure.status) == (kind.__name__, status)
@@ -153,12 +154,12 @@ def test_members_make_a_forwarder_and_a_count_does_not() -> None:
         {"name": "example.com", "type": "domain", "members": 12},
         {"name": "staff@example.com", "type": "group"},
     ]
-    page = read_answer(LIST, answer(200, {"data": {"items": rows, "total": 3}}))
+    page = read_response(LIST, answer(200, {"data": {"items": rows, "total": 3}}))
     members = frozenset({parse_address("a@example.net")})
     team = models.Forwarder(parse_address("team@example.com"), frozenset(), members)
     staff = models.Foreign(parse_address("staff@example.com"), "group")
     assert page.principals == (team, models.Domain(HOME), staff)
-    assert (page.total, page.size) == (3, 3)
+    assert (page.total, page.next_path) == (3, None)
     assert staff.as_dict() == {"name": "staff@example.com", "kind": "group"}
 
 
@@ -170,7 +171,7 @@ SECONDS["Fri, 31 Dec 99999 23:59:59 GMT"] = None
 def test_retry_after_in_seconds(value: str) -> None:
     """A number of seconds is read; a value that can't be read is ignored."""
     with pytest.raises(errors.Throttled) as caught:
-        read_answer(GET, answer(429, None, retry_after=value))
+        read_response(GET, answer(429, None, retry_after=value))
     assert caught.value.retry_after == SECONDS[value]
 
 
@@ -180,7 +181,7 @@ def test_retry_after_as_a_date() -> None:
     for offset, low, high in ((120, 100, 120), (-120, 0, 0)):
         date = format_datetime(now + timedelta(seconds=offset), usegmt=True)
         with pytest.raises(errors.ServerFailed) as caught:
-            read_answer(GET, answer(503, None, retry_after=date))
+            read_response(GET, answer(503, None, retry_after=date))
         assert caught.value.retry_after is not None
         assert low <= caught.value.retry_after <= high
 
@@ -210,7 +211,7 @@ def test_no_part_of_an_answer_leaks_a_secret(call: calls.Call[Any], status: int,
     """Echoes, pages, redirects, long details, broken JSON and stored hashes are redacted."""
     reply = answer(status, body, location=f"https://elsewhere.example/?token={TOKEN}")
     with pytest.raises(errors.ServiceError) as caught:
-        read_answer(call, reply, (TOKEN,))
+        read_response(call, reply, (TOKEN,))
     shown = f"{caught.value} {caught.value.failure} {caught.value!r} {caught.value.__cause__}"
     for secret in (PASSWORD, json.dumps(PASSWORD)[1:-1], TOKEN, "tok-", "Zé bra", "zX%41"):
         assert secret not in shown
@@ -395,53 +396,53 @@ SLOW = {
 def test_a_slow_answer_ends_with_the_deadline(fault: str, serve: Serve, connect: Connect) -> None:
     """Whichever part of the answer is slow."""
     server = serve(failing(SLOW[fault], 9))
-    client = connect(server, clock=time.monotonic, timeout=0.4, retries=0)
+    client = connect(server, clock=time.monotonic, timeout=1.0, retries=0)
     with pytest.raises(errors.ConnectionBroken):
         client.find(HOME)
     # A client that waits for the end of the answer gets it, late.
     assert server.completed == 0
 
 
-def waits(pace: Pace, count: int) -> list[float]:
+def waits(limit: RateLimit, count: int) -> list[float]:
     """Take several places. Return the wait of each, without rounding errors."""
-    return [round(pace.take(), 6) for _place in range(count)]
+    return [round(limit.reserve(), 6) for _place in range(count)]
 
 
 def test_after_a_complaint_all_wait_and_then_follow_each_other() -> None:
-    """The pace gets on until eight seconds after a success."""
+    """It recently succeeded until eight seconds after a success."""
     clock = Clock()
-    pace = Pace(clock)
-    seen = [pace.is_getting_on]
-    pace.succeed()
-    assert waits(pace, 3) == [0, 0, 0]
-    pace.slow_down(5.0, clock())
-    assert waits(pace, 3) == [5.0, 5.02, 5.04]
+    limit = RateLimit(clock)
+    seen = [limit.recently_succeeded]
+    limit.succeed()
+    assert waits(limit, 3) == [0, 0, 0]
+    limit.throttle(5.0, clock())
+    assert waits(limit, 3) == [5.0, 5.02, 5.04]
     for seconds in (4.5, 0.5, 2.5, 0.5):
         clock.sleep(seconds)
-        seen += [pace.is_paused, pace.is_getting_on]
+        seen += [limit.is_paused, limit.recently_succeeded]
     assert seen == [False, True, True, False, True, False, True, False, False]
 
 
 def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
     """By half, up to two seconds; by a fifth, down to none."""
     clock = Clock()
-    pace = Pace(clock)
-    spaces = []
+    limit = RateLimit(clock)
+    intervals = []
     for _complaint in range(14):
-        pace.slow_down(0.0, clock())
+        limit.throttle(0.0, clock())
         # Of a request that was sent before it.
-        pace.slow_down(0.0, clock() - 1.0)
+        limit.throttle(0.0, clock() - 1.0)
         clock.sleep(10.0)
-        spaces.append(waits(pace, 2)[1])
-    assert spaces[:4] == [0.02, 0.03, 0.045, 0.0675]
-    assert spaces[-1] == 2.0
+        intervals.append(waits(limit, 2)[1])
+    assert intervals[:4] == [0.02, 0.03, 0.045, 0.0675]
+    assert intervals[-1] == 2.0
     clock.sleep(10.0)
-    pace.succeed()
-    assert waits(pace, 2) == [0.0, 1.6]
+    limit.succeed()
+    assert waits(limit, 2) == [0.0, 1.6]
     clock.sleep(10.0)
     for _success in range(40):
-        pace.succeed()
-    assert waits(pace, 3) == [0.0, 0.0, 0.0]
+        limit.succeed()
+    assert waits(limit, 3) == [0.0, 0.0, 0.0]
 
 
 def test_a_pause_is_for_all_clients_of_a_task(serve: Serve, connect: Connect) -> None:
@@ -458,8 +459,8 @@ def test_a_pause_is_for_all_clients_of_a_task(serve: Serve, connect: Connect) ->
     with pytest.raises(errors.Throttled):
         client.find(HOME)
     with pytest.raises(errors.DeadlineExceeded):
-        client.with_time(3.0).find(HOME)
+        client.with_timeout(3.0).find(HOME)
     assert (sent, clock()) == ([0.0], 1003.0)
-    client.with_time(1.0, is_patient=True).find(HOME)
-    client.with_time(30.0).find(HOME)
+    client.with_timeout(1.0, extend_when_throttled=True).find(HOME)
+    client.with_timeout(30.0).find(HOME)
     assert sent == pytest.approx([0.0, 7.04, 7.06], abs=0.02)

@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import (
     CHANGED,
     FAILED,
@@ -83,7 +84,7 @@ def test_an_object_that_another_run_creates_is_unchanged(
     results = run(connect(server), planned, concurrency=1)
     outcomes = [UNCHANGED, CHANGED if always else UNCHANGED, FAILED]
     assert [result.outcome for result in results] == outcomes
-    assert "created differently" in results[2].reason
+    assert isinstance(results[2].error, errors.AlreadyExists)
     assert len([line for line in server.lines if line.startswith("PATCH")]) == always
 
 

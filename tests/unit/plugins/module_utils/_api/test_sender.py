@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, models
 from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints as calls
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Sender
+from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
     parse_address,
@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.support.clients import (
 )
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 
-Open = Callable[..., Sender]
+Open = Callable[..., Transport]
 
 ALICE = parse_address("alice@example.com")
 LIST = calls.list_page()
@@ -52,7 +52,7 @@ def open_sender() -> Iterator[Open]:
     """Make senders whose connections end with the test."""
     with ExitStack() as stack:
 
-        def make(url: str, **options: Any) -> Sender:
+        def make(url: str, **options: Any) -> Transport:
             sender = sender_to(url, **options)
             stack.callback(sender.close)
             return sender
@@ -219,7 +219,7 @@ def test_a_dead_proxy_is_named(open_sender: Open, monkeypatch: pytest.MonkeyPatc
 def test_a_bad_token_is_one_sentence(token: str) -> None:
     """It names the option and not the token."""
     with pytest.raises(errors.InvalidInput, match=r"^api_token: ") as caught:
-        Sender("http://127.0.0.1:9", token)
+        Transport("http://127.0.0.1:9", token)
     assert not token or token not in str(caught.value)
 
 
