@@ -2,12 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Where AnsibleModule meets the client.
+"""Run a module: read its options, call its function with a client, return the result.
 
 A module is documentation, a function ``ensure(client, params, *, check_mode) -> Outcome`` and
-``main``, which hands that function to ``run_module``. ``execute`` is the whole task as a function
-of validated parameters; nothing but ``run_module`` reads the process's arguments, and nothing but
-``perform``, which it shares with the action plugins, exits.
+``main``, which passes that function to ``run_module``. Only ``run_module`` reads the arguments of
+the process. Only ``run_and_exit``, which the action plugins use too, exits.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from ._api.client.client import Client
 from ._api.client.transport import Transport
 from ._api.errors import PostroomError, ServiceError, names_secret
 from ._api.names import Name, parse_address
-from ._secrets import HIDDEN, held, is_list, leaves, without
+from ._secrets import HIDDEN, find_secrets, is_list, leaves, remove_secrets
 
 try:
     from ansible.module_utils.secrets import register_secrets
 except ImportError:
-    # ansible-core before 2.22, which removes secrets from results.
+    # ansible-core before 2.22, which removes secrets from results itself.
     register_secrets = None
 
 Params = Mapping[str, Any]
@@ -38,7 +37,7 @@ Params = Mapping[str, Any]
 #: The key of a result in which ansible-core 2.22 and newer send secrets to the controller.
 NEW_SECRETS = "_ansible_new_secrets"
 
-#: The options that every module shares; the doc fragment ``api`` documents them.
+#: The options that all modules share. The doc fragment ``api`` documents them.
 API_OPTIONS: dict[str, Any] = {
     "api_url": {
         "type": "str",
@@ -59,21 +58,21 @@ API_OPTIONS: dict[str, Any] = {
 
 
 class Module(AnsibleModule):  # type: ignore[misc]
-    """An AnsibleModule that also keeps secrets which are given where none belong."""
+    """An AnsibleModule that also hides secrets in options that are not meant for secrets."""
 
     def _load_params(self) -> None:
-        """Read the options. What goes wrong or is logged from here on shows them."""
+        """Read the options, before they appear in any log or error."""
         super()._load_params()
-        misplaced = set(_misplaced(self.params))
+        misplaced = set(_misplaced_secrets(self.params))
         self.no_log_values.update(misplaced)
         if register_secrets:
             register_secrets(misplaced)
 
     def _record_module_result(self, o: dict[str, Any]) -> None:
-        """Print the result without secrets, also where ansible-core leaves them in it."""
+        """Print the result without secrets, even if ansible-core leaves them in it."""
         if register_secrets:
             new = {key: o.pop(key) for key in (NEW_SECRETS,) if key in o}
-            o = {**without(o, self.no_log_values), **new}
+            o = {**remove_secrets(o, self.no_log_values), **new}
         super()._record_module_result(o)
 
 
@@ -81,7 +80,7 @@ class Outcome(NamedTuple):
     """What a module returns.
 
     :param values: the module's own return values
-    :param diff: before and after, one pair a change
+    :param diff: one mapping with before and after for each change
     """
 
     changed: bool = False
@@ -91,14 +90,14 @@ class Outcome(NamedTuple):
 
 
 class Ensure(Protocol):
-    """A module's own logic: bring the tenant to what the options say, or read it."""
+    """A module's function: bring the tenant to the declared state, or read it."""
 
     def __call__(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
-        """Do so, or in check mode only find out what would be done."""
+        """Apply the options, or in check mode only return what would change."""
 
 
 def connect(params: Params) -> Transport:
-    """Return a sender for the service that a task's options name.
+    """Return a transport to the service in a task's options.
 
     :raises InvalidInput: one of the options can't be used
     :raises ImportError: httpx is not installed
@@ -112,20 +111,43 @@ def connect(params: Params) -> Transport:
 
 
 def execute(
-    ensure: Ensure, params: Params, *, check_mode: bool, sender: Transport
+    ensure: Ensure,
+    params: Params,
+    *,
+    check_mode: bool,
+    get_transport: Callable[[Params], Transport],
 ) -> dict[str, Any]:
-    """Run a task and return its result, of success or of failure.
+    """Run a task and return its result, also if it failed.
 
     :param params: the validated options
-    :param sender: the connection to use; its owner closes it
-    :return: what ``exit_json`` or, with ``failed`` in it, ``fail_json`` takes; ``diff`` and
-        ``warnings`` are always in it
+    :param get_transport: returns the connections to use; its owner closes them
+    :return: the arguments of ``exit_json`` or, if ``failed`` is among them, of ``fail_json``;
+        ``diff`` and ``warnings`` are always among those of ``exit_json``
     """
     try:
-        client = Client(sender, timeout=params["timeout"], retries=params["retries"])
+        try:
+            transport = get_transport(params)
+        except ImportError:
+            return _missing_library("httpx")
+        client = Client(transport, timeout=params["timeout"], retries=params["retries"])
         outcome = ensure(client, params, check_mode=check_mode)
     except PostroomError as error:
-        return failure_of(error)
+        failure: dict[str, object] = {"code": error.code, "kind": type(error).__name__}
+        if isinstance(error, ServiceError):
+            failure |= error.failure.as_dict()
+        done = list(error.done)
+        return {
+            "failed": True,
+            "changed": bool(done),
+            "msg": str(error),
+            "failure": failure,
+            "changes": done,
+            **error.details,
+        }
+    except ImportError as error:
+        if error.name != "dnspython":
+            raise
+        return _missing_library("dnspython")
     return {
         "changed": outcome.changed,
         **outcome.values,
@@ -134,18 +156,10 @@ def execute(
     }
 
 
-def failure_of(error: PostroomError) -> dict[str, Any]:
-    """Return the result of a task that an error ended."""
-    failure = error.failure.as_dict() if isinstance(error, ServiceError) else None
-    done = list(error.done)
-    return {
-        "failed": True,
-        "changed": bool(done),
-        "msg": str(error),
-        "failure": failure or {"kind": type(error).__name__},
-        "changes": done,
-        **error.details,
-    }
+def _missing_library(name: str) -> dict[str, Any]:
+    """Return the result of a task that has just failed to import a library."""
+    message = missing_required_lib(name)
+    return {"failed": True, "msg": message, "exception": traceback.format_exc()}
 
 
 def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
@@ -153,84 +167,56 @@ def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
 
     :param argument_spec: the module's own options; the shared ones are added
     """
-    module = Module(argument_spec=whole_spec(argument_spec), supports_check_mode=True)
-    with ExitStack() as ending:
-        perform(module, ensure, lambda params: ending.enter_context(closing(connect(params))))
+    module = Module(argument_spec={**API_OPTIONS, **argument_spec}, supports_check_mode=True)
+    with ExitStack() as stack:
+        run_and_exit(module, ensure, lambda params: stack.enter_context(closing(connect(params))))
 
 
-def whole_spec(argument_spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a module's options with the shared ones."""
-    return {**API_OPTIONS, **argument_spec}
+def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], Transport]) -> None:
+    """Run a task with the options of an AnsibleModule, and exit with its result.
 
-
-def perform(module: Any, ensure: Ensure, connecting: Callable[[Params], Transport]) -> None:
-    """Run a task with the options that a module has read, and exit as that module does.
-
-    :param module: an AnsibleModule
-    :param connecting: gives the connection to use; who made it closes it
+    :param get_transport: as for ``execute``
     """
-    result = _connected(module, ensure, connecting)
-    result["invocation"] = {"module_args": dict(_shown_options(module))}
-    # All others are looked for in vain, in each value of the result and of what is added to it.
+    result = execute(
+        ensure, module.params, check_mode=module.check_mode, get_transport=get_transport
+    )
+    # ansible-core removes secrets from values, but not from keys.
+    shown = {
+        name: HIDDEN
+        if isinstance(value, Mapping) and module.argument_spec.get(name, {}).get("no_log")
+        else value
+        for name, value in module.params.items()
+    }
+    result["invocation"] = {"module_args": shown}
+    # Keep only the secrets that the output contains: ansible-core searches each value for each.
     added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
     text = "\n".join(map(str, leaves([result, added])))
-    module.no_log_values = set(held(text, module.no_log_values))
+    module.no_log_values = set(find_secrets(text, module.no_log_values))
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
         # ansible-core 2.19 and newer remove no secrets from warnings.
-        module.warn(without(warning, module.no_log_values))
+        module.warn(remove_secrets(warning, module.no_log_values))
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
     module.exit_json(**result)
 
 
-def _misplaced(params: Params) -> Iterator[str]:
-    """Yield the secrets that are given inside of options, by the names of their keys."""
-    waiting = list(params.values())
-    while waiting:
-        one = waiting.pop()
-        if is_list(one):
-            waiting.extend(one)
-        elif isinstance(one, Mapping):
-            waiting.extend(one.values())
-            secrets = [value for key, value in one.items() if names_secret(key)]
-            # An empty text would be found everywhere.
+def _misplaced_secrets(params: Params) -> Iterator[str]:
+    """Yield the values in options whose keys are names of secrets, at any depth."""
+    pending = list(params.values())
+    while pending:
+        value = pending.pop()
+        if is_list(value):
+            pending.extend(value)
+        elif isinstance(value, Mapping):
+            pending.extend(value.values())
+            secrets = [inner for key, inner in value.items() if names_secret(key)]
+            # An empty string would be found everywhere.
             yield from (str(s) for s in leaves(secrets) if s and not isinstance(s, bool))
 
 
-def _shown_options(module: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a module's options as they can be shown: ansible-core removes no secret from a key."""
-    for name, value in module.params.items():
-        is_secret = module.argument_spec.get(name, {}).get("no_log")
-        yield name, HIDDEN if is_secret and isinstance(value, Mapping) else value
-
-
-def _connected(
-    module: Any, ensure: Ensure, connecting: Callable[[Params], Transport]
-) -> dict[str, Any]:
-    """Return the result of a task whose connection, or one of its libraries, may be missing."""
-    try:
-        sender = connecting(module.params)
-    except PostroomError as error:
-        return failure_of(error)
-    except ImportError:
-        return _without("httpx")
-    try:
-        return execute(ensure, module.params, check_mode=module.check_mode, sender=sender)
-    except ImportError as error:
-        if error.name != "dnspython":
-            raise
-        return _without(error.name)
-
-
-def _without(library: str) -> dict[str, Any]:
-    """Return the result of a task that just found a library missing."""
-    message = missing_required_lib(library)
-    return {"failed": True, "msg": message, "exception": traceback.format_exc()}
-
-
 def addresses(params: Params, option: str) -> frozenset[Name] | None:
-    """Return an option's list of addresses, or None where the list is not given."""
+    """Return an option's list of addresses, or None if it is not set."""
     values = params[option]
     return None if values is None else frozenset(parse_address(value, option) for value in values)

@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Find and remove the secrets in a result, in time that does not grow with their product.
+"""Find and remove the secrets in a result, fast even if there are thousands.
 
-ansible-core before 2.22 searches each value for each secret: with thousands of passwords, and a row
+ansible-core before 2.22 searches each value for each secret: with thousands of passwords and a row
 for each mailbox, that takes longer than creating the mailboxes. Newer releases leave secrets in the
 result and mask only what the controller prints.
 """
@@ -15,28 +15,28 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
-#: So many and fewer ansible-core may look for by itself.
+#: Up to this many secrets, ansible-core's own search is fast enough.
 _FEW = 50
-#: Of pieces this short a long text has few different ones, and hardly any password has only those.
+#: A long text has few different pieces of this length, and hardly any password has only those.
 _PIECE = 3
 
 
-def without(value: Any, secrets: Collection[str]) -> Any:
-    """Return a value with every secret in it replaced, as ansible-core before 2.22 does it.
+def remove_secrets(value: Any, secrets: Collection[str]) -> Any:
+    """Return a value with all secrets replaced, as ansible-core before 2.22 does it.
 
-    Nearly all texts are a secret as a whole or hold none, so few secrets are left to search for.
+    Nearly all strings are a secret or contain none, so few secrets remain to search for.
     """
     known = frozenset(secrets)
     text = "\n".join(str(leaf) for leaf in leaves(value) if not _is_in(leaf, known))
-    # The longest first, or what is left of one would show after another within it.
-    return _replaced(value, known, sorted(held(text, known), key=len, reverse=True))
+    # The longest first, or the rest of a secret that contains another one would remain.
+    return _replaced(value, known, sorted(find_secrets(text, known), key=len, reverse=True))
 
 
 def _replaced(value: Any, known: frozenset[str], found: list[str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _replaced(one, known, found) for key, one in value.items()}
+        return {key: _replaced(inner, known, found) for key, inner in value.items()}
     if is_list(value):
-        return [_replaced(one, known, found) for one in value]
+        return [_replaced(inner, known, found) for inner in value]
     if _is_in(value, known):
         return HIDDEN
     if isinstance(value, str):
@@ -51,15 +51,15 @@ def _is_in(value: Any, known: frozenset[str]) -> bool:
     return isinstance(value, str) and value in known
 
 
-def held(text: str, secrets: Collection[str]) -> Collection[str]:
-    """Return the secrets that a text holds, or may come to hold while others are removed.
+def find_secrets(text: str, secrets: Collection[str]) -> Collection[str]:
+    """Return the secrets that a text contains, or may contain once others are replaced.
 
-    Where they are few, all of them are returned.
+    If there are few, return all of them.
     """
     if len(secrets) <= _FEW:
         return secrets
     known = set(_pieces(text))
-    # Where one is replaced, a secret that holds asterisks may come to be.
+    # Replacing a secret can create one that contains asterisks.
     return [s for s in secrets if "*" in s or (known.issuperset(_pieces(s)) and s in text)]
 
 
@@ -68,18 +68,18 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield whatever is in a value at any depth and is no container."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            waiting.extend(one.values())
-        elif is_list(one):
-            waiting.extend(one)
+    """Yield the values at any depth that are neither mappings nor lists."""
+    pending = [value]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, Mapping):
+            pending.extend(inner.values())
+        elif is_list(inner):
+            pending.extend(inner)
         else:
-            yield one
+            yield inner
 
 
 def is_list(value: Any) -> bool:
-    """Tell whether a value is a list, and no text."""
+    """Return whether a value is a list or a tuple."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))

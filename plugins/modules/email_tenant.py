@@ -399,6 +399,13 @@ failure:
   returned: failure
   type: dict
   contains:
+    code:
+      description:
+        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
+        - Test this in conditions, because messages may change.
+      type: str
+      returned: always
+      sample: unauthorized
     kind:
       description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str

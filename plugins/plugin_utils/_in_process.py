@@ -29,11 +29,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.transpo
     import_httpx,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (
+    API_OPTIONS,
     Ensure,
-    perform,
-    whole_spec,
+    run_and_exit,
 )
-from ansible_collections.postroom.email.plugins.module_utils._secrets import without
+from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
 
 from ._conditions import against_environment, against_interpreter
 from ._connections import Connections
@@ -162,13 +162,13 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         arguments = self._task.args
         self._update_module_args(self._task.action, arguments, variables)
         sent = as_sent(arguments)
-        spec = whole_spec(self.argument_spec)
+        spec = {**API_OPTIONS, **self.argument_spec}
         secrets: set[str] = set()
 
         def run() -> None:
             module = WorkerModule(argument_spec=spec, supports_check_mode=True)
             secrets.update(module.no_log_values)
-            perform(module, self.ensure(), _connections.get)
+            run_and_exit(module, self.ensure(), _connections.get)
 
         try:
             with _surroundings(self._loader.get_basedir(), environment):
@@ -220,7 +220,7 @@ def _told(error: Exception, secrets: set[str]) -> list[str]:
         places = "".join(traceback.format_tb(error.__traceback__))
         return [type(error).__name__, f"Traceback:\n{places}{type(error).__name__}"]
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    told: list[str] = without([str(error) or type(error).__name__, trace], secrets)
+    told: list[str] = remove_secrets([str(error) or type(error).__name__, trace], secrets)
     return told
 
 

@@ -20,7 +20,7 @@ from ansible.module_utils import basic
 from ansible.module_utils.common import warnings
 
 from ansible_collections.postroom.email.plugins.module_utils._module import NEW_SECRETS, Module
-from ansible_collections.postroom.email.plugins.module_utils._secrets import without
+from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
 
 try:
     from ansible.module_utils.common.json import Direction, get_module_encoder
@@ -68,7 +68,7 @@ class WorkerModule(Module):
         try:
             super()._return_formatted(kwargs)
         except _Exit as ending:
-            ending.result = without(ending.result, kept)
+            ending.result = remove_secrets(ending.result, kept)
             raise
 
     def _record_module_result(self, o: dict[str, Any]) -> NoReturn:

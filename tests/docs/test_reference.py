@@ -118,18 +118,24 @@ def test_every_named_variable_exists() -> None:
         assert named - known - facts(text) == set(), page
 
 
-def kinds_of(error: type[errors.PostroomError]) -> set[str]:
-    """Return the names of an error's class and of all that are derived from it."""
-    return {error.__name__}.union(*map(kinds_of, error.__subclasses__()))
+def codes_of(error: type[errors.PostroomError]) -> dict[str, str]:
+    """Return the code of an error class and of its subclasses, by class name."""
+    codes = {error.__name__: error.code}
+    for subclass in error.__subclasses__():
+        codes |= codes_of(subclass)
+    return codes
 
 
 def test_every_kind_of_failure_is_explained() -> None:
-    """Troubleshooting has one row for each kind that `failure` can name."""
+    """Troubleshooting has one row with the kind and the code of each `failure`."""
     text = repository.read("docs/troubleshooting.md")
-    rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    kinds = kinds_of(errors.PostroomError)
-    assert {model.InvalidDefinition.__name__, merging.SpfConflict.__name__} < kinds
-    assert sorted(rows) == sorted(kinds - {"PostroomError", "ServiceError"})
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text, re.MULTILINE)
+    codes = codes_of(errors.PostroomError)
+    assert {model.InvalidDefinition.__name__, merging.SpfConflict.__name__} < codes.keys()
+    for abstract in ("PostroomError", "ServiceError"):
+        del codes[abstract]
+    assert len(set(codes.values())) == len(codes)
+    assert sorted(rows) == sorted(codes.items())
 
 
 def test_spf_records_are_merged_as_documented() -> None:

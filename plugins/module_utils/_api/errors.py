@@ -2,41 +2,41 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Everything that the client core raises, as one tree.
+"""The exceptions of the client core, as one tree.
 
 PostroomError
-  InvalidInput            a declared value is wrong by itself; nothing was sent
-  Refused                 the declared state does not fit the tenant; nothing was written
-  TooExpensive            receivers would reject an SPF record because of its look-ups; the other
-                          records were written
-  Incomplete              some changes of several failed; carries what became of each
-  Interrupted             the task was ended from outside
-  NotPublished            the time for waiting was up before all records were seen
+  InvalidInput            a declared value is invalid; nothing was sent
+  Refused                 the declared state conflicts with the tenant; nothing was written
+  TooExpensive            an SPF record would need too many look-ups; the other records were written
+  Incomplete              some of several changes failed; has the result of each
+  Interrupted             the task was cancelled
+  NotPublished            the wait timed out before all records were published
   ProbeFailed             a login did not show whether a password works; nothing was written
-  ServiceError            a request failed; carries a Failure
-    Unreachable           no connection was made, so nothing was sent
+  ServiceError            a request failed; has a Failure
+    Unreachable           the connection failed, so nothing was sent
       UntrustedCertificate
-    ConnectionBroken      the connection ended or timed out before a whole answer came
-    DeadlineExceeded      the time given for the whole task is used up
+    ConnectionBroken      the connection broke or timed out before the response was complete
+    DeadlineExceeded      the task's timeout expired
     Unauthorized          401
     Forbidden             403
-      ProxyRefused        403 with a body that is not the API's, so probably a proxy's
-    NotFound              a positive not-found for the name that was asked for
-    AlreadyExists         409, or the wire's own word for it
-      CreatedMeanwhile    someone else has just created the same object as it is declared
+      ProxyRefused        403 with a body that is not the API's, probably from a proxy
+    NotFound              the service says that the requested name does not exist
+    AlreadyExists         409, or the API's own error code for it
+      CreatedMeanwhile    another client has just created the same object with the same settings
     Rejected              another 4xx, or an error body under any status
-    Throttled             429, or a 403 that says so
+    Throttled             429, or a 403 that asks for fewer requests
     ServerFailed          5xx
-    BadAnswer             HTML, truncated JSON, a redirect, a list with holes
-    LostUpdate            another writer keeps replacing what was written
-  NameServerError         a name server did not do what it was asked
-    NameServersNotFound   resolvers do not tell which servers a name has
-    NoAnswer              silence or garbage; an update may have taken effect
-    KeyRefused            the TSIG key is not known there, not right, or its time is off
-    UpdateRefused         the zone or the name may not be changed there, or not with this key
-    ZoneChanged           somebody changed the records meanwhile; nothing was written
+    BadAnswer             HTML, truncated JSON, a redirect, an incomplete list
+    LostUpdate            another client keeps overwriting the change
+  NameServerError         a query or update to a name server failed
+    NameServersNotFound   the resolvers do not return the name servers of a name
+    NoAnswer              no valid response; an update may have taken effect
+    KeyRefused            the TSIG key is unknown or wrong, or the clocks differ
+    UpdateRefused         the zone or the name may not be changed, or not with this key
+    ZoneChanged           another client changed the records; nothing was written
 
-A message is one or two sentences: what is wrong, where, and what to do. None holds a secret.
+A message has the problem, where it is, and the remedy. It never contains a secret. Each class has
+a ``code``, which stays the same when a message changes.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-_LONGEST_DETAIL = 300
+_MAX_DETAIL = 300
 _SECRET_KEY = re.compile("passw|passphrase|secret", re.IGNORECASE)
 
 
 class Failure(NamedTuple):
-    """Where and how a request failed, fit to be shown: redacted and short."""
+    """The request that failed and why: redacted and short."""
 
     kind: str
     status: int | None
@@ -67,59 +67,75 @@ class Failure(NamedTuple):
 
 
 class PostroomError(Exception):
-    """Any error that this package raises on purpose."""
+    """The base class of all errors of this package."""
 
-    #: What had already been carried out when the error stopped the work, one dict a change.
+    #: Identifies the error in results. Codes are stable; messages may change.
+    code = "error"
+    #: The changes that were applied before the error, as modules return them.
     done: Sequence[dict[str, str]] = ()
-    #: More of what there is to tell, as return values of a module.
+    #: Further return values for the module.
     details: Mapping[str, Any] = MappingProxyType({})
-    #: Whether the very change that failed had been written all the same.
+    #: Whether the change that failed was written nevertheless.
     wrote = False
-    #: Whether nobody knows if it was written.
+    #: Whether it is unknown if the change was written.
     unsure = False
 
     def add(self, sentence: str) -> None:
-        """Say one thing more."""
+        """Append a sentence to the message."""
         self.args = (f"{self} {sentence}", *self.args[1:])
 
 
 class InvalidInput(PostroomError):
-    """A declared value is wrong by itself. Nothing was sent."""
+    """A declared value is invalid. Nothing was sent."""
+
+    code = "invalid_input"
 
 
 class Refused(PostroomError):
-    """The declared state does not fit what the tenant holds. Nothing was written."""
+    """The declared state conflicts with the tenant. Nothing was written."""
+
+    code = "refused"
 
 
 class TooExpensive(PostroomError):
-    """Receivers would reject an SPF record because of its look-ups. Other records were written."""
+    """An SPF record would need too many DNS look-ups. The other records were written."""
+
+    code = "too_many_spf_lookups"
 
 
 class Incomplete(PostroomError):
-    """Some changes of several failed, or could not be attempted. ``done`` tells which stand."""
+    """Some of several changes failed or were not attempted. ``done`` has the others."""
+
+    code = "incomplete"
 
 
 class Interrupted(PostroomError):
-    """The task was ended from outside while this was waiting."""
+    """The task was cancelled."""
+
+    code = "interrupted"
 
 
 class NotPublished(PostroomError):
-    """The time for waiting was up before every record was seen."""
+    """The wait timed out before all records were published."""
+
+    code = "not_published"
 
 
 class ProbeFailed(PostroomError):
     """A login did not show whether a password works. Nothing was written."""
 
+    code = "probe_failed"
+
 
 class ServiceError(PostroomError):
     """A request failed.
 
-    :param message: the sentence for the user
-    :param failure: method, path, status and detail, already redacted
-    :param retry_after: seconds that the service asked to wait for, where it did
+    :param message: the text for the user
+    :param failure: method, path, status and detail, redacted
+    :param retry_after: the seconds that the service asks to wait, if it does
     """
 
-    #: Whether the same request may well succeed a moment later.
+    #: Whether repeating the request is likely to succeed.
     transient = False
 
     def __init__(self, message: str, failure: Failure, *, retry_after: float | None = None) -> None:
@@ -129,65 +145,86 @@ class ServiceError(PostroomError):
 
 
 class Unreachable(ServiceError):
-    """No connection was made, so the service has seen nothing of the request."""
+    """The connection failed, so nothing was sent."""
 
+    code = "unreachable"
     transient = True
 
 
 class UntrustedCertificate(Unreachable):
     """The service's certificate could not be verified."""
 
+    code = "untrusted_certificate"
     transient = False
 
 
 class ConnectionBroken(ServiceError):
-    """The request may have taken effect: no whole answer came back."""
+    """The response is incomplete. The request may have taken effect."""
 
+    code = "connection_broken"
     transient = True
 
 
 class DeadlineExceeded(ServiceError):
-    """The time given for the whole task is used up."""
+    """The timeout of the task expired."""
+
+    code = "deadline_exceeded"
 
 
 class Unauthorized(ServiceError):
-    """The token was not accepted."""
+    """The service does not accept the token."""
+
+    code = "unauthorized"
 
 
 class Forbidden(ServiceError):
-    """The token is accepted but may not do this."""
+    """The token lacks the permission."""
+
+    code = "forbidden"
 
 
 class ProxyRefused(Forbidden):
-    """A proxy before the service seems to have refused the request. It may pass."""
+    """A proxy has probably refused the request. A retry may succeed."""
 
+    code = "proxy_refused"
     transient = True
 
 
 class NotFound(ServiceError):
-    """The service says of the very name that was asked for that it is not there."""
+    """The service says that the requested name does not exist."""
+
+    code = "not_found"
 
 
 class AlreadyExists(ServiceError):
     """The name or one of the addresses is in use."""
 
+    code = "already_exists"
+
 
 class CreatedMeanwhile(AlreadyExists):
     """Another client has just created the same object, with the same addresses and members."""
 
+    code = "created_concurrently"
+
 
 class Rejected(ServiceError):
-    """The service understood the request and will not do it."""
+    """The service refuses the request."""
+
+    code = "rejected"
 
 
 class Throttled(ServiceError):
-    """The service asks for fewer requests. It did not carry this one out."""
+    """The service asks for fewer requests. This one had no effect."""
 
+    code = "throttled"
     transient = True
 
 
 class ServerFailed(ServiceError):
-    """The service, or a proxy before it, answered 5xx. Only 500 is not expected to pass."""
+    """The service or a proxy failed with 5xx. 502, 503 and 504 are transient."""
+
+    code = "server_failed"
 
     def __init__(self, message: str, failure: Failure, *, retry_after: float | None = None) -> None:
         super().__init__(message, failure, retry_after=retry_after)
@@ -195,23 +232,31 @@ class ServerFailed(ServiceError):
 
 
 class BadAnswer(ServiceError):
-    """What came back is not an answer of this interface."""
+    """The response is not one of this API, or is incomplete."""
+
+    code = "unexpected_response"
 
 
 class LostUpdate(ServiceError):
-    """Another writer kept replacing what was written."""
+    """Another client keeps overwriting the change."""
+
+    code = "lost_update"
 
 
 class NameServerError(PostroomError):
-    """A name server did not do what it was asked."""
+    """A query or update to a name server failed."""
+
+    code = "name_server_error"
 
 
 class NameServersNotFound(NameServerError):
-    """The resolvers do not tell which servers a name has.
+    """The resolvers do not return the name servers of a name.
 
-    :param cause: why, in one sentence
-    :param remedy: what to do, in one sentence
+    :param cause: the problem, one sentence
+    :param remedy: the remedy, one sentence
     """
+
+    code = "name_servers_not_found"
 
     def __init__(self, cause: str, remedy: str) -> None:
         super().__init__(f"{cause} {remedy}")
@@ -219,30 +264,38 @@ class NameServersNotFound(NameServerError):
 
 
 class NoAnswer(NameServerError):
-    """Nothing that can be read came back. An update may have taken effect all the same."""
+    """No valid response. An update may have taken effect."""
+
+    code = "no_response"
 
 
 class KeyRefused(NameServerError):
-    """The TSIG key is not known to the server, not the right one, or the clocks differ."""
+    """The TSIG key is unknown or wrong, or the clocks differ."""
+
+    code = "key_refused"
 
 
 class UpdateRefused(NameServerError):
-    """The server does not change this zone or this name, or not with this key."""
+    """The zone or the name may not be changed, or not with this key."""
+
+    code = "update_refused"
 
 
 class ZoneChanged(NameServerError):
-    """The records were not what they were seen to be, so the server changed nothing."""
+    """Another client changed the records. Nothing was written."""
+
+    code = "zone_changed"
 
 
 def names_secret(key: object) -> bool:
-    """Tell whether the key of a mapping announces a secret."""
+    """Return whether a mapping's key is the name of a secret, such as ``password``."""
     return _SECRET_KEY.search(str(key)) is not None
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
-    """Return ``text`` without any of ``secrets``, plain, as JSON writes them or in an address."""
+    """Return ``text`` without ``secrets``, whether plain, JSON-escaped or percent-encoded."""
     forms = {form for secret in secrets for form in _forms_of(secret) if form}
-    # The longest first: what is left of a secret must not be the rest of one within it.
+    # The longest first, or the rest of a secret that contains another one would remain.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, "********")
     return text
@@ -260,6 +313,6 @@ def _forms_of(secret: str) -> Iterator[str]:
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Return ``text`` on one line, shortened, without any of ``secrets``."""
+    """Return ``text`` without ``secrets``, on one line and shortened."""
     text = " ".join(hide(text, secrets).split())
-    return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}..."
+    return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}..."

@@ -36,6 +36,8 @@ _LAST_LABEL = re.compile(r"(?!-)[0-9a-z-]+(?<!-)", re.IGNORECASE)
 class SpfError(InvalidInput):
     """A text does not hold to the grammar of SPF: receivers take it as a permanent error."""
 
+    code = "invalid_spf"
+
 
 class Term(NamedTuple):
     """A mechanism or a modifier.

@@ -34,6 +34,8 @@ class SpfConflict(Refused):
     :param replacement: the one record that can replace several, if there is one
     """
 
+    code = "spf_conflict"
+
     def __init__(self, problem: str, remedy: str, replacement: str | None = None) -> None:
         super().__init__(f"{problem} {remedy}")
         self.problem = problem

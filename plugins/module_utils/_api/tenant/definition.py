@@ -103,6 +103,8 @@ class InvalidDefinition(InvalidInput):
     :param findings: all that is wrong, at least one
     """
 
+    code = "invalid_definition"
+
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__(in_words(findings))
         self.findings = tuple(findings)

@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     Params,
     execute,
 )
-from ansible_collections.postroom.email.plugins.module_utils._secrets import held
+from ansible_collections.postroom.email.plugins.module_utils._secrets import find_secrets
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, sender_to
 from ansible_collections.postroom.email.tests.support.modules import run_module
 
@@ -58,16 +58,16 @@ def test_execute_turns_our_errors_into_results(sender: Transport) -> None:
     def broken(client: Client, params: Params, check_mode: bool) -> Outcome:
         raise KeyError("option")
 
-    result = execute(refusing, PARAMS, check_mode=False, sender=sender)
+    result = execute(refusing, PARAMS, check_mode=False, get_transport=lambda _: sender)
     assert result == {
         "failed": True,
         "changed": False,
         "msg": "It does not fit.",
-        "failure": {"kind": "Refused"},
+        "failure": {"code": "refused", "kind": "Refused"},
         "changes": [],
     }
     with pytest.raises(KeyError):
-        execute(broken, PARAMS, check_mode=False, sender=sender)
+        execute(broken, PARAMS, check_mode=False, get_transport=lambda _: sender)
 
 
 @pytest.mark.parametrize("diff", [True, False])
@@ -79,7 +79,7 @@ def test_a_module_prints_its_outcome(check: bool, diff: bool, sender: Transport)
     assert result["mode"] is check
     assert ("diff" in result) is diff
     assert "mind the gap" in str(result["warnings"])
-    assert set(execute(changing, PARAMS, check_mode=check, sender=sender)) == {
+    assert set(execute(changing, PARAMS, check_mode=check, get_transport=lambda _: sender)) == {
         "changed",
         "mode",
         "diff",
@@ -145,6 +145,6 @@ def test_those_of_many_that_are_there() -> None:
     """At the beginning, in the middle and at the end, short ones, and ones with any letters."""
     there = {"Secret-00000!", "Secret-00777!", "Secret-09999!", "4", "üb", "line\nbreak"}
     text = "Secret-00000!, line\nbreak Secret-00777! 4 of them, übel: Secret-09999!"
-    assert set(held(text, MANY | there | {"5", "none", "Secret-00000?"})) == there
-    assert list(held("", MANY)) == []
-    assert set(held("nothing", {"a", "long one"})) == {"a", "long one"}
+    assert set(find_secrets(text, MANY | there | {"5", "none", "Secret-00000?"})) == there
+    assert list(find_secrets("", MANY)) == []
+    assert set(find_secrets("nothing", {"a", "long one"})) == {"a", "long one"}

@@ -170,7 +170,7 @@ def test_only_a_refused_password_is_a_no(
     tenant = {"mailboxes": new, "passwords": dict.fromkeys(new, PASSWORD)}
     for module in ({"name": ANN}, tenant):
         result = run(server, **module, **options)
-        assert (result["failed"], result["failure"]) == (True, {"kind": "ProbeFailed"})
+        assert (result["failed"], result["failure"]["code"]) == (True, "probe_failed")
         assert word in result["msg"]
         assert base64.b64encode(f"\0{ANN}\0{PASSWORD}".encode()).decode() not in result["msg"]
     assert server.writes == []
@@ -181,7 +181,7 @@ def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = run(server, name=ANN, imap_port=listener.getsockname()[1], timeout=2)
-    assert (result["failure"]["kind"], server.writes) == ("ProbeFailed", [])
+    assert (result["failure"]["code"], server.writes) == ("probe_failed", [])
 
 
 @pytest.mark.parametrize(("answers", "asked"), [("NNNNNN", 3), ("NNYNNNYY", 6), ("YNYYNYYNNY", 10)])
@@ -232,5 +232,5 @@ def test_a_missing_mx_record_is_an_error(serve: Serve, run: Run) -> None:
         return json_reply(records) if "/api/dns/" in request.target else service(request)
 
     result = run(serve(answer), name=ANN, imap_host=None)
-    assert result["failure"] == {"kind": "ProbeFailed"}, result
+    assert result["failure"]["code"] == "probe_failed", result
     assert "Set imap_host" in result["msg"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.modules import (
     email_alias,
     email_dns_records,
@@ -143,8 +144,9 @@ def test_a_failure_is_returned_as_data(kind: str, serve: Serve) -> None:
     assert (result["failed"], result["changed"]) == (True, False)
     assert word in result["msg"]
     failure = result["failure"]
-    assert set(failure) == {"kind", "status", "method", "path", "detail"}
+    assert set(failure) == {"code", "kind", "status", "method", "path", "detail"}
     assert (failure["kind"], failure["status"]) == (kind, reply.status)
+    assert failure["code"] == getattr(errors, kind).code
     assert failure["path"].startswith("/api/")
     shown = str({key: value for key, value in result.items() if key != "invocation"})
     assert [one for one in (TOKEN, PASSWORD, "Traceback") if one in shown] == []
@@ -218,6 +220,7 @@ def test_a_wrong_path_is_not_an_absent_object(serve: Serve) -> None:
         result = run(server, module, arguments)
         assert result["failed"], module
         assert "api_url" in result["msg"]
+        assert result["failure"]["code"] == "unexpected_response"
         assert result["failure"]["kind"] == "BadAnswer"
 
 
@@ -315,7 +318,7 @@ def test_invalid_options_send_no_request(row: int, serve: Serve) -> None:
     server = serve(service_of())
     result = run(server, module, arguments)
     assert words in result["msg"]
-    assert result["failure"] == {"kind": "InvalidInput"}
+    assert result["failure"] == {"code": "invalid_input", "kind": "InvalidInput"}
     assert PASSWORD not in result["msg"]
     assert SECRET not in str(result)
     assert server.requests == []

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.common import parameters
 
-from ansible_collections.postroom.email.plugins.module_utils._secrets import without
+from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
 from ansible_collections.postroom.email.plugins.plugin_utils._conditions import (
     against_environment,
     against_interpreter,
@@ -130,7 +130,7 @@ RESULTS: list[Any] = [
 @pytest.mark.parametrize("result", RESULTS)
 def test_as_ansible_core_does_it(result: Any) -> None:
     """Values that are a secret, hold one or hold none, texts and numbers; keys stay."""
-    assert without(result, SECRETS) == as_lists(parameters.remove_values(result, SECRETS))
+    assert remove_secrets(result, SECRETS) == as_lists(parameters.remove_values(result, SECRETS))
 
 
 def as_lists(value: Any) -> Any:
