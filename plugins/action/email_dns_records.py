@@ -16,15 +16,17 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     Params,
 )
 from ansible_collections.postroom.email.plugins.modules import email_dns_records
-from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
-from ansible_collections.postroom.email.plugins.plugin_utils._watched import sleep_watched
+from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
+    InProcessAction,
+    sleep_unless_orphaned,
+)
 
 
 class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
 
     def ensure(self) -> Ensure:
-        watch = Watch(Display().display, sleep_watched)
+        watch = Watch(Display().display, sleep_unless_orphaned)
 
         def ensure_watched(client: Client, params: Params, *, check_mode: bool) -> Outcome:
             return email_dns_records.ensure_records(

@@ -13,9 +13,11 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     Params,
 )
 from ansible_collections.postroom.email.plugins.modules import email_tenant
-from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
+from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
+    InProcessAction,
+    exit_if_orphaned,
+)
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
-from ansible_collections.postroom.email.plugins.plugin_utils._watched import end_unwatched
 
 
 class ActionModule(InProcessAction):
@@ -31,7 +33,7 @@ class ActionModule(InProcessAction):
             progress = Progress(show)
 
             def report(done: int, total: int) -> None:
-                end_unwatched()
+                exit_if_orphaned()
                 progress(done, total)
 
             try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connections to services that outlive a task, so that the items of a loop share one."""
+"""Connections that outlive a task, so that the items of a loop share one."""
 
 from __future__ import annotations
 
@@ -13,35 +13,34 @@ from pathlib import Path
 from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
 
-_MOST_KEPT = 8
+_MAX_KEPT = 8
 
 
 class Connections:
-    """The senders of this process, each for whatever shaped it."""
+    """The transports of this process, by the options and the environment they were made from."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Transport] = {}
 
     def get(self, params: Params) -> Transport:
-        """Return a sender for a task's options, as ``connect`` does."""
+        """Return a transport for a task's options, as ``connect`` does."""
         key = _key(params)
-        sender = self._kept.pop(key, None) or connect(params)
-        self._kept[key] = sender
-        for oldest in list(self._kept)[:-_MOST_KEPT]:
+        transport = self._kept.pop(key, None) or connect(params)
+        self._kept[key] = transport
+        for oldest in list(self._kept)[:-_MAX_KEPT]:
             del self._kept[oldest]
-        return sender
+        return transport
 
     def drop(self) -> None:
-        """Forget all of them: a task was cut short, and one may hold half an answer.
+        """Forget all of them: a task was interrupted, so one may hold half a response.
 
-        None is closed here, for a thread may still be sending. They are closed when nobody has
-        them any more.
+        They are closed when they are garbage-collected, because a thread may still be sending.
         """
         self._kept.clear()
 
 
 def _key(params: Params) -> Hashable:
-    # A fork inherits what its parent had, and must not send over it.
+    # A fork must not use the connections of its parent.
     access = (os.getpid(), params["api_url"], params["api_token"])
     tls = (params["validate_certs"], *_file(params["ca_path"]))
     proxies = (item for item in os.environ.items() if item[0].lower().endswith("_proxy"))
@@ -49,7 +48,7 @@ def _key(params: Params) -> Hashable:
 
 
 def _file(path: str | None) -> tuple[object, ...]:
-    """Return what changes when a file does."""
+    """Return values that change when the file does."""
     if path is None:
         return ()
     file = Path(path).absolute()

@@ -2,18 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The action that runs a module's own logic inside Ansible's worker.
+"""Run a module's function inside Ansible's worker, if its result is the same as the module's.
 
-The items of a loop are all run by one worker process, and a module costs each of them a new
-process. So a task runs here where that can't be told apart from a module on this machine, and
-as a module everywhere else. What differs between modules is in ``plugins/action``.
+A worker process runs all items of a loop, whereas a module starts a new process for each of them.
+A task therefore runs in the worker if it would run on the controller under the same conditions,
+and as a module otherwise. ``plugins/action`` has what differs between modules.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import re
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -35,62 +38,83 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 )
 from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
 
-from ._conditions import against_environment, against_interpreter
+from ._ansible_core import (
+    HAS_PROFILES,
+    WorkerModule,
+    encode_arguments,
+    missing_parts,
+    run_in_process,
+)
 from ._connections import Connections
 from ._playbook_variables import unused_variables, with_variables
-from ._worker_module import HAS_PROFILES, IS_SUPPORTED, WorkerModule, as_sent, run_in_process
 
 try:
-    # Here, so that Ansible imports it once, before it forks its workers.
+    # Ansible imports this file once, before it forks its workers.
     import_httpx()
     HAS_HTTPX = True
 except ImportError:
     HAS_HTTPX = False
 
-SWITCH = "postroom_in_process"
-#: The variable of playbooks that holds the file with their options.
+#: The variable that turns this off.
+_SWITCH = "postroom_in_process"
+#: The variable of playbooks that has the file with their options.
 _ARGUMENTS = "__mail_arguments"
-#: Variables of roles and playbooks that hold the variable for each module option.
+#: Variables of roles and playbooks that have the variable of each module option.
 _OPTION_VARIABLES = (
     "__tenant_option_variables",
     "__dns_option_variables",
     "__mail_option_variables",
 )
 
+#: Discovery finds Ansible's own Python on the controller.
+_DISCOVERY = ("", "auto", "auto_legacy", "auto_silent", "auto_legacy_silent")
+#: An interpreter or a library reads these variables only once, mostly when the process starts.
+_READ_AT_START = re.compile(
+    r"(?:PYTHON|LD_|DYLD_|OPENSSL_|SSL_|SSLKEYLOGFILE|LC_|MALLOC_|GLIBC_)|(?:LANG|LANGUAGE|TZ)\Z"
+)
+#: A shell does not accept other names.
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_ORPHAN_CHECK_INTERVAL = 0.5
+
 _connections = Connections()
 _display = Display()
 
 
 class InProcessAction(NormalAction):  # type: ignore[misc]
-    """An action that runs a module's logic here, if it can, and the module if it can't."""
+    """An action that runs a module's function in the worker, or the module if it has to."""
 
     #: The module's own options.
     argument_spec: Mapping[str, Any]
 
     def ensure(self) -> Ensure:
-        """Return the module's own logic, which may be given more here than in a process."""
+        """Return the module's function, which may have further arguments here."""
         raise NotImplementedError
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Run the task in one of the two ways."""
+        """Run the task in the worker or as a module."""
         variables = task_vars or {}
         environment: dict[str, Any] = {}
         self._compute_environment_string(environment)
         environment = {name: str(value) for name, value in environment.items()}
         self._option_variables = self._find_option_variables(variables)
-        reason = self._reason_for_module(variables, environment)
+        reason = (
+            self._disabled_reason(variables)
+            or self._target_reason()
+            or interpreter_reason(self._interpreter(variables))
+            or environment_reason(environment)
+        )
+        way = f"runs as a module: {reason}" if reason else f"runs in process {os.getpid()}"
+        _display.vvv(f"{self._task.action} {way}", host=self._play_context.remote_addr)
         if reason is not None:
-            self._tell(f"runs as a module: {reason}")
             result: dict[str, Any] = super().run(tmp, task_vars)
             return result
-        self._tell(f"runs in process {os.getpid()}: a local module would do the same")
         result = super(NormalAction, self).run(tmp, task_vars)
-        return {**result, **self._read(**self._run_here(variables, environment))}
+        return {**result, **self._parse(**self._run_here(variables, environment))}
 
     def _find_option_variables(self, variables: Mapping[str, Any]) -> dict[str, str]:
-        """Return the collection's variable by option, and warn of variables that do nothing."""
+        """Return the collection's variable of each option. Warn about variables without effect."""
         found: dict[str, str] = {}
         for name in _OPTION_VARIABLES:
             found.update(self._templar.template(variables.get(name, {})))
@@ -101,7 +125,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
-        """Parse what a module has printed. A failure names the collection's variables."""
+        """Parse a module's output. Name the collection's variables in a failure."""
         if self._option_variables and '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])
@@ -110,32 +134,20 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
                     res = {**res, "stdout": json.dumps(data)}
         return super()._parse_returned_data(res, *profile)
 
-    def _tell(self, text: str) -> None:
-        _display.vvv(f"{self._task.action} {text}", host=self._play_context.remote_addr)
-
-    def _reason_for_module(
-        self, variables: Mapping[str, Any], environment: Mapping[str, str]
-    ) -> str | None:
-        """Return why this task needs a module process, or None where it does not."""
-        return (
-            self._reason_to_stay_out(variables)
-            or self._reason_of_place()
-            or against_interpreter(self._interpreter(variables))
-            or against_environment(environment)
-        )
-
-    def _reason_to_stay_out(self, variables: Mapping[str, Any]) -> str | None:
+    def _disabled_reason(self, variables: Mapping[str, Any]) -> str | None:
+        """Return why no task can run in the worker, or None."""
         if not boolean(os.environ.get("POSTROOM_IN_PROCESS", "true"), strict=False):
             return "the environment variable POSTROOM_IN_PROCESS is off"
-        if not boolean(self._templar.template(variables.get(SWITCH, True)), strict=False):
-            return f"the variable {SWITCH} is off"
+        if not boolean(self._templar.template(variables.get(_SWITCH, True)), strict=False):
+            return f"the variable {_SWITCH} is off"
         if not HAS_HTTPX:
             return f"httpx is missing in {sys.executable}"
-        if not IS_SUPPORTED:
-            return "this ansible-core does not support it"
+        if missing := missing_parts():
+            return f"this ansible-core lacks {', '.join(missing)}"
         return None
 
-    def _reason_of_place(self) -> str | None:
+    def _target_reason(self) -> str | None:
+        """Return why this task needs a module process where it is to run, or None."""
         if self._connection.transport != "local":
             return f"its connection is {self._connection.transport}"
         if self._connection.become is not None:
@@ -145,11 +157,11 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         if getattr(self._connection._shell, "_IS_WINDOWS", False):  # noqa: SLF001 - no other name
             return "its shell is PowerShell"
         if C.DEFAULT_KEEP_REMOTE_FILES:
-            return "the files of modules are to be kept"
+            return "the files of modules are kept"
         return None
 
     def _interpreter(self, variables: Mapping[str, Any]) -> str:
-        """Return the Python that ansible-core would run the module on."""
+        """Return the Python that ansible-core would run the module with."""
         if self._task.delegate_to:
             variables = variables["ansible_delegated_vars"][self._task.delegate_to]
         value = C.config.get_config_value("INTERPRETER_PYTHON", variables=variables)
@@ -158,10 +170,10 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
     def _run_here(
         self, variables: dict[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return what a module process would leave behind: output and status."""
+        """Return what a module process would return: output and status."""
         arguments = self._task.args
         self._update_module_args(self._task.action, arguments, variables)
-        sent = as_sent(arguments)
+        encoded = encode_arguments(arguments)
         spec = {**API_OPTIONS, **self.argument_spec}
         secrets: set[str] = set()
 
@@ -171,18 +183,18 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             run_and_exit(module, self.ensure(), _connections.get)
 
         try:
-            with _surroundings(self._loader.get_basedir(), environment):
-                return {"stdout": run_in_process(sent, run)}
-        except Exception as error:  # noqa: BLE001 - a module that crashes has a result, too
+            with _module_environment(self._loader.get_basedir(), environment):
+                return {"stdout": run_in_process(encoded, run)}
+        except Exception as error:  # noqa: BLE001 - a module that crashes has a result as well
             _connections.drop()
-            return _crash(_told(error, secrets), arguments)
+            return _crash(error, secrets, arguments)
         except BaseException:
-            # The task's time is up, or someone pressed Ctrl-C.
+            # The task's timeout, or Ctrl-C.
             _connections.drop()
             raise
 
-    def _read(self, stdout: str = "", stderr: str = "", rc: int = 0) -> dict[str, Any]:
-        """Return what ansible-core makes of that which a module has printed."""
+    def _parse(self, stdout: str = "", stderr: str = "", rc: int = 0) -> dict[str, Any]:
+        """Return the result that ansible-core reads from a module's output."""
         printed = {"stdout": stdout, "stderr": stderr, "rc": rc}
         if HAS_PROFILES:
             result: Any = self._parse_returned_data(printed, "legacy")
@@ -196,9 +208,34 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         )
 
 
+def interpreter_reason(interpreter: str) -> str | None:
+    """Return why a task whose module would run on that Python needs a process, or None."""
+
+    def identity(path: Path) -> tuple[Path, Path]:
+        # The file, and the virtual environment that it is called in.
+        return path.resolve(), path.parent.resolve()
+
+    path = Path(interpreter)
+    # Only a shell can find a relative path.
+    is_own = path.is_absolute() and identity(path) == identity(Path(sys.executable))
+    if interpreter in _DISCOVERY or is_own:
+        return None
+    return f"its Python is {interpreter}, Ansible's own is {sys.executable}"
+
+
+def environment_reason(environment: Mapping[str, str]) -> str | None:
+    """Return why a task with these environment variables needs a process, or None."""
+    for name, value in environment.items():
+        if _READ_AT_START.match(name):
+            return f"environment sets {name}, which only a new process reads"
+        if not _VARIABLE_NAME.match(name) or "\0" in value:
+            return f"environment sets {name!r}, which a shell may refuse"
+    return None
+
+
 @contextmanager
-def _surroundings(folder: str, environment: Mapping[str, str]) -> Iterator[None]:
-    """Be where a module would be, with its variables, and come back."""
+def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """Set a module's working directory and environment variables, and restore them."""
     variables = dict(os.environ)
     here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
     try:
@@ -213,23 +250,38 @@ def _surroundings(folder: str, environment: Mapping[str, str]) -> Iterator[None]
         os.close(here)
 
 
-def _told(error: Exception, secrets: set[str]) -> list[str]:
-    """Return the message of an exception and its traceback, without secrets."""
-    if not secrets:
-        # There always is one, the token. Here they are not known yet, and any text may hold one.
-        places = "".join(traceback.format_tb(error.__traceback__))
-        return [type(error).__name__, f"Traceback:\n{places}{type(error).__name__}"]
-    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    told: list[str] = remove_secrets([str(error) or type(error).__name__, trace], secrets)
-    return told
-
-
-def _crash(told: list[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a module process leaves behind that ends with an exception."""
-    message, trace = told
+def _crash(error: Exception, secrets: set[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a module process returns that ends with an exception, without secrets."""
+    if secrets:
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        texts = [str(error) or type(error).__name__, trace]
+        message, trace = remove_secrets(texts, secrets)
+    else:
+        # The token is always a secret. It is not known yet, so any message may contain it.
+        message = type(error).__name__
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        trace = f"Traceback:\n{frames}{message}"
     if not HAS_PROFILES:
         return {"stderr": trace, "rc": 1}
     result = {"failed": True, "msg": message}
     if "error" in arguments["_ansible_tracebacks_for"]:
         result["exception"] = trace
     return {"stdout": json.dumps(result), "rc": 1}
+
+
+def exit_if_orphaned() -> None:
+    """End this worker if Ansible was killed or has lost its terminal.
+
+    The rest of the task would go unnoticed, and its result would be lost.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        os._exit(1)
+
+
+def sleep_unless_orphaned(seconds: float) -> None:
+    """Wait, and end this worker if Ansible ends."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        exit_if_orphaned()
+        time.sleep(min(left, _ORPHAN_CHECK_INTERVAL))

@@ -13,17 +13,19 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible.module_utils import basic
 from ansible.module_utils.common import parameters
 
 from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
-from ansible_collections.postroom.email.plugins.plugin_utils._conditions import (
-    against_environment,
-    against_interpreter,
-)
+from ansible_collections.postroom.email.plugins.plugin_utils._ansible_core import missing_parts
 from ansible_collections.postroom.email.plugins.plugin_utils._connections import Connections
-from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
+from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
+    InProcessAction,
+    environment_reason,
+    interpreter_reason,
+    sleep_unless_orphaned,
+)
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
-from ansible_collections.postroom.email.plugins.plugin_utils._watched import sleep_watched
 from ansible_collections.postroom.email.tests.support.clients import Clock
 
 pytestmark = pytest.mark.matrix
@@ -31,26 +33,38 @@ pytestmark = pytest.mark.matrix
 OWN = Path(sys.executable)
 
 
+def test_ansible_core_has_all_private_parts() -> None:
+    """On every supported version; the list names what another version lacks."""
+    assert missing_parts() == []
+
+
+def test_a_task_runs_as_a_module_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later ansible-core that lacks one of them still runs the task, and the reason names it."""
+    monkeypatch.delattr(basic.AnsibleModule, "_return_formatted")
+    reason = "this ansible-core lacks AnsibleModule._return_formatted"
+    assert Action()._disabled_reason({}) == reason
+
+
 @pytest.mark.parametrize("interpreter", ["", "auto", "auto_legacy_silent", sys.executable])
 def test_ansibles_own_python_runs_in_the_worker(interpreter: str) -> None:
     """On the controller, discovery finds the same one."""
-    assert against_interpreter(interpreter) is None
+    assert interpreter_reason(interpreter) is None
 
 
 def test_a_virtual_environment_is_known_by_its_folder(tmp_path: Path) -> None:
     """A link to the folder is the same one; a link to the file has other packages."""
     beside = tmp_path / "bin"
     beside.symlink_to(OWN.parent, target_is_directory=True)
-    assert against_interpreter(str(beside / OWN.name)) is None
+    assert interpreter_reason(str(beside / OWN.name)) is None
     python = tmp_path / OWN.name
     python.symlink_to(OWN)
-    assert against_interpreter(str(python)) == f"its Python is {python}, Ansible's own is {OWN}"
+    assert interpreter_reason(str(python)) == f"its Python is {python}, Ansible's own is {OWN}"
 
 
 @pytest.mark.parametrize("interpreter", ["python3", "./python3", f"{OWN} -I", "/nowhere/python3"])
 def test_another_python_needs_a_process(interpreter: str) -> None:
     """Also one that only a shell would find."""
-    assert against_interpreter(interpreter) is not None
+    assert interpreter_reason(interpreter) is not None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +78,7 @@ def test_another_python_needs_a_process(interpreter: str) -> None:
 )
 def test_some_variables_need_a_process(name: str, value: str, needs_process: bool) -> None:
     """Others can be set for a while; names that a shell refuses are left to it."""
-    reason = against_environment({"POSTROOM_API_URL": "x", name: value})
+    reason = environment_reason({"POSTROOM_API_URL": "x", name: value})
     assert (reason is not None) is needs_process
     assert reason is None or name in reason
 
@@ -174,12 +188,12 @@ class Action(InProcessAction):
 def test_some_places_need_a_process() -> None:
     """A switch, another machine, another user and another Python are respected."""
     here, action = Action(), Action()
-    assert here._reason_to_stay_out({}) is here._reason_of_place() is None
-    assert "is off" in str(here._reason_to_stay_out({"postroom_in_process": "no"}))
+    assert here._disabled_reason({}) is here._target_reason() is None
+    assert "is off" in str(here._disabled_reason({"postroom_in_process": "no"}))
     for name, value in {"transport": "ssh", "become": "sudo"}.items():
         action = Action()
         setattr(action._connection, name, value)
-        assert action._reason_of_place()
+        assert action._target_reason()
     action._task.delegate_to = "other"
     other = {"other": {"ansible_python_interpreter": "/other/python"}}
     assert action._interpreter({"ansible_delegated_vars": other}) == "/other/python"
@@ -201,7 +215,7 @@ def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -
     # One that was never started is not alive.
     monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.Process)
     monkeypatch.setattr(os, "_exit", ended.append)
-    sleep_watched(0.01)
+    sleep_unless_orphaned(0.01)
     assert set(ended) == {1}
 
 
