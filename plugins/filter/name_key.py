@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: name_key
-short_description: Spell a domain or an address so that it can be compared
+short_description: Normalize a domain or an address for comparison
 version_added: 0.1.0
 description:
-  - Returns the name in the one spelling that all of its spellings have in common. The service and
-    the modules compare names so.
-  - Letters are lower case, and a domain that is not ASCII is in its encoded form.
+  - Returns the normalized form of a name, which is the same for all of its spellings. The service and
+    the modules compare names in this form.
+  - Letters are lower case, and an internationalized domain is in its ASCII form.
 author:
   - Postroom contributors (@postroom)
 options:
@@ -24,11 +24,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the tenant
+- name: Read the tenant
   postroom.email.email_info:
   register: tenant
 
-- name: Which forwarders have Alice as a member, however she is written there?
+- name: List the forwarders that have Alice as a member, in any spelling
   ansible.builtin.debug:
     msg: "{{ item.name }}"
   loop: "{{ tenant.forwarders }}"
@@ -41,7 +41,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The name as it is compared.
+  description: The normalized name.
   type: str
   sample: alice@xn--bcher-kva.example
 """
@@ -57,7 +57,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 @as_filter
 def name_key(name: Any) -> str:
     if not isinstance(name, str):
-        raise InvalidInput("name_key: a name has to be text. Give a domain or an address.")
+        raise InvalidInput("name_key: a name must be a string. Give a domain or an address.")
     return read_name(name).key
 
 

@@ -10,11 +10,11 @@ module: email_alias
 short_description: Add an alias to a mailbox or remove it
 version_added: 0.1.0
 description:
-  - Adds one address to a mailbox as an alias, or removes it. Other aliases are left alone.
-  - The service replaces address lists whole and has no means to lock them. The module reads the
-    list right before it writes, looks again a moment later, and repairs what a writer at the same
-    time has undone. A writer that takes longer than that moment (a quarter of a second, or four
-    times what the write took) can still undo it unnoticed.
+  - Adds an address to a mailbox as an alias, or removes it. Other aliases are not changed.
+  - The service replaces whole address lists and cannot lock them. The module reads the list
+    immediately before it writes, verifies the list after a delay, and repairs changes that another
+    client overwrote. A client that takes longer than this delay (a quarter of a second, or four
+    times the duration of the write) can still overwrite the change without being noticed.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -22,7 +22,7 @@ extends_documentation_fragment:
   - postroom.email.api.attributes
 options:
   address:
-    description: The alias. Its domain is registered in the tenant.
+    description: The alias. Its domain must be registered in the tenant.
     type: str
     required: true
   mailbox:
@@ -31,31 +31,31 @@ options:
     required: true
   state:
     description:
-      - Whether the mailbox is to have the alias. An alias that some other mailbox has is not
-        touched by V(absent).
+      - Whether the mailbox has the alias. With V(absent), an alias of another mailbox is not
+        changed.
     type: str
     choices: [present, absent]
     default: present
   move:
     description:
-      - Take the alias from the mailbox or forwarder that has it now. It is given back if the
-        second step fails, for which up to 10 seconds beyond O(timeout) may be taken. Between the
-        two steps mail to it is refused by the service.
-      - Without it the module fails and names the owner. A primary address is never moved.
+      - Take the alias from the mailbox or forwarder that has it now. If the second step fails, the
+        alias is restored, which may take up to 10 seconds beyond O(timeout). Between the two steps
+        the service rejects mail to the alias.
+      - If V(false), the module fails and names the owner. A primary address is never moved.
     type: bool
     default: false
 seealso:
   - module: postroom.email.email_mailbox
-    description: All aliases of a mailbox at once.
+    description: Manages all aliases of a mailbox in one task.
 """
 
 EXAMPLES = r"""
-- name: Let sales@ deliver to Alice
+- name: Deliver mail for sales@ to Alice
   postroom.email.email_alias:
     address: sales@example.com
     mailbox: alice@example.com
 
-- name: Hand sales@ over to Bob
+- name: Move sales@ to Bob
   postroom.email.email_alias:
     address: sales@example.com
     mailbox: bob@example.com
@@ -70,7 +70,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mailbox:
-  description: The mailbox as it is after the task, or would be; null when it is absent.
+  description: The mailbox after the task, or in check mode as it would be; null if it is absent.
   returned: success
   type: dict
   contains:
@@ -87,14 +87,14 @@ mailbox:
       sample: [sales@example.com]
 changes:
   description:
-    - What was changed, or would be in check mode, in order.
-    - After a failure, what had been changed before it and stands.
+    - The changes in order. In check mode, the changes that would be made.
+    - After a failure, the changes that were made before it and were kept.
   returned: success or failure
   type: list
   elements: dict
   contains:
     action:
-      description: What was done. One of V(create), V(update) and V(delete).
+      description: The action. One of V(create), V(update) and V(delete).
       type: str
       returned: always
       sample: update
@@ -122,7 +122,7 @@ changes:
       returned: always
       sample: add_alias
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the request that failed, or the reason why no request was sent.
   returned: failure
   type: dict
   contains:
@@ -139,7 +139,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null if no response was received.
       type: int
       returned: when a request failed
       sample: 401
@@ -154,7 +154,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: Error message of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.

@@ -11,9 +11,9 @@ short_description: Register a mail domain or delete it
 version_added: 0.1.0
 description:
   - Registers a domain that you own with the email service, or deletes it there.
-  - B(Deleting a domain can't be undone.) It takes the mailboxes of the domain with all stored
+  - B(Deleting a domain can't be undone.) It deletes the mailboxes of the domain with all stored
     mail, its forwarders, and the aliases on it that belong to mailboxes of other domains. The
-    module does so only with O(force=true).
+    module deletes a domain with contents only with O(force=true).
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -22,20 +22,20 @@ extends_documentation_fragment:
 options:
   name:
     description:
-      - Domain name in full, such as V(example.com). Names that are not ASCII may be written as
-        they are read.
+      - Fully qualified domain name, such as V(example.com). Internationalized names may be written
+        in Unicode.
     type: str
     required: true
   state:
-    description: Whether the domain is to be registered.
+    description: Whether the domain is registered.
     type: str
     choices: [present, absent]
     default: present
   force:
     description:
-      - With O(state=absent), delete a domain that still holds something, and all that it holds.
-        Each object is deleted by its own name before the domain, and named in RV(changes).
-      - Without it the module fails and says what the domain still holds.
+      - With O(state=absent), delete a domain that is not empty, with everything on it. Each object is
+        deleted by name before the domain, and listed in RV(changes).
+      - If V(false), the module fails and lists the contents of the domain.
     type: bool
     default: false
 seealso:
@@ -48,7 +48,7 @@ EXAMPLES = r"""
   postroom.email.email_domain:
     name: example.com
 
-- name: Delete a domain that holds nothing any more
+- name: Delete an empty domain
   postroom.email.email_domain:
     name: example.com
     state: absent
@@ -56,7 +56,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 domain:
-  description: The domain as it is after the task, or would be; null when it is absent.
+  description: The domain after the task, or in check mode as it would be; null if it is absent.
   returned: success
   type: dict
   contains:
@@ -67,14 +67,14 @@ domain:
       sample: example.com
 changes:
   description:
-    - What was changed, or would be in check mode, in order.
-    - After a failure, what had been changed before it and stands.
+    - The changes in order. In check mode, the changes that would be made.
+    - After a failure, the changes that were made before it and were kept.
   returned: success or failure
   type: list
   elements: dict
   contains:
     action:
-      description: What was done. One of V(create), V(update) and V(delete).
+      description: The action. One of V(create), V(update) and V(delete).
       type: str
       returned: always
       sample: update
@@ -102,7 +102,7 @@ changes:
       returned: always
       sample: add_alias
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the request that failed, or the reason why no request was sent.
   returned: failure
   type: dict
   contains:
@@ -119,7 +119,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null if no response was received.
       type: int
       returned: when a request failed
       sample: 401
@@ -134,7 +134,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: Error message of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.

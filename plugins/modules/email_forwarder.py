@@ -10,10 +10,9 @@ module: email_forwarder
 short_description: Create a forwarder, change it or delete it
 version_added: 0.1.0
 description:
-  - Creates an address whose mail is not stored but goes on to every member, changes it, or
-    deletes it.
-  - A mailbox of the same name is an error and is never converted. Forwarders that send mail in
-    a circle are refused, over the whole tenant.
+  - Creates, changes or deletes a forwarder. Its mail is not stored but sent to every member.
+  - A mailbox of the same name is an error and is never converted. Forwarding loops are refused,
+    over the whole tenant.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -21,47 +20,47 @@ extends_documentation_fragment:
   - postroom.email.api.attributes
 options:
   name:
-    description: Address to forward. It can't be changed later.
+    description: Address of the forwarder. It can't be changed later.
     type: str
     required: true
   state:
-    description: Whether the forwarder is to exist.
+    description: Whether the forwarder exists.
     type: str
     choices: [present, absent]
     default: present
   members:
     description:
       - Addresses that the mail goes to, on any domain. A new forwarder needs at least one.
-      - If not given, members are left alone.
+      - If not set, members are not changed.
     type: list
     elements: str
   purge_members:
-    description: Whether to remove members that O(members) does not name.
+    description: Whether to remove members that are not in O(members).
     type: bool
     default: true
   aliases:
     description:
-      - Further addresses to forward to the same members. Their domains are registered in the
-        tenant.
-      - If not given, aliases are left alone.
+      - Further addresses that are forwarded to the same members. Their domains must be registered in
+        the tenant.
+      - If not set, aliases are not changed.
     type: list
     elements: str
   purge_aliases:
     description:
-      - Whether to remove aliases that O(aliases) does not name. With an empty list all go.
+      - Whether to remove aliases that are not in O(aliases). An empty list removes all.
     type: bool
     default: false
 """
 
 EXAMPLES = r"""
-- name: Forward team@ to two people
+- name: Forward team@ to two addresses
   postroom.email.email_forwarder:
     name: team@example.com
     members:
       - alice@example.com
       - partner@example.net
 
-- name: Add one more, whoever else is in it
+- name: Add a member and keep the others
   postroom.email.email_forwarder:
     name: team@example.com
     members: [bob@example.com]
@@ -75,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 forwarder:
-  description: The forwarder as it is after the task, or would be; null when it is absent.
+  description: The forwarder after the task, or in check mode as it would be; null if it is absent.
   returned: success
   type: dict
   contains:
@@ -98,14 +97,14 @@ forwarder:
       sample: [alice@example.com, partner@example.net]
 changes:
   description:
-    - What was changed, or would be in check mode, in order.
-    - After a failure, what had been changed before it and stands.
+    - The changes in order. In check mode, the changes that would be made.
+    - After a failure, the changes that were made before it and were kept.
   returned: success or failure
   type: list
   elements: dict
   contains:
     action:
-      description: What was done. One of V(create), V(update) and V(delete).
+      description: The action. One of V(create), V(update) and V(delete).
       type: str
       returned: always
       sample: update
@@ -133,7 +132,7 @@ changes:
       returned: always
       sample: add_alias
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the request that failed, or the reason why no request was sent.
   returned: failure
   type: dict
   contains:
@@ -150,7 +149,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null if no response was received.
       type: int
       returned: when a request failed
       sample: 401
@@ -165,7 +164,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: Error message of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_info
-short_description: Show what a tenant holds
+short_description: Return the domains, mailboxes and forwarders of a tenant
 version_added: 0.1.0
 description:
-  - Lists the domains, mailboxes and forwarders of the tenant, as facts or as a definition. Nothing
-    is changed, and passwords are not among what the service tells.
+  - Returns the domains, mailboxes and forwarders of a tenant, as facts or as a definition. The module
+    changes nothing, and the service does not return passwords.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -20,11 +20,11 @@ extends_documentation_fragment:
 options:
   name:
     description:
-      - Return only the object of this name, a domain or an address. It may be absent.
-      - An alias is not a name. The examples show how to find out whose it is.
+      - Return only the object of this name, a domain or an address. The object may be absent.
+      - An alias is not a name. The examples show how to find its owner.
     type: str
   domains:
-    description: Return only these domains and what is named on them.
+    description: Return only these domains and the mailboxes and forwarders on them.
     type: list
     elements: str
   kinds:
@@ -35,9 +35,9 @@ options:
     default: [domain, mailbox, forwarder]
   as:
     description:
-      - How to return what was found. With V(facts) it comes as one list for each kind.
-      - With V(definition) it comes as RV(definition), which declares just what there is. What no
-        definition can hold is left out and named in a warning.
+      - Form of the result. V(facts) returns one list for each kind.
+      - V(definition) returns RV(definition), which declares the current state. Objects that a
+        definition cannot express are omitted and listed in a warning.
     type: str
     choices: [facts, definition]
     default: facts
@@ -185,7 +185,7 @@ definition:
           returned: always
           sample: []
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the request that failed, or the reason why no request was sent.
   returned: failure
   type: dict
   contains:
@@ -202,7 +202,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null if no response was received.
       type: int
       returned: when a request failed
       sample: 401
@@ -217,7 +217,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: Error message of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.

@@ -11,7 +11,7 @@ short_description: Create a mailbox, change it or delete it
 version_added: 0.1.0
 description:
   - Creates a mailbox on a registered domain, changes its aliases and passwords, or deletes it.
-  - B(Deleting a mailbox deletes the mail that is stored in it,) for good.
+  - B(Deleting a mailbox permanently deletes the mail that is stored in it.)
   - A forwarder of the same name is an error and is never converted.
 author:
   - Postroom contributors (@postroom)
@@ -24,7 +24,7 @@ options:
     type: str
     required: true
   state:
-    description: Whether the mailbox is to exist.
+    description: Whether the mailbox exists.
     type: str
     choices: [present, absent]
     default: present
@@ -32,7 +32,7 @@ options:
     description:
       - Password for IMAP and SMTP, or a list of several, each of which is valid. A mailbox can't be
         created without one.
-      - A string is one password, whatever is in it. Anything but text is refused.
+      - A string is a single password, even if it contains commas. Values of other types are rejected.
       - The service never returns passwords, so only a login can show whether one differs; see
         O(update_password).
     type: raw
@@ -64,23 +64,23 @@ options:
     version_added: 0.2.0
   aliases:
     description:
-      - Further addresses that deliver to the mailbox. Their domains are registered in the tenant.
-      - If not given, aliases are left alone.
+      - Further addresses that deliver to the mailbox. Their domains must be registered in the tenant.
+      - If not set, aliases are not changed.
     type: list
     elements: str
   purge_aliases:
     description:
-      - Whether to remove aliases that O(aliases) does not name. With an empty list all go.
+      - Whether to remove aliases that are not in O(aliases). An empty list removes all.
     type: bool
     default: false
 seealso:
   - module: postroom.email.email_alias
-    description: One alias at a time, also moving it from another mailbox.
+    description: Manages a single alias, and can move it from another mailbox.
 notes:
-  - In a loop, loop over names and look passwords up beside them, as in the examples. Ansible
-    shows the items of a loop, and would show a password in them.
+  - Loop over names and look up the password of each, as in the examples. Ansible prints loop items,
+    including passwords in them.
   - With O(update_password=probe), O(timeout) limits the login, too. Mail servers delay the answer to
-    a wrong password, and all logins after several of them. So don't set it below V(30). For many
+    a wrong password, and all logins after several of them, so don't set it below V(30). For many
     mailboxes use M(postroom.email.email_tenant), which stops probing after three wrong passwords
     in a row.
 """
@@ -94,7 +94,7 @@ EXAMPLES = r"""
       - sales@example.com
       - info@example.com
 
-- name: Create several, with their passwords from a vaulted map
+- name: Create several mailboxes with passwords from an encrypted map
   postroom.email.email_mailbox:
     name: "{{ item }}"
     passwords: ["{{ vault_passwords[item] }}"]
@@ -115,7 +115,7 @@ EXAMPLES = r"""
     update_password: probe
     imap_host: imap.example.net
 
-- name: Leave the mailbox without aliases
+- name: Remove all aliases
   postroom.email.email_mailbox:
     name: alice@example.com
     aliases: []
@@ -129,7 +129,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mailbox:
-  description: The mailbox as it is after the task, or would be; null when it is absent.
+  description: The mailbox after the task, or in check mode as it would be; null if it is absent.
   returned: success
   type: dict
   contains:
@@ -146,14 +146,14 @@ mailbox:
       sample: [sales@example.com]
 changes:
   description:
-    - What was changed, or would be in check mode, in order.
-    - After a failure, what had been changed before it and stands.
+    - The changes in order. In check mode, the changes that would be made.
+    - After a failure, the changes that were made before it and were kept.
   returned: success or failure
   type: list
   elements: dict
   contains:
     action:
-      description: What was done. One of V(create), V(update) and V(delete).
+      description: The action. One of V(create), V(update) and V(delete).
       type: str
       returned: always
       sample: update
@@ -181,7 +181,7 @@ changes:
       returned: always
       sample: add_alias
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the request that failed, or the reason why no request was sent.
   returned: failure
   type: dict
   contains:
@@ -198,7 +198,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null if no response was received.
       type: int
       returned: when a request failed
       sample: 401
@@ -213,7 +213,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: Error message of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.

@@ -7,67 +7,67 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_tenant
-short_description: Make a whole tenant what its definition says
+short_description: Apply a tenant definition
 version_added: 0.1.0
 description:
   - Converges all domains, mailboxes, aliases and forwarders of a tenant in one task, from one or
-    several definition files, or from options of the same form.
-  - Everything is validated before the first write. All that is wrong with the definition is told
-    at once, each with file, line and remedy, before anything is asked of the service; then all
-    that does not fit the tenant. As long as anything is wrong, nothing is changed.
-  - One request lists the tenant, however large it is. Changes are made several at a time, in the
-    order in which they depend on each other; deletions come last, and domains at the very end.
-  - What the definition does not name is left alone, unless O(purge) allows more.
+    more definition files, or from options of the same form.
+  - Everything is validated before the first write. All errors in the definition are reported
+    together, each with file, line and remedy, before the first request; then all conflicts with
+    the current state of the tenant. Nothing is changed until there are no errors.
+  - One request lists the tenant, regardless of its size. Changes are made concurrently, in the order
+    of their dependencies. Deletions come last, with domains at the end.
+  - Objects that are not in the definition are not changed, except for those that O(purge) deletes.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
   - postroom.email.api
   - postroom.email.api.attributes
 requirements:
-  - PyYAML >= 6 (for definition files in YAML; ansible-core brings it along)
+  - PyYAML >= 6 (for definition files in YAML; ansible-core includes it)
 options:
   definition_files:
     description:
-      - Files that define the tenant, in YAML or JSON. They are read where the module runs, and
-        merged with each other and with O(domains), O(mailboxes) and O(forwarders). They are no
-        templates.
-      - An object may be in several of them, such as the administrator's file and one that a program
-        wrote; its aliases and members are then joined. Where the files contradict each other, such
-        as in C(expires), nothing is changed.
-      - The reference of the format is C(docs/definition.md) of the collection; editors understand
-        C(schemas/definition.schema.json).
+      - Definition files in YAML or JSON. They are read on the host that runs the module, and merged
+        with each other and with O(domains), O(mailboxes) and O(forwarders). They are not templated.
+      - An object may be in several files, such as one that an administrator edits and one that a
+        program writes. Its aliases and members are then combined. If the files contradict each
+        other, for example in C(expires), the module fails and changes nothing.
+      - The reference of the format is C(docs/definition.md) of the collection. Editors can validate
+        files with C(schemas/definition.schema.json).
     type: list
     elements: path
     aliases: [definition_file]
   domains:
     description:
       - Domains, each a name or a dictionary with C(name), C(state) and C(force).
-      - With C(state=absent) the domain is deleted if nothing is left on it, and with C(force=true)
-        along with all that it holds. The plan is refused if that is something that O(ignore) names.
+      - With C(state=absent) the domain is deleted if it is empty, or with C(force=true) together
+        with its contents. The plan is refused if the contents include something that matches
+        O(ignore).
     type: list
     elements: raw
   mailboxes:
     description:
       - Mailboxes, each an address or a dictionary with C(name), C(state) and C(aliases).
-      - With C(state=absent) the mailbox is deleted, and B(the mail that is stored in it) with it.
+      - With C(state=absent) the mailbox is deleted together with B(the mail that is stored in it).
       - An alias is an address or a dictionary with C(address), C(state) and C(expires). Aliases
-        that are not declared stay, unless O(purge) names V(alias).
-      - An alias that is declared elsewhere moves there, if its owner so far is declared with a list
-        of C(aliases) or is to be deleted. Otherwise the plan is refused.
+        that are not declared are kept, unless O(purge) includes V(alias).
+      - An alias that another object declares is moved to that object, if its current owner is
+        declared with a list of C(aliases) or is declared absent. Otherwise the plan is refused.
     type: list
     elements: raw
   forwarders:
     description:
       - Forwarders, each a dictionary with C(name), C(members), C(aliases), C(state) and
         C(expires). Members that are not declared are removed.
-      - Past its date, C(expires), a forwarder or an alias counts as C(state=absent).
+      - After its C(expires) date, a forwarder or an alias is treated as C(state=absent).
     type: list
     elements: raw
   passwords:
     description:
-      - Passwords by mailbox. Each is a string, or a list of several that are all valid.
-      - A mailbox can't be created without one. It has none in the definition, so that the definition
-        can be shown.
+      - Passwords by mailbox. Each is a string, or a list of several passwords that are all valid.
+      - A mailbox can't be created without a password. Passwords are not part of the definition, so
+        that the definition can be shared.
     type: dict
   update_password:
     description:
@@ -102,89 +102,89 @@ options:
     version_added: 0.2.0
   purge:
     description:
-      - Kinds of objects to delete where the definition does not name them. By default none is.
-      - V(alias) is about aliases of mailboxes and forwarders whose C(aliases) are declared.
-      - A domain that holds anything is never purged, not even if that would be purged as well. The
-        plan is refused until the domain is declared, with C(state=absent) to delete it, or is in
+      - Kinds of objects to delete if they are not in the definition. By default nothing is deleted.
+      - V(alias) applies to the aliases of mailboxes and forwarders whose C(aliases) are declared.
+      - A domain that is not empty is never purged, even if its contents would be purged as well. The
+        plan is refused until the domain is declared (with C(state=absent) to delete it) or matches
         O(ignore).
-      - Neither is a member of a declared forwarder. The plan is refused until it is declared, no
-        member any more, or in O(ignore).
+      - A member of a declared forwarder is never purged. The plan is refused until it is declared,
+        removed from the forwarder, or matches O(ignore).
     type: list
     elements: str
     choices: [alias, mailbox, forwarder, domain]
     default: []
   scope:
     description:
-      - Patterns such as V(*@example.com). Only what matches one of them is purged. One that names
-        a domain and matches nothing is told by a warning.
+      - Patterns such as V(*@example.com). Only objects that match a pattern are purged. A pattern
+        that names a domain and matches nothing causes a warning.
     type: list
     elements: str
     default: ["*"]
   ignore:
     description:
-      - Patterns such as V(postmaster@*). What matches one of them is not purged, and neither is a
-        mailbox or forwarder with such an alias. Nor does it go with a domain by C(force).
-      - RV(undeclared) leaves out what matches by its own name.
+      - Patterns such as V(postmaster@*). Objects that match a pattern are not purged, and neither are
+        mailboxes and forwarders with such an alias. They are not deleted with a domain by C(force)
+        either.
+      - RV(undeclared) omits objects whose own name matches.
     type: list
     elements: str
     default: []
   max_deletions:
     description:
-      - How many objects may be deleted without being named, by O(purge) and by C(force) together.
-        An alias counts as one. What is declared absent, or has expired, is named and does not count.
-      - If the plan has more, it is refused as a whole. Check mode shows it, with a warning.
+      - Maximum number of objects that O(purge) and C(force) together may delete. An alias counts as
+        one object. Objects that are declared absent or have expired do not count.
+      - A plan that exceeds the limit is refused. Check mode shows it, with a warning.
     type: int
     default: 0
   max_delete_percent:
     description:
-      - Also refuse a plan that deletes more than this share of the mailboxes, forwarders, domains or
-        aliases that the tenant holds, in percent of each kind, without their being named.
+      - Also refuse a plan in which O(purge) and C(force) delete more than this percentage of the
+        mailboxes, forwarders, domains or aliases of the tenant. It applies to each kind separately.
     type: float
   expected_plan:
     description:
-      - The RV(plan_digest) of the plan that was reviewed. If the plan is another one by now, nothing
-        is changed and the task fails. A plan without changes is always accepted.
-      - Passwords of mailboxes that are created don't count, so that the review needs none.
+      - The RV(plan_digest) of the plan that was reviewed. If the current plan differs, the task fails
+        and changes nothing. A plan without changes is always accepted.
+      - The digest does not depend on the passwords of new mailboxes, so the review does not need them.
     type: str
   concurrency:
     description:
-      - How many changes are made at a time, 1 to 64. It pays where the way to the service is long;
-        a service that asks for fewer requests slows all of them down.
+      - Number of concurrent changes, 1 to 64. A higher value helps if the network latency is high. If
+        the service throttles requests, all changes slow down.
     type: int
     default: 8
   report_unchanged:
     description:
-      - Whether RV(results) has a row for each object that is as it should be, too. Otherwise these
-        are only counted.
+      - Whether RV(results) includes unchanged objects. If V(false), they are only counted.
     type: bool
     default: false
 notes:
-  - O(timeout) is the time for reading the tenant, and then for each single change. The whole run
-    takes as long as it takes; the task keyword C(timeout) ends it, as soon as the requests that are
-    under way have been answered.
-  - With O(update_password=probe), each login has O(timeout), too. Mail servers delay the answer to
+  - O(timeout) limits reading the tenant, and then each change. It does not limit the whole run. The
+    task keyword C(timeout) ends the run as soon as the current requests have been answered.
+  - With O(update_password=probe), O(timeout) also limits each login. Mail servers delay the answer to
     a wrong password, so don't set it below V(30).
-  - A change that fails stops those that need it and no others. Run again to finish the rest.
-  - To stop a run, press Ctrl-C or end C(ansible-playbook) with SIGTERM. If it is killed or loses its
-    terminal, a run inside of Ansible's own process stops with the next change; a module process
-    goes on to its end.
-  - Progress is shown where the task runs inside of Ansible's own process, as tasks on the local
-    machine do.
-  - In check mode limits that would be passed and passwords that are missing are warnings, so that
-    the plan can be looked at.
+  - If a change fails, only the changes that depend on it are skipped. Run the task again to apply
+    the rest.
+  - To stop a run, press Ctrl-C or send SIGTERM to C(ansible-playbook). If it is killed or loses its
+    terminal, a run in the worker process of Ansible stops at the next change, and a module process
+    runs to its end.
+  - Progress is shown if the task runs in the worker process of Ansible, as tasks on the controller
+    do.
+  - In check mode, exceeded limits and missing passwords are warnings, so that the plan can be
+    reviewed.
 seealso:
   - module: postroom.email.email_info
-    description: With O(postroom.email.email_info#module:as=definition) it exports a tenant as a
-      definition.
+    description: Exports a tenant as a definition with
+      O(postroom.email.email_info#module:as=definition).
 """
 
 EXAMPLES = r"""
-- name: Converge a tenant from its definition
+- name: Apply a definition
   postroom.email.email_tenant:
     definition_files: [mail/tenant.yml]
     passwords: "{{ vault_passwords }}"
 
-- name: The same without a file
+- name: Apply a definition without a file
   postroom.email.email_tenant:
     domains: [example.com]
     mailboxes:
@@ -198,19 +198,19 @@ EXAMPLES = r"""
         members: [alice@example.com, partner@example.net]
     passwords: "{{ vault_passwords }}"
 
-- name: What would change, and what is there that the definition does not name?
+- name: Show what would change, and list undeclared objects
   postroom.email.email_tenant:
     definition_files: [mail/tenant.yml]
   check_mode: true
   register: plan
 
-- name: Carry out that plan and no other
+- name: Apply only that plan
   postroom.email.email_tenant:
     definition_files: [mail/tenant.yml]
     passwords: "{{ vault_passwords }}"
     expected_plan: "{{ plan.plan_digest }}"
 
-- name: Delete aliases that nobody declared, ten at most
+- name: Delete at most ten undeclared aliases
   postroom.email.email_tenant:
     definition_files: [mail/tenant.yml]
     passwords: "{{ vault_passwords }}"
@@ -221,12 +221,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan_digest:
-  description: What tells this plan from every other, for O(expected_plan).
+  description: Digest that identifies the plan, for O(expected_plan).
   returned: when a plan was made
   type: str
   sample: v2:sha256:6ad0a4e2b1f3ab1d21b0cd45a9ad3a9ad7b5d6c8b4de9f0d5d6c9a7a1c3b2e1f
 summary:
-  description: How many objects came to what, or would.
+  description: Number of objects by outcome. In check mode, the expected outcome.
   returned: when a plan was made
   type: dict
   contains:
@@ -246,7 +246,7 @@ summary:
       returned: always
       sample: 0
     unchanged:
-      description: Declared objects that were as they should be.
+      description: Declared objects that needed no change.
       type: int
       returned: always
       sample: 120
@@ -256,12 +256,12 @@ summary:
       returned: always
       sample: 0
     not_attempted:
-      description: Objects whose change was not attempted, because one that it needs had failed.
+      description: Objects whose change was skipped because a change that it depends on failed.
       type: int
       returned: always
       sample: 0
 results:
-  description: What became of each object, or would; of unchanged ones with O(report_unchanged).
+  description: Outcome of each object; includes unchanged objects with O(report_unchanged=true).
   returned: when a plan was made
   type: list
   elements: dict
@@ -277,7 +277,7 @@ results:
       returned: always
       sample: alice@example.com
     state:
-      description: What the object is to be. One of V(present) and V(absent).
+      description: Desired state of the object. One of V(present) and V(absent).
       type: str
       returned: always
       sample: present
@@ -287,14 +287,14 @@ results:
       returned: always
       sample: changed
     reason:
-      description: Why.
+      description: Reason of the outcome.
       type: str
       returned: always
       sample: it lacks the alias sales@example.com
 undeclared:
   description:
-    - What the tenant held and neither the definition names nor O(ignore) matches, whether it was
-      purged or not. Objects of kinds that this collection does not manage are not in it.
+    - Objects of the tenant that are not in the definition and do not match O(ignore), including
+      those that were purged. Kinds of objects that this collection does not manage are omitted.
   returned: when a plan was made
   type: dict
   contains:
@@ -333,8 +333,8 @@ undeclared:
           returned: always
           sample: alice@example.com
 problems:
-  description: What is wrong with the definition, or stands against the plan.
-  returned: when nothing was changed because of it
+  description: Errors in the definition, or reasons why the plan is refused.
+  returned: when nothing was changed because of a problem
   type: list
   elements: dict
   contains:
@@ -344,30 +344,30 @@ problems:
       returned: always
       sample: mail/tenant.yml
     line:
-      description: The line in it, from 1; null where it is not known.
+      description: The line number, from 1; null if it is unknown.
       type: int
       returned: always
       sample: 12
     where:
-      description: The way to it.
+      description: Path of the entry in the definition.
       type: str
       returned: always
       sample: mailboxes[3].aliases[0]
     text:
-      description: What is wrong and what to do.
+      description: The problem and its remedy.
       type: str
       returned: always
       sample: "The address sales@example.com is declared twice."
 changes:
   description:
-    - What was changed, or would be in check mode, in order.
-    - After a failure, what had been changed before it and stands.
+    - The changes in order. In check mode, the changes that would be made.
+    - After a failure, the changes that were made before it and were kept.
   returned: success or failure
   type: list
   elements: dict
   contains:
     action:
-      description: What was done. One of V(create), V(update) and V(delete).
+      description: The action. One of V(create), V(update) and V(delete).
       type: str
       returned: always
       sample: update
@@ -395,7 +395,7 @@ changes:
       returned: always
       sample: add_alias
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the request that failed, or the reason why no request was sent.
   returned: failure
   type: dict
   contains:
@@ -412,7 +412,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null if no response was received.
       type: int
       returned: when a request failed
       sample: 401
@@ -427,7 +427,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: Error message of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What every filter does around its one call into the client core."""
+"""What the filters of the collection share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Result = TypeVar("Result")
 
 
 def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a function as a filter: what it raises on purpose is told in its own words.
+    """Return a function as a filter that reports its own errors as AnsibleFilterError.
 
-    So are arguments that it does not have, or lacks. Up to ansible-core 2.18 a filter gets
-    undefined variables, and reports them by using them.
+    Unknown and missing arguments are reported the same way. Up to ansible-core 2.18 a filter
+    receives undefined variables; these raise their own error here.
     """
     signature = inspect.signature(function)
     name = function.__name__
@@ -45,3 +45,13 @@ def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
             raise AnsibleFilterError(str(error)) from None
 
     return filter_
+
+
+def decrypted(value: Any) -> Any:
+    """Return a value, and the entries of a list, with inline vault strings as plain strings.
+
+    Up to ansible-core 2.18, a variable that ``ansible-vault encrypt_string`` made is not a string.
+    """
+    if isinstance(value, list):
+        return [decrypted(entry) for entry in value]
+    return str(value) if getattr(value, "__ENCRYPTED__", False) else value

@@ -87,17 +87,17 @@ def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
     given = {"mail_hosts": PASTED, "dns_verify": False}
     again = desk.play("onboard_domain", "-i", "mail.email_domains.yml", **given)
     assert changed(again) == {PASTED: 0}
-    assert f"MX {PASTED}: not looked at" in words(again)
+    assert f"MX {PASTED}: not checked" in words(again)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"mail_domain": None}, "Give mail_domain"),
-        ({"mail_hosts": "all", "mail_domain": ONE}, "mail_domain names one domain and"),
-        ({"mail_hosts": "nowhere", "mail_domain": f" {ONE}\n"}, f"{ONE} was not taken on."),
+        ({"mail_domain": None}, "Set mail_domain"),
+        ({"mail_hosts": "all", "mail_domain": ONE}, "mail_domain is one domain"),
+        ({"mail_hosts": "nowhere", "mail_domain": f" {ONE}\n"}, f"{ONE} was not onboarded."),
         ({"mail_domain": ONE, "dns_provider": "cloudflare"}, "dns_cloudflare_api_token is not set"),
-        ({"mail_hosts": "nowhere"}, "No domain was taken on."),
+        ({"mail_hosts": "nowhere"}, "No domain was onboarded."),
     ],
 )
 def test_mistakes_change_nothing(

@@ -127,7 +127,7 @@ def test_the_tenant_as_one_file_converges(folder: Path, tenant: Api) -> None:
     again = shell([run, drift], folder, env)
     assert again.status == 0, again.output
     assert "changed=1" not in again.output
-    assert "Nothing differs" in again.output
+    assert "No drift" in again.output
     assert "a-long-password" not in checked.output + first.output + again.output
 
 

@@ -109,7 +109,7 @@ def test_onboarding_again_keeps_the_password(
         ("offboard", {"mail_delete_mailbox": "yess"}, "mail_delete_mailbox"),
         ("offboard", {"mail_take_over_address": "yes"}, "mail_delete_mailbox"),
         # The passwords of the account are not set in place of a file's.
-        ("rotate", {"mail_passwords_file": "empty.yml"}, "no passwords to set"),
+        ("rotate", {"mail_passwords_file": "empty.yml"}, "passwords to set"),
         ("rotate", {"mail_passwords_file": "wrong.yml"}, "line 1"),
         ("rotate", {"mail_mailboxes": [ANN, "bob@bücher.example"]}, BOB),
         # Only an absent variable selects all mailboxes.
@@ -278,4 +278,4 @@ def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> 
     # Ansible would hide such a password within the names, too.
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     done = desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
-    assert "it is not known for whom they are" in words(done)
+    assert "it is not known which ones" in words(done)

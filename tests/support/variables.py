@@ -18,6 +18,8 @@ from jinja2.defaults import DEFAULT_NAMESPACE
 
 from ansible_collections.postroom.email.tests.support import ansible_yaml
 
+#: The mapping of the normalized variables, see playbooks/vars/answers.yml.
+ANSWERS = "mail_answers"
 #: What is an expression although it stands in no braces.
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")
 #: What Ansible itself gives, beside variables that begin with ``ansible_``, and Jinja.
@@ -108,15 +110,26 @@ def _names(tree: nodes.Template) -> set[str]:
     """Return the names that a template reads and does not set itself."""
     names = list(tree.find_all(nodes.Name))
     own = {name.name for name in names if name.ctx == "store"}
-    return {name.name for name in names if name.ctx == "load"} - own
+    answers = {node.attr for node in tree.find_all(nodes.Getattr) if _variable(node) == node.attr}
+    return ({name.name for name in names if name.ctx == "load"} | answers) - own
+
+
+def _variable(node: nodes.Node) -> str | None:
+    """Return the name of the variable that a name or an attribute of the answers stands for."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr) and _variable(node.node) == ANSWERS:
+        return node.attr
+    return None
 
 
 def _swallowed(tree: nodes.Template) -> Iterator[str]:
     """Give the names in `NAME | default(X, true)` where X is true."""
     for node in tree.find_all(nodes.Filter):
         is_default = node.name in ("default", "d") and len(node.args) == 2
-        if is_default and isinstance(node.node, nodes.Name) and _is_true(node.args[0]):
-            yield node.node.name
+        name = _variable(node.node) if is_default and node.node else None
+        if name and _is_true(node.args[0]):
+            yield name
 
 
 def _is_true(expression: nodes.Expr) -> bool:

@@ -221,7 +221,7 @@ def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, site: Site) -> Non
     required = {**case.variables, "mail_plan_needed": True}
     without = run_job(tmp_path / "without", account, Job("converge.yml", required))
     assert without.status == "failed"
-    assert "Give mail_expected_plan" in without.failures
+    assert "mail_expected_plan is required" in without.failures
     assert site.listing() == before
     planned = Job("converge.yml", {**required, **review.artifacts})
     site.delete("team@example.com")

@@ -196,7 +196,7 @@ def test_an_undefined_variable_is_named(name: str) -> None:
 ANN = "ann@xn--bcher-kva.example"
 STRAY = "stray-secret-LIMA-9083"
 NO_YAML = "passwords: They can't be read as YAML"
-NO_MAP = "passwords: They are no map of addresses to passwords. Write a line address: password"
+NO_MAP = "passwords: They must be a map of addresses to passwords. Write a line address: password"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ NO_MAP = "passwords: They are no map of addresses to passwords. Write a line add
 def test_a_name_has_one_spelling(name: str, key: str) -> None:
     """Also one that no definition could hold, because services may return it."""
     assert FILTERS["name_key"](name) == key
-    with pytest.raises(AnsibleFilterError, match="a name has to be text"):
+    with pytest.raises(AnsibleFilterError, match="a name must be a string"):
         FILTERS["name_key"]([name])
 
 

@@ -1,0 +1,116 @@
+# Copyright (c) 2026, Postroom contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: answers
+short_description: Normalize the variables of a playbook
+version_added: 0.2.0
+description:
+  - Returns the variables that were given, in the form in which the playbook uses them.
+  - A survey of AWX sends an empty string or V(null) for a question without an answer. Such a
+    variable gets its default. It is left out if it has no default.
+  - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
+    that strings and paths are strings.
+author:
+  - Postroom contributors (@postroom)
+options:
+  _input:
+    description: The values of the variables, by name.
+    type: dict
+    required: true
+  options:
+    description:
+      - The options of an argument file, by name.
+      - Leading and trailing whitespace is removed from strings.
+      - A path becomes absolute. Relative paths start in the current directory.
+      - A string that is given for a list is split at commas and line breaks.
+    type: dict
+    required: true
+positional: options
+seealso:
+  - plugin: postroom.email.survey_spec
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Show the members
+  ansible.builtin.debug:
+    msg: "{{ {'mail_members': 'alice@example.com, bob@example.com'} | postroom.email.answers(options) }}"
+    # mail_members: [alice@example.com, bob@example.com]
+  vars:
+    options:
+      mail_members: {type: list, elements: str}
+"""
+
+RETURN = r"""
+_value:
+  description: The normalized values, by name, without those that were not given.
+  type: dict
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter, decrypted
+
+_ENTRY = re.compile(r"[^,\s](?:[^,\r\n]*[^,\s])?")
+
+
+@as_filter
+def answers(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, option in options.items():
+        value = _normalized(name, option, decrypted(values.get(name)))
+        if value is None or (value == [] and option.get("required")):
+            value = option.get("default")
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _normalized(name: str, option: Mapping[str, Any], value: Any) -> Any:
+    """Return the value in the form in which playbooks use it, or None if it is empty."""
+    if isinstance(value, str):
+        value = value.strip() or None
+    if value is None:
+        return None
+    if option["type"] == "list":
+        return _entries(option, value)
+    if option["type"] not in ("str", "path"):
+        return value
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string. Write it in quotes.")
+    return _absolute(value) if option["type"] == "path" else value
+
+
+def _entries(option: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, str):
+        value = _ENTRY.findall(value)
+    if not isinstance(value, list):
+        return value
+    if option.get("elements") == "path":
+        # In a list, a comma is part of the path.
+        return [_absolute(path) if isinstance(path, str) else path for path in value]
+    return [
+        part
+        for entry in value
+        for part in (_ENTRY.findall(entry) if isinstance(entry, str) else [entry])
+    ]
+
+
+def _absolute(path: str) -> str:
+    # PWD is not reliable here: programs that start Ansible, such as AWX, do not set it. Unlike pathlib,
+    # expanduser() keeps the tilde of an unknown user.
+    return str(Path.cwd() / os.path.expanduser(path))  # noqa: PTH111
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"answers": answers}
