@@ -117,30 +117,29 @@ from typing import Any, TypeVar
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import servers as finding
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.edit import Weigh
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import resolver
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import Escapes
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.library import require
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
     Publication,
     Surroundings,
     plan_absence,
     plan_presence,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
+    require_dnspython,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
     DEFAULT_TTL,
     Found,
     listed,
+    matching,
     read_found,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
-    Resolvers,
+    refuse_doubts,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import RecordSet
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import weigher
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.uncertainty import (
-    matching,
-    refuse_doubts,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import (
+    CheckSpf,
+    checker,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
@@ -171,7 +170,7 @@ def record_sets(
     to_plan = _to_plan(records, wanted, found)
     if is_present:
         around = Surroundings(redirections=found.redirections)
-        check = _weigh(resolvers)
+        check = _check_spf(resolvers)
         publication = plan_presence(to_plan, found.sets, found.aliases, around, check)
     else:
         publication = plan_absence(to_plan, found.sets, found.aliases, found.redirections)
@@ -180,24 +179,24 @@ def record_sets(
     return [_row(record_set, found, publication) for record_set in wanted]
 
 
-def _weigh(resolvers: Any) -> Weigh:
+def _check_spf(resolvers: Any) -> CheckSpf:
     """Return the function that counts the look-ups of SPF records."""
     # Variables from the command line are texts.
     addresses = resolvers.split(",") if isinstance(resolvers, str) else resolvers
     addresses = listed(addresses or [], "resolvers")
-    given = tuple(finding.parse_address(str(address), "resolvers") for address in addresses)
+    given = tuple(resolver.parse_address(str(address), "resolvers") for address in addresses)
 
-    def weigh(name: str, wanted: str, before: str | None, after: str) -> Sequence[str]:
+    def check(name: str, wanted: str, before: str | None, after: str) -> Sequence[str]:
         try:
-            require()
+            require_dnspython()
         except ImportError:
             if before == after:
                 return []
             return [f"{name}: its SPF record's DNS look-ups were not counted: install dnspython."]
-        asked = Resolvers(given or finding.system_resolvers(), _SECONDS_FOR_ONE)
-        return weigher(finding.confirmed(asked), _SECONDS_FOR_ALL)(name, wanted, before, after)
+        asked = resolver.Resolvers(given or resolver.system_resolvers(), _SECONDS_FOR_ONE)
+        return checker(resolver.confirmed(asked), _SECONDS_FOR_ALL)(name, wanted, before, after)
 
-    return weigh
+    return check
 
 
 def _choice(option: str, given: Any, choices: Mapping[str, Choice]) -> Choice:

@@ -58,7 +58,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as spf
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
     listed_texts,
     read_text,
@@ -70,7 +70,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 def spf_merge(current: Any, wanted: Any) -> str:
     given = enumerate(listed_texts(current, "input"), 1)
     texts = [read_text(text, f"input, item {number}") for number, text in given]
-    return merging.merge(texts, read_text(wanted, "wanted"))
+    return spf.merge(texts, read_text(wanted, "wanted"))
 
 
 class FilterModule:

@@ -13,15 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ._api.dns import servers as finding
-from ._api.dns.library import require
-from ._api.dns.observation import Redirection, Server
+from ._api.dns import messages, resolver
+from ._api.dns.answers import Redirection, Server
 from ._api.dns.observe import Asked
 from ._api.dns.publish import Attempts, Published, publish
-from ._api.dns.resolver import Resolvers
+from ._api.dns.query import require_dnspython
 from ._api.dns.rrset import RecordSet, wanted_sets
-from ._api.dns.tsig import Key
-from ._api.dns.update import UpdateServer, time_left
+from ._api.dns.update import Key, UpdateServer, time_left
 from ._api.dns.verdict import Verdict
 from ._api.dns.verify import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
@@ -58,13 +56,13 @@ class Target(NamedTuple):
     :param resolvers: who finds it, and tells where records lead; the system's where there are none
     """
 
-    named: finding.Given | None
+    named: resolver.NameServer | None
     key: Key
     resolvers: tuple[Server, ...]
 
-    def asking(self, seconds: float) -> Resolvers:
+    def asking(self, seconds: float) -> resolver.Resolvers:
         """Return the resolvers, with so much time for a question."""
-        return Resolvers(self.resolvers or finding.system_resolvers(), seconds)
+        return resolver.Resolvers(self.resolvers or resolver.system_resolvers(), seconds)
 
 
 class Task:
@@ -75,7 +73,7 @@ class Task:
     """
 
     def __init__(self, params: Params) -> None:
-        require()
+        require_dnspython()
         self._state: str = params["state"]
         self._ttl: int = params["ttl"]
         self._asked = Asked.parse(
@@ -133,7 +131,7 @@ class Task:
             absent=self._state == "absent",
             dry_run=dry_run,
             attempts=attempts,
-            ask=finding.confirmed(resolvers, server.servers),
+            ask=resolver.confirmed(resolvers, server.servers),
         )
 
     def _verify(
@@ -173,22 +171,24 @@ def _read_target(params: Params, resolvers: tuple[Server, ...]) -> Target:
             )
     named = params["update_server"]
     return Target(
-        finding.parse_server(named, "update_server") if named else None,
+        resolver.parse_server(named, "update_server") if named else None,
         # What a file or a YAML block holds often ends with a line break.
         Key(params["tsig_name"].strip(), params["tsig_secret"].strip(), params["tsig_algorithm"]),
         resolvers,
     )
 
 
-def _update_server(target: Target, domain: str, resolvers: Resolvers, until: float) -> UpdateServer:
+def _update_server(
+    target: Target, domain: str, resolvers: resolver.Resolvers, until: float
+) -> UpdateServer:
     """Return the server that was named, or else the primary of the domain's zone."""
-    servers = finding.addresses([target.named or _primary(domain, resolvers)], resolvers)
+    servers = resolver.addresses([target.named or _primary(domain, resolvers)], resolvers)
     return UpdateServer(servers, target.key, _SECONDS_FOR_ONE, until)
 
 
-def _primary(domain: str, resolvers: Resolvers) -> finding.Given:
+def _primary(domain: str, resolvers: resolver.Resolvers) -> resolver.NameServer:
     try:
-        return finding.primary_of(domain, resolvers)
+        return resolver.primary_of(domain, resolvers)
     except NameServersNotFound as error:
         raise NameServersNotFound(
             error.cause,
@@ -217,9 +217,12 @@ def _raise_if_lacking(
     lacking = tuple(verdict for verdict in found.verdicts if not waiting.is_over(verdict))
     if not lacking:
         return
-    head = (
-        f"After {waiting.seconds:g} s, {len(lacking)} of {len(found.verdicts)} records of "
-        f"{record_set.domain} are not as they should be:"
+    head = messages.text(
+        "timed_out",
+        seconds=f"{waiting.seconds:g}",
+        lacking=len(lacking),
+        number=len(found.verdicts),
+        domain=record_set.domain,
     )
     error = NotPublished("\n".join([head, *(verdict.line for verdict in lacking)]))
     error.done = values.get("changes", ())
@@ -245,6 +248,7 @@ def _judged(records: list[Values], verdicts: Iterable[Verdict]) -> list[Values]:
             "status": verdict.status,
             "found": list(verdict.found),
             "detail": verdict.detail,
+            "code": verdict.code,
             "remedy": verdict.remedy,
             "servers": [{**one._asdict(), "found": list(one.found)} for one in verdict.servers],
         }

@@ -239,6 +239,13 @@ records:
       type: str
       returned: when it was verified
       sample: "ns1.example.com (192.0.2.53): there is no MX record at example.com."
+    code:
+      description:
+        - Why, as a stable code, such as V(present), V(mx_missing), V(mx_rivals), V(spf_incomplete),
+          V(spf_several), V(dkim_truncated), V(servers_disagree), V(dnssec) or V(silent).
+      type: str
+      returned: when it was verified
+      sample: mx_missing
     remedy:
       description: What to do. Empty if there is nothing to do.
       type: str
@@ -260,6 +267,11 @@ records:
           type: str
           returned: always
           sample: missing
+        code:
+          description: As RV(records[].code), of this server.
+          type: str
+          returned: always
+          sample: mx_missing
         found:
           description: What this server has.
           type: list
@@ -365,6 +377,13 @@ changes:
       type: str
       returned: always
       sample: example.com TXT
+    code:
+      description:
+        - Why it was done, as a stable code, such as V(mx_missing), V(mx_priority),
+          V(spf_incomplete), V(dkim_other_key), V(ttl) or V(spf_terms_withdrawn).
+      type: str
+      returned: always
+      sample: spf_incomplete
     reason:
       description: Why it was done.
       type: str
@@ -412,9 +431,6 @@ failure:
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.library import (
-    ALGORITHMS,
-)
 from ansible_collections.postroom.email.plugins.module_utils._dns_records import retrieve
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
@@ -424,6 +440,8 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 
 if TYPE_CHECKING:
     from ansible_collections.postroom.email.plugins.module_utils._dns_states import Watch
+
+ALGORITHMS = ["hmac-sha256", "hmac-sha384", "hmac-sha512"]
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "domain": {"type": "str", "required": True},
@@ -438,7 +456,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
     "update_server": {"type": "str"},
     "tsig_name": {"type": "str"},
     "tsig_secret": {"type": "str", "no_log": True},
-    "tsig_algorithm": {"type": "str", "choices": list(ALGORITHMS), "default": ALGORITHMS[0]},
+    "tsig_algorithm": {"type": "str", "choices": ALGORITHMS, "default": ALGORITHMS[0]},
     "wait": {"type": "bool", "default": False},
     "wait_for": {"type": "str", "choices": ["match", "presence"]},
     "wait_timeout": {"type": "int", "default": 600},

@@ -13,10 +13,12 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.library import require
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import (
     Asked,
-    together,
+    map_concurrently,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
+    require_dnspython,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.verdict import Stage
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import verify
@@ -100,7 +102,7 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
     if asked is not None:
         end = time.monotonic() + options["stage_timeout"]
         look = partial(_stage, client, asked, end)
-        stages = together(names, look, most=_DOMAINS_AT_ONCE)
+        stages = map_concurrently(names, look, most=_DOMAINS_AT_ONCE)
         facts = {
             name.key: {**facts[name.key], **each.facts}
             for name, each in stages.items()
@@ -133,7 +135,7 @@ def _is_fact(key: object, value: object) -> bool:
 
 
 def _asked(options: Mapping[str, Any]) -> Asked:
-    require()
+    require_dnspython()
     return Asked.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
 
 

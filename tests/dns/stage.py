@@ -14,11 +14,11 @@ from pathlib import Path
 
 import dns.opcode
 
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
     quoted,
     txt_strings,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import (
     Asked as Servers,
 )
@@ -32,8 +32,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookup
     Ask,
     Lookup,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.tsig import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
+    Key,
     UpdateServer,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import (

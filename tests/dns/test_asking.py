@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import (
     Answer,
     Server,
 )
@@ -19,15 +19,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.query impo
     find,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
+    NameServer,
     Resolvers,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Txt
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.servers import (
-    Given,
     Zone,
     addresses,
     servers_of,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Txt
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
@@ -74,12 +72,12 @@ def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
 @pytest.mark.parametrize(
     ("kind", "words", "habit"),
     [
-        ("silent", "time was up", habits.silent),
-        ("silent", "time was up", habits.elsewhere(RIGHT)),
-        ("garbled", "cannot be read", habits.garbage),
-        ("garbled", "not an answer", habits.wrong_id(RIGHT)),
-        ("garbled", "not an answer", habits.wrong_question(RIGHT)),
-        ("garbled", "not an answer", habits.no_response(RIGHT)),
+        ("silent", "timed out", habits.silent),
+        ("silent", "timed out", habits.elsewhere(RIGHT)),
+        ("silent", "timed out", habits.garbage),
+        ("silent", "timed out", habits.wrong_id(RIGHT)),
+        ("silent", "timed out", habits.wrong_question(RIGHT)),
+        ("silent", "timed out", habits.no_response(RIGHT)),
         ("lame", "REFUSED", habits.refused),
         (
             "failed",
@@ -98,8 +96,8 @@ def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
         ("garbled", "does not name the zone", habits.nothing_there("NXDOMAIN", soa="example.org")),
         ("lame", "answers for com", habits.nothing_there("NXDOMAIN", soa="com")),
         ("garbled", "the connection ended", habits.truncated(habits.half(RIGHT))),
-        ("silent", "over TCP the time was up", habits.truncated(habits.dripping(0.1, RIGHT))),
-        ("garbled", "over TCP what came cannot be read", habits.truncated(habits.garbage)),
+        ("silent", "over TCP it timed out", habits.truncated(habits.dripping(0.1, RIGHT))),
+        ("garbled", "over TCP the answer cannot be read", habits.truncated(habits.garbage)),
     ],
 )
 def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: habits.Habit) -> None:
@@ -332,11 +330,11 @@ def test_the_servers_of_a_name(world: Resolvers) -> None:
 def test_servers_given_as_options(world: Resolvers) -> None:
     """They keep their ports; a host may have several addresses, or none, which is reported."""
     given = [
-        Given("192.0.2.7", 5353),
-        Given(f"ns2.{ZONE}", 5353),
-        Given("127.0.0.1", 5353),
-        Given(f"alias.{ZONE}"),
-        Given("fe80::1"),
+        NameServer("192.0.2.7", 5353),
+        NameServer(f"ns2.{ZONE}", 5353),
+        NameServer("127.0.0.1", 5353),
+        NameServer(f"alias.{ZONE}"),
+        NameServer("fe80::1"),
     ]
     assert sorted(addresses(given, world)) == [
         Server("", "192.0.2.7", 5353),
@@ -346,7 +344,7 @@ def test_servers_given_as_options(world: Resolvers) -> None:
         Server(f"ns2.{ZONE}", "127.0.0.1", 5353),
         Server(f"ns2.{ZONE}", "127.0.0.2", 5353),
     ]
-    (server,) = addresses([Given(f"nobody.{ZONE}", 5353)], world)
+    (server,) = addresses([NameServer(f"nobody.{ZONE}", 5353)], world)
     assert str(server) == f"nobody.{ZONE}:5353"
     assert ask(server, ZONE, "MX", timeout=5).kind == "unfound"
 
@@ -357,7 +355,7 @@ SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({("*", "*"): habits.silent}, "the time was up"),
+        ({("*", "*"): habits.silent}, "timed out"),
         ({("*", "*"): habits.failing("SERVFAIL", error=22)}, "SERVFAIL (NO REACHABLE"),
         (
             {(ZONE, "SOA"): SOA, (ZONE, "NS"): habits.nothing_there(soa=ZONE)},

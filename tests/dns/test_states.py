@@ -136,10 +136,10 @@ def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
     presence = publisher.run("present", wait=True, wait_timeout=30)
     assert statuses(presence) == ["conflict", "match", "match"]
     assert presence["verified"] is False
-    assert f"Remove the record {RIVAL}" in str(presence["warnings"])
+    assert f"remove the record {RIVAL}" in str(presence["warnings"])
     matching = publisher.run("verified", wait=True, wait_timeout=0)
     assert "1 of 3 records" in matching["msg"]
-    assert f"Remove the record {RIVAL}" in matching["msg"]
+    assert f"remove the record {RIVAL}" in matching["msg"]
     presence = publisher.run("verified", wait=True, wait_timeout=30, wait_for="presence")
     assert not presence["failed"]
 

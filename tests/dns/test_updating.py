@@ -14,16 +14,16 @@ import dns.rcode
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
     Mx,
     RecordSet,
     Txt,
     txt,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.tsig import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
     Current,
+    Key,
     UpdateServer,
 )
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
@@ -217,7 +217,7 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
             with pytest.raises(errors.UpdateRefused, match=rf"{name} \(.*update_server"):
                 action(name)
     for zone in ("example.org", ZONE):
-        with pytest.raises(errors.UpdateRefused, match="is not in charge of"):
+        with pytest.raises(errors.UpdateRefused, match="is not authoritative for"):
             client.update(zone, [Swap(None, record_set("example.org", MAIL))])
     # A secondary answers questions and refuses updates.
     copy = {ZONE: bind.Zone(primary=server)}
@@ -322,7 +322,7 @@ def test_a_failing_server_has_not_nothing() -> None:
 
 
 def test_unreachable_addresses(tmp_path: Path) -> None:
-    """The next address is tried; where none connects or no time is left, nothing was sent."""
+    """The next address is tried; if none connects or no time is left, nothing was sent."""
     dead = [Server("ns1", "127.0.0.1", free_port()) for _address in range(2)]
     for until, words in ((None, rf"ns1 \(.*:{dead[1].port}\)"), (0.0, "option timeout")):
         limit = {} if until is None else {"until": until}

@@ -87,7 +87,6 @@ ZONES: dict[str, Zone | str] = {
             *(f's{number} 300 IN TXT "v=spf1 ip4:192.0.2.{number} -all"' for number in range(10)),
         ]
     ),
-    "2.0.192.in-addr.arpa": "7 300 IN PTR mail.example.net.",
 }
 
 
@@ -121,7 +120,7 @@ def test_what_an_authority_has(scene: Scene) -> None:
     bare = seen("bare.example", scene.authority)
     assert (statuses(bare), bare.stage) == (MISSING, "created")
     assert bare.current["bare.example", "MX"] == ("bare.example", "MX", 0, ())
-    assert f"Add the record MX {MX[0]}" in shortfall(bare)
+    assert f"add the record MX {MX[0]}" in shortfall(bare)
 
 
 def test_a_conflict_is_reported_of_its_record_only(scene: Scene) -> None:
@@ -177,7 +176,7 @@ def test_authorities_that_disagree(scene: Scene, tmp_path_factory: pytest.TempPa
         verification = seen("plain.example", scene.authority, behind)
     remedy = verification.verdicts[0].remedy
     assert statuses(verification) == ["conflict", "match", "match"]
-    assert remedy.startswith(f"Wait until the zone at {behind} is the one at {scene.authority}")
+    assert remedy.startswith(f"Wait until {behind} has the zone of {scene.authority}")
     both = (Mx(10, "mail.example.net"), Mx(5, "old.example.org"))
     assert verification.current["plain.example", "MX"] == ("plain.example", "MX", 300, both)
 
@@ -188,7 +187,7 @@ def test_dnssec(scene: Scene) -> None:
     assert (statuses(signed), signed.stage, signed.advice) == (MATCH, "active", ())
     bogus = seen("bogus.example", scene.authority, resolvers=(scene.resolver,))
     assert (statuses(bogus), bogus.stage) == (["conflict"] * 3, "created")
-    assert f"DNSSEC signatures do not hold at {scene.resolver}" in bogus.verdicts[0].detail
+    assert f"{scene.resolver} rejects its DNSSEC signatures" in bogus.verdicts[0].detail
     assert "DS record" in bogus.verdicts[0].remedy
     assert statuses(seen("bogus.example", scene.authority)) == MATCH
 
@@ -239,7 +238,7 @@ def test_a_term_that_refuses_the_services_mail(home: str, scene: Scene) -> None:
     assert verification.stage == "created"
     assert statuses(verification) == ["match", "conflict", "match"]
     spf = verification.verdicts[1]
-    assert "-ip4:192.0.2.0/24 is before include:spf.example.net" in spf.detail
+    assert "-ip4:192.0.2.0/24 before include:spf.example.net" in spf.detail
     suggested = f'"{spf.remedy[spf.remedy.index("v=spf1") :]}"'
     scene.authority.change(home, delete=[f"{home}. TXT"], add=[f"{home}. 60 TXT {suggested}"])
     assert statuses(seen(home, scene.authority, resolvers=resolvers)) == MATCH
@@ -273,7 +272,7 @@ def test_a_resolver_that_fails_costs_one_line_of_advice(scene: Scene) -> None:
         lost = seen("signed.example", resolvers=(bad,), seconds=0.4)
     assert (statuses(verification), verification.stage) == (MATCH, "published")
     (advice,) = verification.advice
-    assert advice.startswith("No resolver told anything")
+    assert advice.startswith("No resolver answered")
     assert (statuses(lost), lost.stage) == (UNKNOWN, "unknown")
     assert "name servers of signed.example could not be found (" in lost.verdicts[0].detail
     assert "option nameservers" in lost.verdicts[0].remedy
@@ -304,7 +303,7 @@ def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
             assert all(str(server) in each.detail for each in alone.verdicts)
         beside = seen(HOME, *bad, scene.authority)
         assert (statuses(beside), beside.stage) == (MATCH, "published")
-        lines = [line for line in beside.advice if "told nothing (" in line]
+        lines = [line for line in beside.advice if "gave no answer (" in line]
         assert len(lines) == 3
         assert statuses(seen("bare.example", scene.authority, bad[0], seconds=2.0)) == MISSING
     assert statuses(seen(HOME, bad[0], seconds=0.4)) == UNKNOWN

@@ -2,42 +2,33 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Planning that a domain's DNS records are published, or withdrawn. Pure: nothing is asked.
-
-Other people's records at the same names stay as they are, byte for byte.
-"""
+"""Plan how to publish or withdraw record sets. Records of others stay as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..errors import InvalidInput, Refused, TooExpensive
+from ..errors import PostroomError, Refused, TooExpensive
 from ..models import Action, shown
-from . import dkim, spf
-from .edit import Draft, Weigh, with_service, without_service
-from .observation import Redirection
-from .rrset import (
-    Key,
-    Mx,
-    RecordSet,
-    Txt,
-    as_lines,
-    as_rdata,
-    texts_of,
-)
+from . import dkim, messages, spf, spf_merge
+from .answers import Redirection
+from .compare import Wanted, compare, without
+from .messages import Params
+from .rrset import Key, Mx, RecordSet, Txt, Value, as_lines, as_rdata, texts_of
+from .spf_check import CheckSpf
 
 CurrentSets = Mapping[Key, RecordSet]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 class SetChange(NamedTuple):
-    """One record set's way from what it is to what it is to be.
+    """The change of one record set.
 
-    :param before: the whole set; None where there is none
-    :param after: the whole set; None where it is to go
+    :param before: the whole set; None if there is none
+    :param after: the whole set; None if it is deleted
+    :param code: the code of the reason, of the first if there are several
     :param reason: a clause
     :param hidden: the records that a wildcard gives the name until the set exists, or None
     """
@@ -45,28 +36,29 @@ class SetChange(NamedTuple):
     action: Action
     before: RecordSet | None
     after: RecordSet | None
+    code: str
     reason: str
     hidden: RecordSet | None = None
 
     @property
     def subject(self) -> RecordSet:
-        """The record set, as it is to be or as it was."""
+        """The record set after the change, or before it if it is deleted."""
         subject = self.after or self.before
         if subject is None:
-            raise ValueError("a change is about something")
+            raise ValueError("a change without a record set")
         return subject
 
     def as_dict(self) -> dict[str, str]:
-        """Return it as a module shows it."""
-        return shown(self.action, "record set", self.subject, self.reason)
+        """Return it as modules show changes."""
+        return {**shown(self.action, "record set", self.subject, self.reason), "code": self.code}
 
 
 class Publication(NamedTuple):
-    """What is to be written.
+    """The plan.
 
-    :param changes: at most one a record set, in the service's order
-    :param warnings: sentences on what is kept and may be in the way
-    :param refused: sentences on record sets that are left alone though they lack something, by key
+    :param changes: at most one for each record set, in the service's order
+    :param warnings: sentences on what is kept and may conflict
+    :param refused: why record sets that lack something are left alone, by key
     """
 
     changes: tuple[SetChange, ...] = ()
@@ -75,10 +67,10 @@ class Publication(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What is known of names beside the record sets at them.
+    """What affects names besides the record sets at them.
 
-    :param behind: the texts where aliases and delegations lead to, by name, as far as known. The
-        service's key there is as good as at the name itself
+    :param behind: the texts where aliases and delegations lead to, by name, as far as known; the
+        service's key there counts as published
     :param covered: names that have addresses by a wildcard, and nothing of their own
     :param wildcards: the records that wildcards give names that have nothing of their own
     :param redirections: the DNAME record or the delegation above a name, by name
@@ -90,57 +82,61 @@ class Surroundings(NamedTuple):
     redirections: Mapping[str, Redirection] = _NONE
 
 
-_NOTHING = Surroundings()
+_NO_SURROUNDINGS = Surroundings()
+
+
+class _Edit(NamedTuple):
+    """The new values of a set, with the code and parameters of each reason."""
+
+    values: tuple[Value, ...]
+    reasons: list[tuple[str, Params]]
+    warnings: list[str]
 
 
 def plan_presence(
     wanted: Sequence[RecordSet],
     current: CurrentSets,
     aliases: Mapping[str, str],
-    around: Surroundings = _NOTHING,
-    weigh: Weigh = lambda _name, _wanted, _before, _after: (),
+    around: Surroundings = _NO_SURROUNDINGS,
+    check: CheckSpf = lambda _name, _wanted, _before, _after: (),
 ) -> Publication:
-    """Plan that the service's records are there.
+    """Plan to publish the service's records.
 
-    :param current: what is at the names now, by name and type
-    :param aliases: where the CNAME records at the names lead to
-    :param weigh: checks an SPF record before it is written or suggested
-    :raises Refused: something is there that only its owner can decide on
+    :param current: the record sets at the names, by name and type
+    :param aliases: where CNAME records at the names lead to
+    :param check: checks an SPF record before it is written or suggested: see `spf_check`
+    :raises Refused: only the owner of the domain can decide; all problems are reported together
     """
     elsewhere = aliases.keys() | around.redirections.keys()
-    free = [record_set for record_set in wanted if record_set.name not in elsewhere]
-    problems = [
-        _barred(record_set, aliases, around.redirections)
-        for record_set in wanted
-        if record_set.name in elsewhere
-        and not _leads(around.behind.get(record_set.name, ()), record_set)
-    ]
-    problems = list(dict.fromkeys(problems))
-    publication = _plan(free, current, partial(with_service, weigh=weigh), problems)
-    changes = tuple(
-        change._replace(hidden=around.wildcards.get(change.subject.key))
-        for change in publication.changes
-    )
+    problems: list[str] = []
+    changes: list[SetChange] = []
+    warnings: list[str] = []
+    refused: dict[Key, str] = {}
+    for one in wanted:
+        if one.name in elsewhere:
+            if not _has_keys(one, around.behind.get(one.name, ())):
+                problems.append(_barred(one, aliases, around.redirections))
+            continue
+        before = current.get(one.key, one._replace(values=()))
+        try:
+            edit = _present(one, before, check)
+        except TooExpensive as error:
+            refused[one.key] = str(error)
+            continue
+        except PostroomError as error:
+            problems.append(f"{one}: {error}")
+            continue
+        warnings += [f"{one}: {warning}" for warning in edit.warnings]
+        hidden = around.wildcards.get(one.key)
+        changes += [change._replace(hidden=hidden) for change in _change(one, before, edit)]
+    if problems:
+        raise Refused(" ".join(dict.fromkeys(problems)))
     domains = {one.name for one in wanted if any(isinstance(value, Mx) for value in one.values)}
-    hidden = [_hidden(change) for change in changes if change.subject.name in domains]
-    warnings = (*publication.warnings, *filter(None, hidden), *map(_uncovered, around.covered))
-    return publication._replace(changes=changes, warnings=warnings)
-
-
-def _barred(
-    wanted: RecordSet, aliases: Mapping[str, str], redirections: Mapping[str, Redirection]
-) -> str:
-    """Return why a record set can't be published at its name, and what to do."""
-    name = wanted.name
-    redirection = redirections.get(name)
-    if redirection is None:
-        return (
-            f"{name}: the name is an alias (CNAME) of {aliases[name]}, and nothing else can be at "
-            "it. Delete the CNAME record first."
-        )
-    is_key = all(isinstance(value, Txt) and dkim.is_key(value.text) for value in wanted.values)
-    problem, remedy = redirection.problem(name), redirection.remedy(is_key=is_key)
-    return f"{wanted} can't be published: {problem}. {remedy}"
+    for change in changes:
+        if change.subject.name in domains:
+            warnings += _hidden(change)
+    warnings += [messages.text("wildcard_addresses", name=name) for name in around.covered]
+    return Publication(tuple(changes), tuple(warnings), refused)
 
 
 def plan_absence(
@@ -149,26 +145,36 @@ def plan_absence(
     aliases: Mapping[str, str],
     redirections: Mapping[str, Redirection] = _NONE,
 ) -> Publication:
-    """Plan that the service's records are gone, and nothing else.
+    """Plan to withdraw the service's records, and nothing else.
 
-    :param current: what is at the names now, by name and type
-    :param aliases: where the CNAME records at the names lead to; such names are left alone
+    :param current: the record sets at the names, by name and type
+    :param aliases: where CNAME records at the names lead to; such names are left alone
     :param redirections: by name; such names are left alone, with a warning
-    :raises Refused: something is there that only its owner can decide on
     """
-    elsewhere = aliases.keys() | redirections.keys()
-    free = [record_set for record_set in wanted if record_set.name not in elsewhere]
-    publication = _plan(free, current, without_service, [])
-    kept = tuple(
-        f"{name} is left alone, because {above.owner} has {above.type} records. Delete the "
-        f"service's records at {above.place}."
-        for name, above in redirections.items()
-    )
-    return publication._replace(warnings=publication.warnings + kept)
+    changes: list[SetChange] = []
+    warnings: list[str] = []
+    for one in wanted:
+        if one.name in aliases or one.name in redirections:
+            continue
+        before = current.get(one.key, one._replace(values=()))
+        edit = _Edit(before.values, [], [])
+        for value in one.values:
+            each = Wanted(one.name, value, one.values)
+            removal = without(each, edit.values)
+            if removal.change:
+                edit.reasons.append((removal.change, each.params))
+            if removal.warning:
+                warnings.append(f"{one}: {removal.warning}")
+            edit = edit._replace(values=removal.values)
+        changes += _change(one, before, edit)
+    for name, above in redirections.items():
+        where = {"owner": above.owner, "type": above.type, "place": above.place}
+        warnings.append(messages.text("kept_elsewhere", name=name, **where))
+    return Publication(tuple(changes), tuple(warnings))
 
 
 def as_diff(publication: Publication) -> list[dict[str, str]]:
-    """Return before and after as lines of a zone file, one pair a change."""
+    """Return before and after as lines of a zone file, one pair for each change."""
     return [
         {
             "before_header": f"record set {change.subject}",
@@ -188,81 +194,93 @@ def _lines_before(change: SetChange) -> Iterator[str]:
     yield as_lines([change.before] if change.before else [])
 
 
-def _leads(texts: Sequence[str], wanted: RecordSet) -> bool:
-    """Tell whether these texts are those of a key that is wanted."""
-    return all(
-        isinstance(value, Txt)
-        and dkim.is_key(value.text)
-        and dkim.compare(value.text, texts).status == "match"
-        for value in wanted.values
-    )
+def _has_keys(wanted: RecordSet, texts: Sequence[str]) -> bool:
+    """Return whether a record set is DKIM keys only, and all of them are among some texts."""
+    values = tuple(Txt((text.encode("utf-8", "surrogateescape"),)) for text in texts)
+    each = [Wanted(wanted.name, value, wanted.values) for value in wanted.values]
+    return all(one.noun == "DKIM" and compare(one, values).status == "match" for one in each)
 
 
-def _uncovered(name: str) -> str:
-    return (
-        f"{name} has addresses by a wildcard only, which ends where a name has records of its "
-        f"own. Add A or AAAA records at {name} if it is used for more than mail."
-    )
+def _barred(
+    wanted: RecordSet, aliases: Mapping[str, str], redirections: Mapping[str, Redirection]
+) -> str:
+    """Return why a record set can't be published at its name, and what to do."""
+    name = wanted.name
+    above = redirections.get(name)
+    if above is None:
+        return messages.text("barred_cname", name=name, alias=aliases[name])
+    is_key = all(isinstance(value, Txt) and dkim.is_key(value.text) for value in wanted.values)
+    problem, remedy = above.problem(name), above.remedy(is_key=is_key)
+    return messages.text("barred", set=wanted, problem=problem, remedy=remedy)
 
 
-def _hidden(change: SetChange) -> str:
-    """Return what a wildcard's records at a name mean that gets records of its own."""
+def _present(wanted: RecordSet, before: RecordSet, check: CheckSpf) -> _Edit:
+    """Return the edit that publishes one record set.
+
+    :raises Refused: only the owner of the domain can decide
+    :raises TooExpensive: receivers would reject the SPF record
+    """
+    edit = _Edit(before.values, [], [])
+    for value in wanted.values:
+        each = Wanted(wanted.name, value, wanted.values)
+        compared = compare(each, edit.values)
+        if each.noun == "SPF" and compared.proposal:
+            edit.warnings.extend(spf_merge.size_advice(compared.proposal))
+            there = [text for text in texts_of(edit.values) if spf.is_spf(text)]
+            try:
+                if there:
+                    earlier = there[0] if compared.values else None
+                    edit.warnings.extend(check(each.name, each.text, earlier, compared.proposal))
+            except PostroomError as error:
+                if compared.values:
+                    raise
+                raise Refused(f"{compared.detail}. {error}") from None
+        if compared.values is None:
+            raise Refused(f"{compared.detail}. {compared.remedy}")
+        if compared.change:
+            edit.reasons.append((compared.change, compared.params))
+        edit = edit._replace(values=compared.values)
+    edit.warnings.extend(_rivals(wanted, before))
+    return edit
+
+
+def _rivals(wanted: RecordSet, before: RecordSet) -> Iterator[str]:
+    """Yield a warning about each mail server of others, which is kept."""
+    ours = [value for value in wanted.values if isinstance(value, Mx)]
+    first = min((mx.priority for mx in ours), default=0)
+    hosts = {mx.exchange for mx in ours}
+    for value in sorted(mx for mx in before.values if isinstance(mx, Mx)):
+        if value.exchange not in hosts:
+            code = "mx_share" if value.priority == first else "mx_backup"
+            effect = messages.text("mx_first" if value.priority < first else code)
+            named = {"host": value.exchange, "priority": value.priority}
+            yield messages.text("mx_kept", effect=effect, **named)
+
+
+def _hidden(change: SetChange) -> Iterator[str]:
+    """Yield a warning about the records of a wildcard that no longer apply after a change."""
     kept = change.after.values if change.after else ()
     lost = [value for value in (change.hidden.values if change.hidden else ()) if value not in kept]
-    if not lost:
-        return ""
-    name, kind = change.subject.key
-    records = ", ".join(f"{kind} {as_rdata(value)}" for value in lost)
-    advice = f"Add them at {name} if you need them."
-    if any(spf.is_spf(text) for text in texts_of(lost)):
-        advice += " If it has an SPF record by then, add the terms to that: only one may exist."
-    return (
-        f"{name} gets {records} from a wildcard, which no longer applies once the name has records "
-        f"of its own. {advice}"
-    )
+    if lost:
+        name, kind = change.subject.key
+        records = ", ".join(f"{kind} {as_rdata(value)}" for value in lost)
+        more = messages.text("wildcard_spf") if any(map(spf.is_spf, texts_of(lost))) else ""
+        yield messages.text("wildcard_records", name=name, records=records) + more
 
 
-def _plan(
-    wanted: Sequence[RecordSet],
-    current: CurrentSets,
-    rule: Callable[[RecordSet, RecordSet], Draft],
-    problems: list[str],
-) -> Publication:
-    """Return what a rule makes of each set; all that stands against it is told at once."""
-    changes: list[SetChange] = []
-    warnings: list[str] = []
-    refused: dict[Key, str] = {}
-    for record_set in wanted:
-        empty = record_set._replace(values=())
-        before = current.get(record_set.key, empty)
-        try:
-            draft = rule(record_set, before)
-        except TooExpensive as error:
-            refused[record_set.key] = str(error)
-            continue
-        except (InvalidInput, Refused) as error:
-            problems.append(f"{record_set}: {error}")
-            continue
-        warnings += [f"{record_set}: {warning}" for warning in draft.warnings]
-        changes += _change(record_set, before, draft)
-    if problems:
-        raise Refused(" ".join(problems))
-    return Publication(tuple(changes), tuple(warnings), refused)
-
-
-def _change(wanted: RecordSet, before: RecordSet, draft: Draft) -> Iterator[SetChange]:
-    ours = set(draft.values) <= set(wanted.values)
-    # What holds other people's records as well keeps their time to live.
-    after = before._replace(values=draft.values, ttl=wanted.ttl if ours else before.ttl)
-    reasons = list(draft.reasons)
+def _change(wanted: RecordSet, before: RecordSet, edit: _Edit) -> Iterator[SetChange]:
+    ours = set(edit.values) <= set(wanted.values)
+    # A set with records of others keeps its TTL.
+    after = before._replace(values=edit.values, ttl=wanted.ttl if ours else before.ttl)
+    reasons = list(edit.reasons)
     if before.values and after.values and before.ttl != after.ttl:
-        reasons.append(f"its TTL is {before.ttl} in place of {after.ttl} seconds")
-    if not reasons:
-        return
-    reason = ", ".join(reasons)
-    if not before.values:
-        yield SetChange("create", None, after, reason)
-    elif not after.values:
-        yield SetChange("delete", before, None, reason)
-    else:
-        yield SetChange("update", before, after, reason)
+        reasons.append(("ttl", {"found": before.ttl, "wanted": after.ttl}))
+    if reasons:
+        code = reasons[0][0]
+        reason = ", ".join(messages.reason(*one) for one in reasons)
+        if not before.values:
+            yield SetChange("create", None, after, code, reason)
+        elif not after.values:
+            yield SetChange("delete", before, None, code, reason)
+        else:
+            yield SetChange("update", before, after, code, reason)

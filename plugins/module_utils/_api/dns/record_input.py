@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused
+from .answers import Redirection
 from .formats import Escapes, checked_ttl, read_txt
-from .observation import Redirection
 from .rrset import Key, RecordSet, Txt, Value, as_rdata, read_rdata
 
 #: Seconds, where nobody says.
@@ -247,3 +247,52 @@ def read_text(data: Any, what: str) -> str:
     if not isinstance(data, str):
         raise InvalidInput(f"{what}: this is no text. Give a text.")
     return Txt(read_txt(data)).text
+
+
+def refuse_doubts(records: Any) -> None:
+    """Refuse verified records without a known record set, which could lose records of others.
+
+    Records that were only retrieved raise nothing: the current sets come from elsewhere then.
+
+    :param records: as the module returns them
+    :raises Refused: the current records are not known, or the name servers disagree
+    """
+    doubts = dict.fromkeys(
+        f"{name} {kind}: {doubt}"
+        for (name, kind), record in _verified(records)
+        for doubt in _doubts(record)
+    )
+    if doubts:
+        raise Refused(" ".join(doubts))
+
+
+def matching(records: Any) -> set[Key]:
+    """Return the names and types of which every record is verified as a match.
+
+    :param records: as the module returns them
+    """
+    keys = {key for key, _record in _verified(records)}
+    return keys - {key for key, record in _verified(records) if record["status"] != "match"}
+
+
+def _verified(records: Any) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+    for record in listed(records, "records"):
+        if isinstance(record, Mapping) and "status" in record:
+            yield (str(record.get("fqdn", "")), str(record.get("type", ""))), record
+
+
+def _doubts(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why the whole set is not known."""
+    if record["status"] == "unknown":
+        yield (
+            f"the current records are not known. {record.get('detail', '')} Verify again once the "
+            "name servers answer, because records of others could be lost."
+        )
+    known = [one for one in record.get("servers", ()) if one["status"] != "unknown"]
+    for one in known[1:]:
+        if set(one["found"]) != set(known[0]["found"]):
+            yield (
+                f"the name servers disagree: {one['server']} has other "
+                f"records than {known[0]['server']}. Verify again once they agree."
+            )
+            return

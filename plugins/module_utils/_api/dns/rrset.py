@@ -26,15 +26,18 @@ class Mx(NamedTuple):
     priority: int
     exchange: str
 
+    def __str__(self) -> str:
+        return f"MX {self.priority} {self.exchange}."
+
 
 class Txt(NamedTuple):
-    """A text, in the strings that it is cut into, so that nobody's record is written otherwise."""
+    """A text with its division into strings, which is kept for records of others."""
 
     strings: tuple[bytes, ...]
 
     @property
     def text(self) -> str:
-        """The strings in one; bytes that are no UTF-8 come as lone surrogates."""
+        """The joined strings; bytes that are not UTF-8 become lone surrogates."""
         return b"".join(self.strings).decode("utf-8", "surrogateescape")
 
 

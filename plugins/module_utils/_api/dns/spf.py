@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The grammar of SPF records (RFC 7208, 4.5 to 7.1): a text to its terms, or what is wrong in it.
+"""Parse SPF records (RFC 7208, 4.5 to 7.1). Nothing is looked up or evaluated.
 
-Nothing is looked up and nothing is evaluated. Names of mechanisms and modifiers are read in any
-case, as ABNF has it; modifiers that nobody knows are allowed, mechanisms are not.
+Names of mechanisms and modifiers are case-insensitive. Unknown modifiers are allowed, unknown
+mechanisms are not.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Iterable
 from typing import NamedTuple, NoReturn
 
 from ..errors import InvalidInput
 
 _VERSION = "v=spf1"
-_LONGEST_SHOWN = 60
-_LONGEST_NAME = 253
-_LONGEST_LABEL = 63
+_MAX_SHOWN = 60
+_MAX_NAME = 253
+_MAX_LABEL = 63
+_NAMING_MODIFIERS = ("redirect", "exp")
 _ADDRESS_BITS = {"ip4": 32, "ip6": 128}
 
 _MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(=.*)", re.DOTALL)
@@ -34,7 +34,7 @@ _LAST_LABEL = re.compile(r"(?!-)[0-9a-z-]+(?<!-)", re.IGNORECASE)
 
 
 class SpfError(InvalidInput):
-    """A text does not hold to the grammar of SPF: receivers take it as a permanent error."""
+    """The text of a record is invalid, which receivers treat as a permanent error."""
 
     code = "invalid_spf"
 
@@ -58,12 +58,12 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether it is ``name=value``, which has no qualifier and no place in the order."""
+        """Whether it is ``name=value``, which has no qualifier and no effective position."""
         return self.value.startswith("=")
 
     @property
     def effective(self) -> str:
-        """The qualifier that holds: ``+`` where none is written."""
+        """The qualifier that applies: ``+`` if none is written."""
         return self.qualifier or "+"
 
     @property
@@ -71,23 +71,28 @@ class Term(NamedTuple):
         """The domain or the address that it names, as written, without lengths; may be empty."""
         if self.is_modifier or self.name not in ("a", "mx", "ip4", "ip6"):
             return self.value[1:]
-        return _hosts(self)[0]
+        return _parts(_HOSTS, self.value)[0]
 
     @property
     def lengths(self) -> tuple[str, str]:
         """The lengths of IPv4 and IPv6 networks that an ``a`` or ``mx`` has; each may be empty."""
-        return _hosts(self)[1:]
+        _target, length, second = _parts(_HOSTS, self.value)
+        return length, second
 
     @property
     def key(self) -> tuple[str, str]:
-        """What two terms have in common that mean the same, apart from the qualifier."""
+        """What two terms with the same meaning have in common, apart from the qualifier."""
         if self.is_modifier and self.name not in _NAMING_MODIFIERS:
             return self.name, self.value
         if self.name in _ADDRESS_BITS:
-            address, length, _unused = _hosts(self)
+            address, length, _unused = _parts(_HOSTS, self.value)
             suffix = f"/{length}" if length else ""
             return self.name, str(ipaddress.ip_network(f"{address}{suffix}", strict=False))
-        return self.name, folded(self.target) + _lengths_that_count(self)
+        length, second = self.lengths if self.name in ("a", "mx") else ("", "")
+        # The lengths of single addresses change nothing.
+        suffix = f"/{length}" if length not in ("", "32") else ""
+        suffix += f"//{second}" if second not in ("", "128") else ""
+        return self.name, folded(self.target) + suffix
 
 
 class Spf(NamedTuple):
@@ -100,12 +105,12 @@ class Spf(NamedTuple):
 
     @property
     def before_all(self) -> tuple[Term, ...]:
-        """The terms before the first ``all``, which are those that can decide anything."""
+        """The terms before the first ``all``; later ones have no effect."""
         return self.terms[: self.first_all]
 
     @property
     def first_all(self) -> int:
-        """The place of the first ``all``, or behind the last term where there is none."""
+        """The place of the first ``all``, or the number of terms if there is none."""
         places = (place for place, term in enumerate(self.terms) if is_all(term))
         return next(places, len(self.terms))
 
@@ -116,24 +121,24 @@ class Spf(NamedTuple):
 
 
 def is_spf(text: str) -> bool:
-    """Tell whether a text announces itself as SPF (RFC 7208, 4.5), well formed or not."""
+    """Return whether a text is meant to be SPF (RFC 7208, 4.5), well formed or not."""
     return text[: len(_VERSION)].lower() == _VERSION and text[len(_VERSION) :][:1] in ("", " ")
 
 
 def is_all(term: Term) -> bool:
-    """Tell whether a term is the mechanism ``all``, which ends the evaluation."""
+    """Return whether a term is the mechanism ``all``, which ends the evaluation."""
     return term.name == "all" and not term.is_modifier
 
 
 def has_macro(name: str) -> bool:
-    """Tell whether a domain depends on who sends, or has characters that macros stand for."""
+    """Return whether a domain contains a macro."""
     return "%" in name
 
 
 def folded(name: str) -> str:
-    """Return a domain as it is compared: in one case and without the dot at the end.
+    """Return a domain in lower case and without the dot at the end.
 
-    The letter of a macro keeps its case, which tells whether its value is escaped for URLs.
+    The letter of a macro keeps its case, which decides whether its value is escaped for URLs.
     """
     name = name.removesuffix(".")
     return name if has_macro(name) else name.lower()
@@ -142,71 +147,53 @@ def folded(name: str) -> str:
 def parse(text: str) -> Spf:
     """Return the terms of an SPF record.
 
-    :raises SpfError: it is none, or a term is wrong; the sentence names the term and the remedy
+    :raises SpfError: it is not one, or a term is wrong, which the message names
     """
     if not is_spf(text):
         raise SpfError(
             f"{_shown(text)} is not an SPF record. Begin it with {_VERSION} and a space."
         )
     spf = Spf(tuple(_term(word) for word in text[len(_VERSION) :].split(" ") if word))
-    _check_repeated(spf.terms)
+    for name in _NAMING_MODIFIERS:
+        same = [term for term in spf.terms if term.is_modifier and term.name == name]
+        if len(same) > 1:
+            _fail(str(same[1]), f"is a second {name}=. Leave only one of them.")
     return spf
 
 
 def _term(word: str) -> Term:
+    """Parse and check one term."""
     if any(not "!" <= character <= "~" for character in word):
         _fail(word, "has a character that SPF does not allow. Use visible ASCII only.")
     modifier = _MODIFIER.fullmatch(word)
     if modifier:
         term = Term("", modifier[1].lower(), modifier[2], word)
-        _check_modifier(term)
+        check = _check_domain if term.name in _NAMING_MODIFIERS else _check_macros
+        check(term, term.value[1:])
         return term
     qualifier, name, value = _parts(_DIRECTIVE, word)
     term = Term(qualifier, name.lower(), value, word)
-    _CHECKS.get(term.name, _check_unknown)(term)
+    if term.name == "all":
+        if value:
+            _fail(word, f"has more than a qualifier. Write {qualifier}all.")
+    elif term.name in ("include", "exists") or (term.name == "ptr" and value):
+        if not value.startswith(":"):
+            _fail(word, f"names no domain. Write {term.name}: and the domain.")
+        _check_domain(term, value[1:])
+    elif term.name in ("a", "mx"):
+        _check_hosts(term)
+    elif term.name in _ADDRESS_BITS:
+        _check_network(term)
+    elif term.name != "ptr":
+        _unknown(term)
     return term
 
 
-def _check_repeated(terms: Iterable[Term]) -> None:
-    seen = set()
-    for term in terms:
-        if not term.is_modifier or term.name not in _NAMING_MODIFIERS:
-            continue
-        if term.name in seen:
-            _fail(str(term), f"is a second {term.name}=. Leave only one of them.")
-        seen.add(term.name)
-
-
-def _check_modifier(term: Term) -> None:
-    if term.name in _NAMING_MODIFIERS:
-        _check_domain(term, term.value[1:])
-    else:
-        _check_macros(term, term.value[1:])
-
-
-def _check_all(term: Term) -> None:
-    if term.value:
-        _fail(str(term), f"has more than a qualifier. Write {term.qualifier}all.")
-
-
-def _check_named(term: Term) -> None:
-    """Check an include or exists, after which a domain has to follow."""
-    if not term.value.startswith(":"):
-        _fail(str(term), f"names no domain. Write {term.name}: and the domain.")
-    _check_domain(term, term.value[1:])
-
-
-def _check_ptr(term: Term) -> None:
-    if term.value:
-        _check_named(term)
-
-
 def _check_hosts(term: Term) -> None:
-    """Check an a or mx, after which a domain may follow, and lengths of networks."""
+    """Check an a or mx, with an optional domain and network lengths."""
     matched = _HOSTS.fullmatch(term.value)
     if not matched:
-        example = f"{term.name}:example.com/24"
-        _fail(str(term), f"cannot be read. Write it like {example}.")
+        _fail(str(term), f"cannot be read. Write it like {term.name}:example.com/24.")
     if matched[1] is not None:
         _check_domain(term, matched[1])
     _check_length(term, matched[2], 32)
@@ -215,7 +202,7 @@ def _check_hosts(term: Term) -> None:
 
 def _check_network(term: Term) -> None:
     bits = _ADDRESS_BITS[term.name]
-    address, length, second = _hosts(term) if _HOSTS.fullmatch(term.value) else ("", "", "")
+    address, length, second = _parts(_HOSTS, term.value)
     if second or not _is_address(address, bits):
         example = "ip4:192.0.2.0/24" if bits == 32 else "ip6:2001:db8::/32"
         kind = "IPv4" if bits == 32 else "IPv6"
@@ -232,12 +219,12 @@ def _is_address(text: str, bits: int) -> bool:
 
 
 def _check_length(term: Term, digits: str | None, most: int) -> None:
-    # Long numbers are never turned into integers, which would take its time.
+    # Long numbers are not converted to integers, which would be slow.
     if digits and not (len(digits) <= 3 and str(int(digits)) == digits and int(digits) <= most):
         _fail(str(term), f"has a network length that is not 0 to {most}. Correct the number.")
 
 
-def _check_unknown(term: Term) -> None:
+def _unknown(term: Term) -> NoReturn:
     word = str(term)
     rest = word[len(term.qualifier) :]
     remedy = "Correct its name, or remove it."
@@ -246,7 +233,7 @@ def _check_unknown(term: Term) -> None:
             remedy = f"Write {term.qualifier}{name}:{rest}."
     if word.endswith((",", ";")):
         remedy = "Separate terms by spaces only."
-    _fail(word, f"is no mechanism of SPF. {remedy}")
+    _fail(word, f"is not an SPF mechanism. {remedy}")
 
 
 def _check_domain(term: Term, name: str) -> None:
@@ -254,20 +241,17 @@ def _check_domain(term: Term, name: str) -> None:
     if tokens and len(tokens[-1]) > 1:
         return
     name = name.removesuffix(".")
-    _rest, dot, last = name.rpartition(".")
-    if not dot or not _LAST_LABEL.fullmatch(last) or last.isdigit():
+    labels = name.split(".")
+    last = labels[-1]
+    if len(labels) == 1 or not _LAST_LABEL.fullmatch(last) or last.isdigit():
         _fail(str(term), "names no full domain. Write one such as mail.example.com.")
-    if not has_macro(name) and not _fits(name):
+    fits = len(name) <= _MAX_NAME and all(0 < len(label) <= _MAX_LABEL for label in labels)
+    if not has_macro(name) and not fits:
         _fail(
             str(term),
-            f"names a domain that DNS cannot hold. Its labels have 1 to {_LONGEST_LABEL} "
-            f"characters, and all of it at most {_LONGEST_NAME}.",
+            f"names an invalid domain. Its labels have 1 to {_MAX_LABEL} characters, and all of it "
+            f"at most {_MAX_NAME}.",
         )
-
-
-def _fits(name: str) -> bool:
-    labels = name.split(".")
-    return len(name) <= _LONGEST_NAME and all(0 < len(label) <= _LONGEST_LABEL for label in labels)
 
 
 def _check_macros(term: Term, text: str) -> list[str]:
@@ -276,51 +260,23 @@ def _check_macros(term: Term, text: str) -> list[str]:
     if "".join(tokens) != text:
         _fail(
             str(term),
-            "has a macro that SPF does not know. Write it like %{d} or %{ir}, "
-            "with one of the letters s, l, o, d, i, p, h and v; a percent sign is %%.",
+            "has an unknown macro. Write it like %{d} or %{ir}, with one of the letters s, l, o, "
+            "d, i, p, h and v; a percent sign is %%.",
         )
     return tokens
 
 
-def _hosts(term: Term) -> tuple[str, str, str]:
-    """Return the target of a term that was checked, and both lengths; each may be empty."""
-    target, length, second = _parts(_HOSTS, term.value)
-    return target, length, second
-
-
-def _lengths_that_count(term: Term) -> str:
-    """Return the lengths of an ``a`` or ``mx`` where they are not those of single addresses."""
-    if term.name not in ("a", "mx"):
-        return ""
-    _unused, length, second = _hosts(term)
-    first = f"/{length}" if length not in ("", "32") else ""
-    return first + (f"//{second}" if second not in ("", "128") else "")
-
-
 def _parts(pattern: re.Pattern[str], text: str) -> list[str]:
-    """Return the groups of a pattern that matches every text it is used for."""
+    """Return the groups of a pattern; empty texts if it does not match."""
     matched = pattern.fullmatch(text)
     return [group or "" for group in matched.groups()] if matched else ["", "", ""]
 
 
 def _shown(text: str) -> str:
     """Return a text in quotes, on one line, in ASCII and not too long."""
-    short = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    short = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
     return json.dumps(short)
 
 
 def _fail(word: str, problem: str) -> NoReturn:
     raise SpfError(f"The SPF term {_shown(word)} {problem}")
-
-
-_NAMING_MODIFIERS = ("redirect", "exp")
-_CHECKS: dict[str, Callable[[Term], None]] = {
-    "all": _check_all,
-    "include": _check_named,
-    "exists": _check_named,
-    "ptr": _check_ptr,
-    "a": _check_hosts,
-    "mx": _check_hosts,
-    "ip4": _check_network,
-    "ip6": _check_network,
-}

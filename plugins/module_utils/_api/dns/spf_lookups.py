@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""How many questions to DNS an SPF record costs those who receive mail (RFC 7208, 4.6.4).
+"""Count the DNS look-ups of an SPF record (RFC 7208, 4.6.4), and explain what exceeds the limits.
 
-Receivers end with a permanent error after ten look-ups, or, many of them, two that found nothing.
-What counts is the worst case: an address that no mechanism matches, so that all of them are
-evaluated, up to the first ``all``. Nothing is asked here: whoever counts hands in how to ask.
+Receivers end with a permanent error after ten look-ups or, many of them, two that found nothing.
+The worst case counts: an address that no mechanism matches, so that all of them are evaluated, up
+to the first ``all``. The caller provides the function that asks.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from ..errors import InvalidInput
+from . import messages
+from .messages import join_words
 from .spf import Spf, Term, folded, has_macro, is_spf, parse
 
 MOST_LOOKUPS = 10
 MOST_VOIDS = 2
 _MOST_EXCHANGES = 10
+_MOST_NAMED = 3
 _COUNTED = ("include", "a", "mx", "ptr", "exists")
 _FAMILIES = ("A", "AAAA")
 
 
 class Lookup(NamedTuple):
-    """What came of one question to DNS.
+    """The result of one question to DNS.
 
-    :param kind: ``found``, ``void`` (no such name, or nothing of the type) or ``failed`` (nobody
-        said for certain)
+    :param kind: ``found``, ``void`` (no such name, or nothing of the type) or ``failed`` (no server
+        gave a reliable answer)
     :param values: the texts of ``TXT``, the names of ``MX``, the addresses of ``A`` and ``AAAA``
     :param detail: which server gave an unconfirmed answer, as a clause
     """
@@ -44,10 +47,7 @@ Ask = Callable[[str, str], Lookup]
 
 
 def within(seconds: float, ask: Ask, clock: Callable[[], float] = time.monotonic) -> Ask:
-    """Return how to ask until the time is up; from then on, every question fails at once.
-
-    :param clock: tells the seconds
-    """
+    """Return a function that asks until a timeout; later questions fail immediately."""
     end = clock() + seconds
     return lambda name, kind: ask(name, kind) if clock() < end else Lookup("failed")
 
@@ -55,16 +55,15 @@ def within(seconds: float, ask: Ask, clock: Callable[[], float] = time.monotonic
 class Cost(NamedTuple):
     """What evaluating a record takes.
 
-    :param lookups: at least so many where it is ``too_many``: nothing is asked beyond the limit
+    :param lookups: a lower bound if ``too_many``: nothing is asked beyond the limit
     :param voids: look-ups that found nothing, for a sender of IPv4. The reverse name of a ``ptr``
         is the sender's, so it is not among them
     :param problem: a clause, without a full stop: why receivers end with a permanent error, apart
         from these numbers; or None
-    :param failed: names that could not be asked; what they lead to is not counted
-    :param unfollowed: terms that name records by macros; each is counted, what they lead to is not
-    :param by_term: the terms of the record itself that take look-ups, each with how many
-    :param voids_ipv6: as ``voids``, for a sender of IPv6. Where hosts have addresses of IPv4 only,
-        these are soon too many, and few receivers mind
+    :param failed: names whose look-up failed; what they lead to is not counted
+    :param unfollowed: terms with macros; each is counted, what they lead to is not
+    :param by_term: the terms of the record itself that take look-ups, each with their number
+    :param voids_ipv6: as ``voids``, for a sender of IPv6; few receivers enforce this limit
     """
 
     lookups: int
@@ -77,8 +76,48 @@ class Cost(NamedTuple):
 
     @property
     def too_many(self) -> bool:
-        """Whether receivers give up on a sender of IPv4 because of either number."""
+        """Whether receivers reject the record for a sender of IPv4 because of either number."""
         return self.lookups > MOST_LOOKUPS or self.voids > MOST_VOIDS
+
+    @property
+    def rejection(self) -> tuple[str, str] | None:
+        """Why receivers reject the record and what to do, as two clauses; None if they don't."""
+        if self.problem:
+            return self.problem, messages.text("term_leads_there")
+        if self.lookups > MOST_LOOKUPS:
+            total, shown = 0, []
+            for term, number in self.by_term:
+                total += number
+                if total > MOST_LOOKUPS:
+                    shown.append(f"{term} at least {number}")
+                    break
+                shown.append(f"{term} {number}")
+            more = len(self.by_term) - len(shown)
+            terms = ", ".join(shown) + (f" and {more} more terms" if more else "")
+            why = messages.text("too_many_lookups", most=MOST_LOOKUPS, terms=terms)
+            return why, messages.text("too_many_lookups_remedy")
+        if self.too_many:
+            why = messages.text("too_many_voids", number=self.voids, most=MOST_VOIDS)
+            return why, messages.text("too_many_voids_remedy")
+        return None
+
+    def advice(self, record: str) -> list[str]:
+        """Return advice on the look-ups of a record, which is given in words."""
+        advice = []
+        for code, names in (("spf_lookup_failed", self.failed), ("spf_macro", self.unfollowed)):
+            more = len(names) - _MOST_NAMED
+            if names:
+                some = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+                why = messages.text(code, names=join_words(some))
+                advice.append(
+                    messages.text("spf_not_counted", record=record, most=MOST_LOOKUPS, why=why)
+                )
+        if self.voids_ipv6 > MOST_VOIDS:
+            number = self.voids_ipv6
+            advice.append(
+                messages.text("spf_voids_ipv6", number=number, record=record, most=MOST_VOIDS)
+            )
+        return advice
 
 
 def count(text: str, domain: str, ask: Ask) -> Cost:
@@ -100,7 +139,7 @@ def count(text: str, domain: str, ask: Ask) -> Cost:
 
 
 class _Counter:
-    """Walks through a record and all that it leads to, in the order of evaluation."""
+    """Walks through a record and all records that it includes, in the order of evaluation."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -168,17 +207,17 @@ class _Counter:
                 f"{_MOST_EXCHANGES} are allowed"
             )
             return
-        # The exchange of a null MX (RFC 7505) is the root, which nobody asks for.
+        # The exchange of a null MX (RFC 7505) is the root.
         for exchange in filter(None, map(folded, exchanges)):
             self._addresses(exchange)
 
     def _addresses(self, name: str) -> None:
-        """Ask for addresses of both families: who receives asks for that of the sender only."""
+        """Ask for addresses of both families; a receiver asks for the sender's only."""
         for family in _FAMILIES:
             self._question(name, family, (family,))
 
     def _question(self, name: str, kind: str, families: tuple[str, ...]) -> Lookup:
-        """Ask, and note what came of it for senders of these families."""
+        """Ask, and count the result for senders of these families."""
         answer = self._ask(name, kind)
         if answer.kind == "void":
             for family in families:
@@ -197,6 +236,6 @@ def _costly(spf: Spf) -> Iterator[Term]:
         if not term.is_modifier and term.name in _COUNTED:
             yield term
     redirect = spf.modifier("redirect")
-    # A redirect is for records without an `all`, wherever that stands (RFC 7208, 6.1).
+    # A redirect applies only without an `all` anywhere in the record (RFC 7208, 6.1).
     if redirect and spf.first_all == len(spf.terms):
         yield redirect

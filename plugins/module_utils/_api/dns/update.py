@@ -2,33 +2,44 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Reading and changing a zone at its primary server, by dynamic updates (RFC 2136).
+"""Read and change a zone at its primary server, by dynamic updates (RFC 2136).
 
-Every message is signed with a TSIG key (RFC 8945), and goes over TCP. An answer that is not signed
+Every message is signed with a TSIG key (RFC 8945) and sent over TCP. An answer that is not signed
 with the same key is not believed.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import (
+    InvalidInput,
     KeyRefused,
     NameServerError,
     NoAnswer,
     UpdateRefused,
     ZoneChanged,
 )
-from .messages import delegation, dname, no_authority, owners, plain
-from .observation import Redirection, Server
-from .query import NoReply, over_tcp, upwards, values_of
+from .answers import Redirection, Server
+from .query import (
+    NoReply,
+    delegation,
+    dname,
+    no_authority,
+    over_tcp,
+    owners,
+    plain,
+    random_names,
+    upwards,
+    values_of,
+)
 from .rrset import RecordSet, as_rdata
-from .tsig import Key
-from .wildcards import probes_of
 
 with contextlib.suppress(ImportError):
     import dns.exception
@@ -49,32 +60,68 @@ if TYPE_CHECKING:
     from dns.rrset import RRset
     from dns.update import UpdateMessage
 
-#: What a server answers when the records are not what the update says that they are.
-_CHANGED = ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET")
-#: How much of the time that is left an update may take: the rest is for what became of it.
-_FOR_UPDATE = 0.5
+ALGORITHMS = ("hmac-sha256", "hmac-sha384", "hmac-sha512")
+#: The part of the remaining time for one update. The rest is for finding out whether it succeeded.
+_UPDATE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Key:
+    """A TSIG key.
+
+    :param name: a domain name
+    :param secret: base64
+    :param algorithm: one of ``ALGORITHMS``
+    :raises InvalidInput: it can't be a key; the message never contains the secret
+    """
+
+    name: str
+    secret: str = field(repr=False)
+    algorithm: str = ALGORITHMS[0]
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ALGORITHMS:
+            known = ", ".join(ALGORITHMS)
+            raise InvalidInput(f"tsig_algorithm: {self.algorithm!r} is not one of {known}.")
+        try:
+            is_name = bool(self.name.strip(".")) and bool(dns.name.from_text(self.name))
+        except (dns.exception.DNSException, UnicodeError):
+            is_name = False
+        if not is_name:
+            raise InvalidInput(
+                f"tsig_name: {self.name!r} cannot be the name of a key. Set the name that the "
+                "name server knows the key by."
+            )
+        try:
+            is_base64 = bool(base64.b64decode(self.secret, validate=True))
+        except ValueError:
+            is_base64 = False
+        if not is_base64:
+            raise InvalidInput(
+                "tsig_secret: it is not base64. Copy the secret from the name server's "
+                "configuration."
+            )
 
 
 def time_left(until: float) -> float:
-    """Return the seconds until then.
+    """Return the seconds until then, by the monotonic clock.
 
-    :param until: by the monotonic clock
     :raises NameServerError: there are none
     """
     left = until - time.monotonic()
     if left <= 0:
         raise NameServerError(
-            "The time was up before the name servers had told everything. The option timeout is "
-            "for the whole task: give it more seconds."
+            "The task timed out before the name servers had answered everything. Raise the option "
+            "timeout, which is for the whole task."
         )
     return left
 
 
 class Current(NamedTuple):
-    """What a server holds of one name and type. What a wildcard gives is not held.
+    """What a server has of one name and type. Records from a wildcard don't count.
 
-    :param set: None where there is none
-    :param alias: the name that a CNAME record at this name leads to, or None
+    :param set: None if there is none
+    :param alias: the target of a CNAME record at this name, or None
     :param dname: the DNAME record above that makes the alias, or None
     :param wildcard: the records that a wildcard gives the name, or None
     """
@@ -86,7 +133,7 @@ class Current(NamedTuple):
 
 
 class Change(Protocol):
-    """A record set as it was seen, and as it is to be; None for one that is not there."""
+    """A record set before and after a change; None for one that does not exist."""
 
     @property
     def before(self) -> RecordSet | None:
@@ -100,9 +147,9 @@ class Change(Protocol):
 class UpdateServer:
     """A name server that takes updates.
 
-    :param servers: its addresses, in the order in which they are tried until one connects
+    :param servers: its addresses, tried in order until one connects
     :param timeout: seconds for one message and its answer
-    :param until: when the time for everything is up, by the monotonic clock
+    :param until: when the time for everything is over, by the monotonic clock
     """
 
     def __init__(
@@ -119,34 +166,34 @@ class UpdateServer:
         return self.servers[0]
 
     def zone_of(self, name: str) -> str:
-        """Return the name of the zone there that holds a name.
+        """Return the name of the server's zone that contains a name.
 
-        :raises UpdateRefused: the server is not in charge of it
-        :raises NameServerError: it did not tell
+        :raises UpdateRefused: the server is not authoritative for it
+        :raises NameServerError: it did not answer
         """
         for candidate in upwards(name):
             response = self._ask(candidate, "SOA")
-            # What comes behind an alias is of another name.
+            # The rest of the answer is about the target of an alias.
             if _at(response, candidate, "CNAME"):
                 continue
             zones = owners([*response.answer, *response.authority], "SOA")
             if zones:
                 return plain(zones[0])
-        raise self._not_in_charge(name, "it names no zone")
+        raise self._not_authoritative(name, "it names no zone")
 
     def read(self, name: str, kind: str) -> Current:
-        """Return what the server holds of a name and a type, MX or TXT.
+        """Return what the server has of a name and a type, MX or TXT.
 
-        :raises UpdateRefused: the server is not in charge of it
-        :raises NameServerError: it did not tell
+        :raises UpdateRefused: the server is not authoritative for it
+        :raises NameServerError: it did not answer
         """
         response = self._ask(name, kind)
-        found = _records(response, name, kind)
+        found = _at(response, name, kind) or _at(response, name, "CNAME")
         if found is None:
             return Current(None)
         is_alias = found.rdtype == dns.rdatatype.CNAME
         held = None if is_alias else RecordSet(name, kind, found.ttl, values_of(found))
-        if self._is_wildcards(found, name, kind):
+        if self._is_from_wildcard(found, name, kind):
             return Current(None, wildcard=held)
         if is_alias:
             target = found[0].target
@@ -154,54 +201,51 @@ class UpdateServer:
         return Current(held)
 
     def delegation_of(self, name: str) -> Redirection | None:
-        """Return the delegation to other name servers that a name is below, if there is one.
+        """Return the delegation to other name servers above a name, or None.
 
-        :raises NameServerError: it did not tell
+        :raises NameServerError: the server did not answer
         """
         return delegation(self._send(_query(name, "SOA")))
 
     def is_wildcards(self, name: str, kind: str) -> bool:
-        """Tell whether a wildcard gives a name records of some type, or an alias.
+        """Return whether a name has records of a type, or an alias, from a wildcard.
 
-        :raises UpdateRefused: the server is not in charge of it
-        :raises NameServerError: it did not tell
+        :raises UpdateRefused: the server is not authoritative for it
+        :raises NameServerError: it did not answer
         """
-        found = self._found(name, kind)
-        return found is not None and self._is_wildcards(found, name, kind)
+        response = self._ask(name, kind)
+        found = _at(response, name, kind) or _at(response, name, "CNAME")
+        return found is not None and self._is_from_wildcard(found, name, kind)
 
     def update(self, zone: str, changes: Sequence[Change]) -> None:
         """Make all changes in one zone, or none of them.
 
-        The server makes them only where each set is what it was seen to be, value by value.
+        The server makes them only if each set is exactly as it was read.
 
-        :raises ZoneChanged: one is not; nothing was written
+        :raises ZoneChanged: a set has changed; nothing was written
         :raises KeyRefused: the key is not accepted; nothing was written
-        :raises UpdateRefused: it is not to be changed there, or with this key; nothing was written
-        :raises NoAnswer: nobody knows whether it was written
-        :raises NameServerError: the server failed, or could not be reached; nothing was written
+        :raises UpdateRefused: this zone or name may not be changed; nothing was written
+        :raises NoAnswer: it may have been written
+        :raises NameServerError: the server failed or was not reached; nothing was written
         """
         message = dns.update.UpdateMessage(_name(zone))
         for change in changes:
-            _put(message, change)
-        rcode = dns.rcode.to_text(self._send(message, _FOR_UPDATE).rcode())
+            _add(message, change)
+        rcode = dns.rcode.to_text(self._send(message, _UPDATE_SHARE).rcode())
         if rcode != "NOERROR":
-            raise self._not_updated(rcode, zone, ", ".join(map(_subject, changes)))
+            sets = ", ".join(str(change.after or change.before) for change in changes)
+            raise self._not_updated(rcode, zone, sets)
 
-    def _is_wildcards(self, found: RRset, name: str, kind: str) -> bool:
-        """Tell whether a wildcard gives what was found at a name: it gives others the same."""
-        probes = probes_of(name)
-        return (
-            self._values(probes.below, kind) == set(found)
-            and self.zone_of(name) != name
-            and self._values(probes.beside, kind) == set(found)
-        )
+    def _is_from_wildcard(self, found: RRset, name: str, kind: str) -> bool:
+        """Return whether records come from a wildcard, which gives other names the same."""
 
-    def _values(self, name: str, kind: str) -> set[Rdata]:
-        return set(self._found(name, kind) or ())
+        def is_same(other: str) -> bool:
+            response = self._ask(other, kind)
+            records = _at(response, other, kind) or _at(response, other, "CNAME")
+            return set(records or ()) == set(found)
 
-    def _found(self, name: str, kind: str) -> RRset | None:
-        """Return the records of a type that the server gives for a name, or the alias there."""
-        return _records(self._ask(name, kind), name, kind)
+        below, beside = random_names(name)
+        return is_same(below) and self.zone_of(name) != name and is_same(beside)
 
     def _ask(self, name: str, kind: str) -> Message:
         """Return the server's answer as an authority for the name."""
@@ -210,114 +254,101 @@ class UpdateServer:
         if rcode in ("NOERROR", "NXDOMAIN"):
             if response.flags & dns.flags.AA:
                 return response
-            raise self._not_in_charge(name, no_authority(response))
+            raise self._not_authoritative(name, no_authority(response))
         if rcode in ("REFUSED", "NOTAUTH"):
-            raise self._not_in_charge(name, rcode)
+            raise self._not_authoritative(name, rcode)
         raise self._failed(rcode)
 
     def _send(self, message: Message, share: float = 1.0) -> Message:
-        """Send a message with a signature, and return the answer if it has one, too.
+        """Send a signed message to the first address that connects, and return the signed answer.
 
-        :param share: how much it may take of the time that is left
+        :param share: the part of the remaining time that it may take
         """
         key = self._key
         message.use_tsig(dns.tsig.Key(key.name, key.secret, key.algorithm))
-        try:
-            response = self._exchange(message, share)
-        except NoReply as failure:
-            raise self._no_reply(failure) from None
-        except dns.tsig.PeerError as error:
-            raise self._key_refused(error) from None
-        except dns.exception.DNSException:
-            raise self._not_believed() from None
-        if not response.had_tsig:
-            raise self._not_believed()
-        return response
-
-    def _exchange(self, message: Message, share: float) -> Message:
-        """Send a message to the first address that connects, and keep to that one."""
         while True:
             seconds = min(self._timeout, share * time_left(self._until))
             try:
-                return over_tcp(self.server, message, time.monotonic() + seconds)
+                response = over_tcp(self.server, message, time.monotonic() + seconds)
             except NoReply as failure:
-                if failure.sent or len(self.servers) == 1:
-                    raise
+                if failure.sent:
+                    raise NoAnswer(
+                        f"The name server {self.server} gave no answer over TCP "
+                        f"({failure.detail}). Check that it is running."
+                    ) from None
+                if len(self.servers) == 1:
+                    raise NameServerError(
+                        f"The name server {self.server} could not be reached over TCP "
+                        f"({failure.detail}). Check the option update_server and firewalls."
+                    ) from None
                 self.servers.pop(0)
+            except dns.tsig.PeerError as error:
+                raise self._key_refused(error) from None
+            except dns.exception.DNSException:
+                raise self._not_signed() from None
+            else:
+                if not response.had_tsig:
+                    raise self._not_signed()
+                return response
 
-    # What goes wrong, in words
-
-    def _no_reply(self, failure: NoReply) -> NameServerError:
-        if failure.sent:
-            return NoAnswer(
-                f"The name server {self.server} gave no answer over TCP ({failure.detail}). "
-                "Check that it is up."
-            )
-        return NameServerError(
-            f"The name server {self.server} could not be reached over TCP ({failure.detail}). "
-            "Check the option update_server, and that nothing is in between."
-        )
-
-    def _not_believed(self) -> NoAnswer:
+    def _not_signed(self) -> NoAnswer:
         return NoAnswer(
             f"The name server {self.server} answered without a valid signature of the TSIG key "
-            f"{self._key.name}, so its answer is not believed. It may have no such key, or another "
-            "secret: check the options update_server, tsig_name and tsig_secret."
+            f"{self._key.name}. It may have no such key, or another secret: check the options "
+            "update_server, tsig_name and tsig_secret."
         )
 
     def _key_refused(self, error: dns.tsig.PeerError) -> KeyRefused:
-        name = self._key.name
+        key = self._key
         if isinstance(error, dns.tsig.PeerBadTime):
             return KeyRefused(
                 f"The clocks of this machine and of the name server {self.server} differ too much "
-                f"for the TSIG key {name}. Set them right."
+                f"for the TSIG key {key.name}. Synchronize them."
             )
         if isinstance(error, dns.tsig.PeerBadKey):
             return KeyRefused(
-                f"The name server {self.server} does not know the TSIG key {name} with "
-                f"{self._key.algorithm}. Check the options tsig_name and tsig_algorithm."
+                f"The name server {self.server} does not know the TSIG key {key.name} with "
+                f"{key.algorithm}. Check the options tsig_name and tsig_algorithm."
             )
         return KeyRefused(
-            f"The name server {self.server} does not accept signatures of the TSIG key {name}. "
+            f"The name server {self.server} does not accept signatures of the TSIG key {key.name}. "
             "Check the options tsig_secret and tsig_algorithm."
         )
 
-    def _not_in_charge(self, name: str, detail: str) -> UpdateRefused:
+    def _not_authoritative(self, name: str, detail: str) -> UpdateRefused:
         return UpdateRefused(
-            f"The name server {self.server} is not in charge of {name} ({detail}). Give the "
-            "primary server of its zone in the option update_server."
+            f"The name server {self.server} is not authoritative for {name} ({detail}). Set the "
+            "option update_server to the primary server of its zone."
         )
 
-    def _not_updated(self, rcode: str, zone: str, subjects: str) -> NameServerError:
-        if rcode in _CHANGED:
+    def _not_updated(self, rcode: str, zone: str, sets: str) -> NameServerError:
+        if rcode in ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET"):
             return ZoneChanged(
-                f"Somebody changed one of {subjects} at the name server {self.server} meanwhile, "
-                "so nothing was written. Run again."
+                f"Another client changed one of {sets} at the name server {self.server}, so "
+                "nothing was written. Run again."
             )
         if rcode == "REFUSED":
-            which = f"one of {subjects} (it does not say which)" if ", " in subjects else subjects
+            which = f"one of {sets} (it does not report which)" if ", " in sets else sets
             return UpdateRefused(
                 f"The name server {self.server} does not let the TSIG key {self._key.name} change "
-                f"{which}. Allow it there, use another key, or give the zone's primary server in "
-                "the option update_server."
+                f"{which}. Allow it there, use another key, or set the option update_server to the "
+                "zone's primary server."
             )
         if rcode == "NOTIMP":
             return UpdateRefused(
                 f"The name server {self.server} takes no dynamic updates of {zone}. Allow them "
-                "there, or give another server in the option update_server."
+                "there, or set the option update_server to another server."
             )
         if rcode in ("NOTAUTH", "NOTZONE"):
-            return self._not_in_charge(zone, rcode)
+            return self._not_authoritative(zone, rcode)
         return self._failed(rcode)
 
     def _failed(self, rcode: str) -> NameServerError:
-        return NameServerError(
-            f"The name server {self.server} failed ({rcode}). Its log may tell why."
-        )
+        return NameServerError(f"The name server {self.server} failed ({rcode}). Check its log.")
 
 
-def _put(message: UpdateMessage, change: Change) -> None:
-    """Add a change to an update, with what has to be there for it to be made."""
+def _add(message: UpdateMessage, change: Change) -> None:
+    """Add a change and its prerequisites to an update."""
     before, after = change.before, change.after
     one = after or before
     if one is None:
@@ -328,7 +359,7 @@ def _put(message: UpdateMessage, change: Change) -> None:
         message.present(name, *old)
     else:
         message.absent(name, one.type)
-    # Servers pass over records that are added beside a CNAME record, and say nothing.
+    # Servers silently ignore records that are added beside a CNAME record.
     message.absent(name, "CNAME")
     if before and after and before.ttl != after.ttl:
         message.replace(name, after.ttl, *new)
@@ -342,17 +373,12 @@ def _put(message: UpdateMessage, change: Change) -> None:
 
 
 def _rdatas(one: RecordSet | None) -> list[Rdata]:
-    """Return values for the wire, their bytes as they are."""
-    if one is None:
-        return []
+    """Return values for the wire, with their bytes unchanged."""
     return [
         dns.rdata.from_text("IN", one.type, as_rdata(value), relativize=False)
-        for value in one.values
+        for value in (one.values if one else ())
+        if one
     ]
-
-
-def _subject(change: Change) -> str:
-    return str(change.after or change.before)
 
 
 def _name(text: str) -> Name:
@@ -363,13 +389,8 @@ def _query(name: str, kind: str) -> Message:
     return dns.message.make_query(_name(name), kind, flags=0)
 
 
-def _records(response: Message, name: str, kind: str) -> RRset | None:
-    """Return the records of a type at this very name, or the alias there."""
-    return _at(response, name, kind) or _at(response, name, "CNAME")
-
-
 def _at(response: Message, name: str, kind: str) -> RRset | None:
-    """Return the records of a type at this very name."""
+    """Return the records of a type at exactly this name."""
     return response.get_rrset(
         response.answer, _name(name), dns.rdataclass.IN, dns.rdatatype.from_text(kind)
     )

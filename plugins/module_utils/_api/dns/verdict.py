@@ -2,49 +2,39 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the name servers' answers mean for each record, and for the domain."""
+"""Combine the answers of all name servers into one verdict for each record, and for the domain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from ..models import DnsRecord
-from .compare import Finding, Status, Wanted, compare, in_a_row
+from . import messages
+from .answers import Answer, Observation
+from .compare import Comparison, Status, Wanted, compare
 from .dkim import abridged
-from .observation import Answer, Observation, Redirection
+from .messages import join_words
 from .rrset import as_rdata
-from .spf_cost import cost_advice, rejection_of
 from .spf_lookups import Cost
 
 Stage = Literal["created", "published", "active", "unknown"]
 
-#: From what is heeded first, where servers do not agree, to what is heeded last.
+#: If servers disagree, the first of these decides.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _DAY = 86400
-#: What is said of servers that answer, but not of the record, and what to do: by the answer's kind.
-_MISPLACED = "Check the option nameservers or, where it is not set, the delegation of {domain}."
-_UNTOLD = {
-    "lame": ("is not in charge of {name}", _MISPLACED),
-    "unfound": ("told nothing", _MISPLACED),
-    "failed": ("failed", "Mend these servers, whose logs may tell why they failed, and run again."),
-}
-_SILENT = (
-    "told nothing",
-    "See that these servers answer for {name} over UDP and TCP, and run again.",
-)
 
 
 class ServerVerdict(NamedTuple):
-    """What one server holds of a record.
+    """What one server has of a record.
 
-    :param server: its name, and its address
-    :param found: the values of that name and type, as a zone file has them
-    :param detail: a clause for people
+    :param server: its name and address
+    :param found: the values of that name and type, as in a zone file
+    :param detail: a clause
     """
 
     server: str
     status: Status
+    code: str
     found: tuple[str, ...]
     detail: str
 
@@ -52,47 +42,36 @@ class ServerVerdict(NamedTuple):
 class Verdict(NamedTuple):
     """What is known of one record.
 
-    :param name: in full, as A-labels, without a dot at the end
-    :param found: the values that any server holds, as a zone file has them
+    :param code: why, as a code of ``messages``
+    :param found: the values that any server has, as in a zone file
     :param detail: what was found where
-    :param step: what to put or remove, in one sentence; empty for a match
-    :param advice: what else there is to say, one sentence or two each
-    :param held: whether every server that told has the record, whatever else there may be
-    :param place: how that sentence begins for who does not see yet at which name it is
+    :param remedy: what to do, in one sentence; empty for a match
+    :param advice: sentences on what may become wrong
+    :param held: whether every server that answered has the record, whatever else it has
     """
 
-    record: DnsRecord
-    name: str
+    wanted: Wanted
     status: Status
+    code: str
     found: tuple[str, ...]
     detail: str
-    step: str
+    remedy: str
     servers: tuple[ServerVerdict, ...]
     advice: tuple[str, ...] = ()
     held: bool = False
-    place: str = ""
-
-    @property
-    def remedy(self) -> str:
-        """What to put or remove, and where."""
-        return f"{self.place}{self.step}"
 
     @property
     def line(self) -> str:
-        """All that there is to say of a record that is lacking. Keys are abridged."""
-        told = f"{self.detail} {self.step[:1].upper()}{self.step[1:]}"
-        return f"{self.name} {self.record.type} ({self.status}): {abridged(told)}"
+        """The whole verdict on one line. Keys are abridged."""
+        text = abridged(f"{self.detail} {self.remedy}")
+        return f"{self.wanted.name} {self.wanted.type} ({self.status}): {text}"
 
 
 class _Seen(NamedTuple):
-    """What one server's answer comes to."""
+    """One server's answer, and how it compares."""
 
     answer: Answer
-    finding: Finding
-
-    @property
-    def server(self) -> str:
-        return str(self.answer.server)
+    found: Comparison
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -100,46 +79,68 @@ class _Seen(NamedTuple):
 
     @property
     def verdict(self) -> ServerVerdict:
-        return ServerVerdict(self.server, self.finding.status, self.values, self.finding.detail)
+        status, code = self.found.status, self.found.code
+        return ServerVerdict(str(self.answer.server), status, code, self.values, self.found.detail)
 
 
 def judge(wanted: Wanted, observation: Observation, cost: Cost | None = None) -> Verdict:
-    """Say what servers' answers mean for one record. No answer raises anything.
+    """Return the verdict on one record.
 
-    :param cost: of the SPF record that was found, where it was counted
+    :param cost: of the SPF record that was found, if it was counted
     """
-    seen = [_seen(wanted, answer, observation.wildcard) for answer in observation.answers]
-    told = [each for each in seen if each.finding.status != "unknown"]
-    if not told:
-        finding = _untold(wanted, seen)
-    elif any(each.finding.status != "match" for each in told):
-        finding = _amiss(wanted, told)
-    else:
-        broken = _unsigned(wanted, observation) or _too_dear(wanted, cost)
-        finding = broken or _held(wanted, seen, observation, cost)
-    return Verdict(
-        wanted.record,
-        wanted.name,
-        finding.status,
-        tuple(dict.fromkeys(value for each in told for value in each.values)),
-        finding.detail,
-        finding.step,
+    seen = [_compared(wanted, answer, observation.wildcard) for answer in observation.answers]
+    known = [each for each in seen if each.found.status != "unknown"]
+    result = Verdict(
+        wanted,
+        "unknown",
+        "no_nameservers",
+        tuple(dict.fromkeys(value for each in known for value in each.values)),
+        "",
+        "",
         tuple(each.verdict for each in seen),
-        finding.advice,
-        held=bool(told) and all(each.finding.held for each in told),
-        place=finding.place,
+        held=bool(known) and all(each.found.held for each in known),
+    )
+    if not seen:
+        return with_text(result, "no_nameservers", wanted.params)
+    if not known:
+        return result._replace(
+            code=seen[0].found.code,
+            detail=f"{'; '.join(f'{each.answer.server} {each.found.detail}' for each in seen)}.",
+            remedy=" ".join(dict.fromkeys(each.found.remedy for each in seen)),
+        )
+    if any(each.found.status != "match" for each in known):
+        return _wrong(result, known)
+    result = result._replace(status="conflict")
+    doubters = [answer for answer in observation.resolved if answer.kind == "bogus"]
+    if doubters:
+        servers = join_words([str(answer.server) for answer in doubters])
+        return with_text(result, "dnssec", {**wanted.params, "servers": servers})
+    if cost and cost.rejection:
+        why, reason = cost.rejection
+        return with_text(result, "spf_rejected", {**wanted.params, "why": why, "reason": reason})
+    return result._replace(
+        status="match",
+        code="present",
+        detail=f"{_servers(known)} {'has' if len(known) == 1 else 'have'} it.",
+        advice=_advice(wanted, seen, observation, cost),
     )
 
 
+def with_text(verdict: Verdict, code: str, params: messages.Params) -> Verdict:
+    """Return a verdict with another reason."""
+    detail, remedy = messages.detail(code, params), messages.remedy(code, params)
+    return verdict._replace(code=code, detail=detail, remedy=remedy)
+
+
 def is_resolved(wanted: Wanted, observation: Observation) -> bool:
-    """Say whether whoever asks through a resolver gets the record: every resolver that told."""
-    seen = [_seen(wanted, answer, None) for answer in observation.resolved]
-    told = [each for each in seen if each.answer.kind in {"answered", "bogus"}]
-    return bool(told) and all(each.finding.status == "match" for each in told)
+    """Return whether all resolvers that answered, and at least one, have the record."""
+    seen = [_compared(wanted, answer, None) for answer in observation.resolved]
+    known = [each for each in seen if each.answer.kind in {"answered", "bogus"}]
+    return bool(known) and all(each.found.status == "match" for each in known)
 
 
 def is_wildcards(answer: Answer, wildcard: Answer | None) -> bool:
-    """Say whether a wildcard gives what is found. Servers give values in any order."""
+    """Return whether an answer comes from a wildcard. Servers give values in any order."""
     if wildcard is None or wildcard.kind != "answered":
         return False
     if answer.alias is not None:
@@ -148,11 +149,11 @@ def is_wildcards(answer: Answer, wildcard: Answer | None) -> bool:
 
 
 def stage(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
-    """Say how far a domain has come.
+    """Return the stage of a domain.
 
-    :param resolved: whether resolvers give every record
+    :param resolved: whether resolvers have every record
     :returns: ``created`` while a record is known to be missing or in conflict; ``published`` when
-        all are at the authoritative servers, ``active`` when resolvers give them, too
+        all are at the authoritative servers, ``active`` when resolvers have them, too
     """
     statuses = {verdict.status for verdict in verdicts}
     if statuses & {"missing", "conflict"}:
@@ -162,193 +163,100 @@ def stage(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
     return "active" if resolved else "published"
 
 
-def _seen(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
+def _compared(wanted: Wanted, answer: Answer, wildcard: Answer | None) -> _Seen:
     if answer.kind != "answered":
         return _Seen(answer, _unanswered(wanted, answer))
-    # What an alias leads to is told of the name that it is at.
-    finding = compare(wanted._replace(name=answer.alias or wanted.name), answer.values)
-    if answer.redirection is not None:
-        finding = _redirected(wanted, answer.redirection, finding, answer.detail)
-    elif answer.alias is not None:
-        finding = _aliased(wanted, answer.alias, finding, answer.detail)
-    if finding.status != "match" and is_wildcards(answer, wildcard):
-        finding = wanted.finding(
-            "missing",
-            f"nothing is published at {wanted.name} itself: a wildcard record answers",
-            wanted.adding,
-        )
-    return _Seen(answer, finding)
+    # Texts name the target of an alias, where the values are.
+    found = compare(wanted._replace(name=answer.alias or wanted.name), answer.values)
+    if answer.redirection or answer.alias:
+        found = _elsewhere(wanted, answer, found)
+    if found.status != "match" and is_wildcards(answer, wildcard):
+        found = Comparison("missing", "wildcard", wanted.params)
+    return _Seen(answer, found)
 
 
-def _unanswered(wanted: Wanted, answer: Answer) -> Finding:
-    """Return what is to be said of a server whose answer says nothing of the record."""
-    redirection = answer.redirection
-    if redirection is not None and redirection.is_below(wanted.domain):
-        problem = redirection.problem(wanted.name)
-        return _unfollowed(wanted, problem, "no resolver tells what is there")
-    clause, remedy = (
-        text.format(name=wanted.name, domain=wanted.domain)
-        for text in _UNTOLD.get(answer.kind, _SILENT)
-    )
-    reason = f" ({answer.detail})" if answer.detail else ""
-    return Finding("unknown", f"{clause}{reason}", remedy)
+def _unanswered(wanted: Wanted, answer: Answer) -> Comparison:
+    """Return the result for an answer that proves nothing about the record."""
+    params = wanted.params
+    above = answer.redirection
+    if above is not None and above.is_below(wanted.domain):
+        params |= {"problem": above.problem(wanted.name), "detail": messages.text("not_resolved")}
+        return Comparison("unknown", "unresolved", params)
+    params["detail"] = f" ({answer.detail})" if answer.detail else ""
+    code = answer.kind if answer.kind in ("lame", "unfound", "failed") else "silent"
+    return Comparison("unknown", code, params)
 
 
-def _aliased(wanted: Wanted, alias: str, finding: Finding, unfollowed: str) -> Finding:
-    """Return what an alias means. A domain can't be one; a key may be published elsewhere.
+def _elsewhere(wanted: Wanted, answer: Answer, found: Comparison) -> Comparison:
+    """Return the result for a name that is an alias, or below a DNAME record or a delegation.
 
-    :param unfollowed: why it is not known what is there; empty where it is known
+    A domain can't be an alias; a key may be published elsewhere.
     """
-    found_as = f"{wanted.name} is an alias (CNAME) of {alias}"
-    if wanted.record.host == "@":
-        return wanted.finding(
-            "conflict",
-            f"{found_as}, so it can hold no other record",
-            f"replace the CNAME record by A and AAAA records, and add {wanted.shown}",
-        )
-    if unfollowed:
-        return _unfollowed(wanted, found_as, unfollowed)
-    if finding.status == "match":
-        return finding
-    return wanted.finding(
-        "conflict",
-        f"{found_as}, and {finding.detail}",
-        f"replace the CNAME record by {wanted.shown}",
-    )
+    above, params = answer.redirection, {**wanted.params, "alias": answer.alias}
+    is_domain = wanted.name == wanted.domain
+    if is_domain and above is None:
+        return Comparison("conflict", "cname_domain", params)
+    if found.status == "match" and not is_domain and not answer.detail:
+        return found
+    if above is not None:
+        params["problem"] = above.problem(wanted.name)
+    else:
+        params["problem"] = f"{wanted.name} is an alias (CNAME) of {answer.alias}"
+    if answer.detail and not is_domain:
+        return Comparison("unknown", "unresolved", {**params, "detail": answer.detail})
+    params["detail"] = found.detail
+    if above is None:
+        return Comparison("conflict", "cname", params)
+    params["reason"] = above.remedy(is_key=wanted.noun == "DKIM")
+    if above.type == "NS" and found.status == "conflict":
+        params["reason"] = found.remedy
+    # At other name servers, a missing record can be published without a conflict.
+    status = found.status if above.type == "NS" else "conflict"
+    return Comparison(status, "elsewhere", params)
 
 
-def _redirected(
-    wanted: Wanted, redirection: Redirection, finding: Finding, unfollowed: str
-) -> Finding:
-    """Return what a DNAME record or a delegation above a name means.
-
-    :param unfollowed: why it is not known what is there; empty where it is known
-    """
-    problem = redirection.problem(wanted.name)
-    is_domain = wanted.record.host == "@"
-    if unfollowed and not is_domain:
-        return _unfollowed(wanted, problem, unfollowed)
-    if finding.status == "match" and not is_domain:
-        return finding
-    detail = f"{problem}, and {finding.detail}"
-    if redirection.type == "NS" and finding.status == "conflict":
-        return finding._replace(detail=detail)
-    # At other name servers, the record can be published without a conflict.
-    status = finding.status if redirection.type == "NS" else "conflict"
-    remedy = redirection.remedy(is_key=wanted.is_key)
-    step = f"{remedy} The wanted record is {wanted.shown}"
-    return Finding(status, detail, step, place=f"At {wanted.name}: ")
-
-
-def _unfollowed(wanted: Wanted, problem: str, reason: str) -> Finding:
-    return Finding(
-        "unknown",
-        f"says that {problem}, and {reason}",
-        f"Set the option resolvers to some that can look up {wanted.name}, and run again.",
-    )
-
-
-def _untold(wanted: Wanted, seen: Sequence[_Seen]) -> Finding:
-    """Return that nobody told, which says nothing of the record."""
-    if not seen:
-        return Finding(
-            "unknown",
-            f"No authoritative name server of {wanted.name} could be found.",
-            f"See that {wanted.domain} is delegated, or give its name servers in the option "
-            "nameservers.",
-        )
-    return Finding(
-        "unknown",
-        f"{'; '.join(f'{each.server} {each.finding.detail}' for each in seen)}.",
-        " ".join(dict.fromkeys(each.finding.remedy for each in seen)),
-    )
-
-
-def _amiss(wanted: Wanted, told: Sequence[_Seen]) -> Finding:
-    """Return what is wrong at the worst of servers, and who holds what."""
-    worst = min(told, key=lambda each: _WORST_FIRST.index(each.finding.status)).finding
-    by_finding: dict[str, list[_Seen]] = {}
-    for each in told:
-        by_finding.setdefault(each.finding.detail, []).append(each)
-    clauses = [f"{_servers(group)}: {detail}" for detail, group in by_finding.items()]
-    ttl = max(each.answer.ttl or 0 for each in told)
-    slow = (
-        f"Resolvers may keep what is at {wanted.name} now for {ttl // 3600} hours after a change: "
-        f"its TTL is {ttl} s. Lower it before you change it."
-    )
-    if transfer := _transfer(told):
-        worst = worst._replace(step=transfer, place="")
-    return worst._replace(
-        detail=f"{'; '.join(clauses)}.",
+def _wrong(result: Verdict, known: Sequence[_Seen]) -> Verdict:
+    """Return the verdict of the worst server, with what each server has."""
+    worst = min(known, key=lambda each: _WORST_FIRST.index(each.found.status)).found
+    by_detail: dict[str, list[_Seen]] = {}
+    for each in known:
+        by_detail.setdefault(each.found.detail, []).append(each)
+    details = "; ".join(f"{_servers(group)}: {detail}" for detail, group in by_detail.items())
+    ttl = max(each.answer.ttl or 0 for each in known)
+    slow = messages.text("slow_change", name=result.wanted.name, hours=ttl // 3600, ttl=ttl)
+    good = [each for each in known if each.found.status == "match"]
+    code, remedy = worst.code, worst.remedy
+    if good:
+        bad = [each for each in known if each not in good]
+        code, params = "servers_disagree", {"behind": _servers(bad), "current": _servers(good)}
+        remedy = messages.remedy(code, params)
+    return result._replace(
+        status=worst.status,
+        code=code,
+        detail=f"{details}.",
+        remedy=remedy,
         advice=(*worst.advice, *([slow] if ttl > _DAY else [])),
     )
 
 
-def _transfer(told: Sequence[_Seen]) -> str:
-    """Return the remedy where some servers have the record and others do not, else nothing."""
-    good = [each for each in told if each.finding.status == "match"]
-    bad = [each for each in told if each not in good]
-    if not good:
-        return ""
-    return (
-        f"Wait until the zone at {_servers(bad)} is the one at {_servers(good)}, or mend the "
-        "transfer between them."
-    )
-
-
-def _held(
+def _advice(
     wanted: Wanted, seen: Sequence[_Seen], observation: Observation, cost: Cost | None
-) -> Finding:
-    """Return what is to be said of a record that every server has that told."""
-    told = [each for each in seen if each.finding.status == "match"]
-    advice = list(dict.fromkeys(text for each in told for text in each.finding.advice))
+) -> tuple[str, ...]:
+    """Return advice on a record that every server that answered has."""
+    known = [each for each in seen if each.found.status == "match"]
+    advice = list(dict.fromkeys(text for each in known for text in each.found.advice))
     record = f"the {wanted.noun} record at {wanted.name}"
-    others = [f"{each.server} {each.finding.detail}" for each in seen if each not in told]
+    others = [f"{each.answer.server} {each.found.detail}" for each in seen if each not in known]
     if others:
-        advice.append(f"{in_a_row(others)}, so whether {record} is there, too, is not known.")
-    advice += cost_advice(record, cost) if cost else []
-    advice += _stale(wanted, observation)
-    detail = f"{_servers(told)} {'has' if len(told) == 1 else 'have'} it."
-    return Finding("match", detail, "", tuple(advice))
-
-
-def _stale(wanted: Wanted, observation: Observation) -> list[str]:
-    """Return which resolvers do not give yet what is published."""
-    seen = [_seen(wanted, answer, None) for answer in observation.resolved]
-    behind = [each for each in seen if each.finding.status in {"missing", "conflict"}]
-    return [
-        f"{each.server}, a resolver, does not give the {wanted.noun} record at {wanted.name} yet. "
-        "It may keep what it knew until that is too old."
-        for each in behind
-    ]
-
-
-def _unsigned(wanted: Wanted, observation: Observation) -> Finding | None:
-    """Return that validating resolvers refuse a record that is there, if any of them does."""
-    doubters = [answer for answer in observation.resolved if answer.kind == "bogus"]
-    if not doubters:
-        return None
-    names = in_a_row([str(answer.server) for answer in doubters])
-    return Finding(
-        "conflict",
-        f"The authoritative name servers have it, but its DNSSEC signatures do not hold at "
-        f"{names}, so mail servers that validate do without it.",
-        f"Have the zone of {wanted.name} signed anew, or have the DS record at its registrar "
-        "replaced by one for the zone's key, or removed.",
-    )
-
-
-def _too_dear(wanted: Wanted, cost: Cost | None) -> Finding | None:
-    """Return that receivers give an SPF record up before its end, if they do."""
-    rejection = rejection_of(cost) if cost else None
-    if rejection is None:
-        return None
-    return wanted.finding(
-        "conflict",
-        f"The SPF record at {wanted.name} is there, but receivers reject it: {rejection.why}.",
-        f"mend the SPF record: {rejection.remedy}.",
-    )
+        servers = join_words(others)
+        advice.append(messages.text("partly_unknown", servers=servers, record=record))
+    advice += cost.advice(record) if cost else []
+    for answer in observation.resolved:
+        if _compared(wanted, answer, None).found.status in {"missing", "conflict"}:
+            stale = {"server": answer.server, "noun": wanted.noun, "name": wanted.name}
+            advice.append(messages.text("stale_resolver", **stale))
+    return tuple(advice)
 
 
 def _servers(seen: Sequence[_Seen]) -> str:
-    return in_a_row([str(each.answer.server) for each in seen])
+    return join_words([str(each.answer.server) for each in seen])

@@ -117,7 +117,9 @@ def test_what_nobody_told_is_not_overwritten(state: str) -> None:
     """It may hold records of others, which a whole set would replace."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["record_sets"](verified("match", "unknown", "missing"), [], state)
-    assert str(caught.value).startswith("example.com TXT: what is there is not known. ns1 told")
+    assert str(caught.value).startswith(
+        "example.com TXT: the current records are not known. ns1 told"
+    )
 
 
 def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
@@ -127,7 +129,7 @@ def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
     silent = {"server": "ns5", "status": "unknown", "found": []}
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["record_sets"](verified("match", "conflict", "match", servers=servers))
-    assert "example.com MX: the name servers do not agree" in str(caught.value)
+    assert "example.com MX: the name servers disagree" in str(caught.value)
     assert "ns3 has other records than ns1" in str(caught.value)
     agreeing = [*servers[:2], silent]
     rows = FILTERS["record_sets"](verified("missing", "missing", "missing", servers=agreeing))

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import servers as finding
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observation import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import resolver
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
     Attempts,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.tsig import Key
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.wildcards import (
-    probes_of,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
+    random_names,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import Key
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Edit,
@@ -176,21 +176,21 @@ BOX = Mailbox(ME, frozenset({SALES}))
 CANARY = "Y2FuYXJ5LXRzaWctc2VjcmV0LTc3MTE="
 
 SERVERS = {
-    "ns1.example.net": finding.Given("ns1.example.net"),
-    " NS1.Example.NET. ": finding.Given("ns1.example.net"),
-    "ns1.example.net:5353": finding.Given("ns1.example.net", 5353),
-    "localhost": finding.Given("localhost"),
-    "192.0.2.1:5353": finding.Given("192.0.2.1", 5353),
-    "2001:db8::1": finding.Given("2001:db8::1"),
-    "[2001:db8::1]:5353": finding.Given("2001:db8::1", 5353),
-    "fe80::1%eth0": finding.Given("fe80::1%eth0"),
+    "ns1.example.net": resolver.NameServer("ns1.example.net"),
+    " NS1.Example.NET. ": resolver.NameServer("ns1.example.net"),
+    "ns1.example.net:5353": resolver.NameServer("ns1.example.net", 5353),
+    "localhost": resolver.NameServer("localhost"),
+    "192.0.2.1:5353": resolver.NameServer("192.0.2.1", 5353),
+    "2001:db8::1": resolver.NameServer("2001:db8::1"),
+    "[2001:db8::1]:5353": resolver.NameServer("2001:db8::1", 5353),
+    "fe80::1%eth0": resolver.NameServer("fe80::1%eth0"),
 }
 
 
 @pytest.mark.parametrize("text", SERVERS)
 def test_servers_as_people_write_them(text: str) -> None:
     """A host or an address is read, with its port."""
-    assert finding.parse_server(text, "nameservers") == SERVERS[text]
+    assert resolver.parse_server(text, "nameservers") == SERVERS[text]
 
 
 @pytest.mark.parametrize(
@@ -217,25 +217,25 @@ def test_servers_as_people_write_them(text: str) -> None:
 def test_an_invalid_server_is_refused(text: str) -> None:
     """The message names the option and the value."""
     with pytest.raises(InvalidInput) as caught:
-        finding.parse_server(text, "nameservers")
+        resolver.parse_server(text, "nameservers")
     assert str(caught.value).startswith(f"nameservers: {text!r} is not a name server")
 
 
 def test_resolvers_are_addresses() -> None:
     """A resolver has an address: there is nobody to ask for that of a name."""
-    assert finding.parse_address("192.0.2.1:5353", "resolvers") == Server("", "192.0.2.1", 5353)
-    assert finding.parse_address("::1", "resolvers") == Server("", "::1")
+    assert resolver.parse_address("192.0.2.1:5353", "resolvers") == Server("", "192.0.2.1", 5353)
+    assert resolver.parse_address("::1", "resolvers") == Server("", "::1")
     assert str(Server("", "::1", 5353)) == "[::1]:5353"
 
 
 def test_the_resolvers_of_the_system(tmp_path: Path) -> None:
     """Those of its file, in order; there may be none."""
     path = tmp_path / "resolv.conf"
-    assert finding.system_resolvers(str(path)) == ()
+    assert resolver.system_resolvers(str(path)) == ()
     path.write_text("search example.com\nnameserver dns.example\n")
-    assert finding.system_resolvers(str(path)) == ()
+    assert resolver.system_resolvers(str(path)) == ()
     path.write_text("search example.com\nnameserver 192.0.2.1\nnameserver ::1\n")
-    assert finding.system_resolvers(str(path)) == (Server("", "192.0.2.1"), Server("", "::1"))
+    assert resolver.system_resolvers(str(path)) == (Server("", "192.0.2.1"), Server("", "::1"))
 
 
 @pytest.mark.parametrize("length", [1, 240, 241])
@@ -243,13 +243,13 @@ def test_names_that_are_not_there(length: int) -> None:
     """One is below a name and one beside it, and both fit into DNS."""
     parent = ".".join(["a" * 63] * 3 + ["a" * (length - 192)]) if length > 1 else "test"
     name = f"own.{parent}"
-    below, beside = probes_of(name)
+    below, beside = random_names(name)
 
     assert below.endswith(name if length == 1 else parent)
     assert beside.endswith(f".{parent}")
     assert name not in (below, beside)
     assert max(len(below), len(beside)) <= 253
-    assert probes_of(name) != (below, beside)
+    assert random_names(name) != (below, beside)
 
 
 WRONG_KEYS = {
@@ -276,7 +276,7 @@ def pauses(seconds: float, rng: float = 0.5) -> list[float]:
     """Return the pauses between the attempts to publish."""
     clock = Clock()
     each = Attempts(seconds, clock=clock, sleep=clock.sleep, rng=lambda: rng)
-    while each.go_on():
+    while each.pause():
         pass
     return clock.sleeps
 

@@ -19,16 +19,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers 
     records_for,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
+    matching,
     read_found,
     read_text,
+    refuse_doubts,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
     Mx,
     txt,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.uncertainty import (
-    matching,
-    refuse_doubts,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
     InvalidInput,
@@ -133,7 +131,7 @@ def test_doubtful_records_are_refused() -> None:
     same = verified("match", ("match", ["a", "b"]), ("match", ["b", "a"]), ("unknown", []))
     refuse_doubts([same, {"fqdn": DOMAIN, "type": "MX"}])
     for doubtful, words in (
-        (verified("unknown"), f"{DOMAIN} TXT: what is there is not known. SERVFAIL. Verify"),
+        (verified("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Verify"),
         (verified("match", ("match", ["a"]), ("match", ["b"])), "ns1 has other records than ns0."),
     ):
         with pytest.raises(Refused, match=words):

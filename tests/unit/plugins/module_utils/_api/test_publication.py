@@ -10,6 +10,11 @@ import re
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import dkim
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.compare import (
+    Comparison,
+    Wanted,
+    compare,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
     Publication,
     Surroundings,
@@ -24,7 +29,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset impo
     Value,
     txt,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import weigher
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import checker
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
 from ansible_collections.postroom.email.tests.support.recordsets import (
@@ -62,55 +67,59 @@ SHORT = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 )
 def test_the_same_key_in_other_words(text: str) -> None:
     """Spaces, order, defaults and tags that change nothing; other texts do not count."""
-    found = ["google-site-verification=abc", text, "v=spf1 -all", "v=DMARC1; p=none"]
-    verdict = dkim.compare(WANTED, found)
-    assert (verdict.status, verdict.remedy, verdict.advice) == ("match", "", ())
+    compared = with_key("google-site-verification=abc", text, "v=spf1 -all", "v=DMARC1; p=none")
+    assert (compared.status, compared.change, compared.advice) == ("match", "", ())
     assert dkim.same_key(WANTED, text)
+
+
+def with_key(*found: str, wanted: str = WANTED) -> Comparison:
+    """Compare a wanted key with texts."""
+    return compare(Wanted(SELECTOR, txt(wanted), (txt(wanted),)), list(map(txt, found)))
 
 
 @pytest.mark.parametrize("found", [[], ["v=DMARC1; p=none", "MS=ms1", ""]])
 def test_no_key(found: list[str]) -> None:
-    """Where nothing at the name is meant to be a key, it is missing."""
-    verdict = dkim.compare(WANTED, found)
-    assert verdict.status == "missing"
-    assert verdict.remedy.startswith("Add the record")
+    """If nothing at the name is meant to be a key, it is missing, and added."""
+    compared = with_key(*found)
+    assert (compared.status, compared.code) == ("missing", "dkim_missing")
+    assert compared.values == tuple(map(txt, [*found, WANTED]))
 
 
 @pytest.mark.parametrize(
-    ("text", "detail", "remedy"),
+    ("text", "code", "detail"),
     [
-        ("v=DKIM1; k=rsa; p=", "is revoked: its tag p is empty", "Replace the record"),
-        ("v=DKIM1; k=rsa", "has no key, which is its tag p", "Replace the record"),
-        (f"v=DKIM1; p={OTHER_KEY}", "another key is published", "Replace the record"),
-        (SHORT, "of the type ed25519, not rsa", "Replace the record"),
-        (f"v=DKIM1; k=RSA; p={RSA}", "of the type RSA, not rsa", "Replace the record"),
-        (f"v=DKIM1; p={RSA[:237]}", "was cut after 237 of 390 characters", "Enter the whole text"),
-        (f"v=DKIM1; p={RSA[:237]}{RSA[260:]}", "one up to character 237 and", "in their order"),
-        (f'v=DKIM1; p={RSA[:237]}" "{RSA[237:]}', "itself holds quotes, so", "without them"),
-        (f"v=DKIM1\\; k=rsa\\; p={RSA}", "itself holds backslashes, so", "without them"),
-        (f"p={RSA}; k=rsa; v=DKIM1", "does not begin with v=DKIM1", "Replace the record"),
-        (f"v=DKIM1; p={RSA[:9]}; p={RSA}", "has the tag p more than once", "Replace the record"),
-        (f"v=DKIM1 k=rsa; p={RSA};;", "is not a list of tags", "Replace the record"),
-        (f"v=DKIM1; h=sha1; p={RSA}", "allows only the hashes h=sha1", "Add sha256 to the tag h"),
-        (f"v=DKIM1; s=a:b; p={RSA}", "only for the services s=a:b", "Add email to the tag s"),
+        ("v=DKIM1; k=rsa; p=", "dkim_revoked", ""),
+        ("v=DKIM1; k=rsa", "dkim_no_key", ""),
+        (f"v=DKIM1; p={OTHER_KEY}", "dkim_other_key", ""),
+        (SHORT, "dkim_type", "ed25519, not rsa"),
+        (f"v=DKIM1; k=RSA; p={RSA}", "dkim_type", "RSA, not rsa"),
+        (f"v=DKIM1; p={RSA[:237]}", "dkim_truncated", "237 of 390 characters"),
+        (f"v=DKIM1; p={RSA[:237]}{RSA[260:]}", "dkim_altered", "up to character 237 and"),
+        (f'v=DKIM1; p={RSA[:237]}" "{RSA[237:]}', "dkim_quoted", "contains quotes,"),
+        (f"v=DKIM1\\; k=rsa\\; p={RSA}", "dkim_quoted", "contains backslashes,"),
+        (f"p={RSA}; k=rsa; v=DKIM1", "dkim_version", ""),
+        (f"v=DKIM1; p={RSA[:9]}; p={RSA}", "dkim_repeated_tag", "the tag p"),
+        (f"v=DKIM1 k=rsa; p={RSA};;", "dkim_malformed", ""),
+        (f"v=DKIM1; h=sha1; p={RSA}", "dkim_hash", "h=sha1"),
+        (f"v=DKIM1; s=a:b; p={RSA}", "dkim_service", "s=a:b"),
     ],
 )
-def test_a_key_that_does_not_do(text: str, detail: str, remedy: str) -> None:
-    """Each kind of conflict has its own words and remedy."""
-    verdict = dkim.compare(WANTED, ["v=spf1 -all", text])
-    assert verdict.status == "conflict"
-    assert detail in verdict.detail
-    assert remedy in verdict.remedy
+def test_a_key_that_does_not_do(text: str, code: str, detail: str) -> None:
+    """Each kind of conflict has its own code, and the edit replaces the key."""
+    compared = with_key("v=spf1 -all", text)
+    assert (compared.status, compared.code, compared.change) == ("conflict", code, code)
+    assert detail in compared.detail
+    assert compared.remedy.startswith(f"At {SELECTOR}: ")
+    assert compared.values == (txt("v=spf1 -all"), txt(WANTED))
 
 
 def test_two_keys_at_a_selector() -> None:
-    """Receivers may take either, so one has to go; which, depends on whether ours is there."""
-    both = dkim.compare(WANTED, [f"v=DKIM1; p={OTHER_KEY}", f"v=DKIM1;p={RSA}"])
-    assert both.status == "conflict"
-    assert both.detail.startswith("there are 2 DKIM keys, and receivers may take any")
-    assert both.remedy == "Leave only the one that the service asks for."
-    neither = dkim.compare(WANTED, [f"v=DKIM1; p={OTHER_KEY}", "v=DKIM1; p="])
-    assert neither.remedy == "Replace them by the one that the service asks for."
+    """Receivers may take either, so the edit leaves only the wanted one, in its current words."""
+    ours = f"v=DKIM1;p={RSA}"
+    both = with_key(f"v=DKIM1; p={OTHER_KEY}", ours)
+    assert (both.status, both.code, both.values) == ("conflict", "dkim_several", (txt(ours),))
+    neither = with_key(f"v=DKIM1; p={OTHER_KEY}", "v=DKIM1; p=")
+    assert (neither.code, neither.values) == ("dkim_several", (txt(WANTED),))
 
 
 def test_messages_hold_only_the_beginnings_of_keys() -> None:
@@ -122,26 +131,24 @@ def test_messages_hold_only_the_beginnings_of_keys() -> None:
 
 def test_testing_is_advised_against() -> None:
     """A key with t=y is the key, but receivers may take unsigned mail as well."""
-    verdict = dkim.compare(WANTED, [f"v=DKIM1; t=y:s; p={RSA}"])
-    assert verdict.status == "match"
-    assert verdict.advice[0].endswith("only being tested. Remove y from t.")
-    asked = f"v=DKIM1; t=y; p={RSA}"
-    assert dkim.compare(asked, [f"v=DKIM1;t=y;p={RSA}"]).advice == ()
+    compared = with_key(f"v=DKIM1; t=y:s; p={RSA}")
+    assert (compared.status, len(compared.advice)) == ("match", 1)
+    assert with_key(f"v=DKIM1;t=y;p={RSA}", wanted=f"v=DKIM1; t=y; p={RSA}").advice == ()
 
 
 def test_keys_of_another_type_are_wanted_as_well() -> None:
     """An Ed25519 key is 44 characters, and is compared like any other."""
-    assert dkim.compare(SHORT, [SHORT.replace(" ", "")]).status == "match"
-    assert "of the type rsa, not ed25519" in dkim.compare(SHORT, [WANTED]).detail
-    assert "cut after 20 of 44" in dkim.compare(SHORT, [SHORT[:-24]]).detail
-    assert "another key" in dkim.compare(SHORT, [SHORT.replace("qYA", "qYB")]).detail
+    assert with_key(SHORT.replace(" ", ""), wanted=SHORT).status == "match"
+    assert with_key(WANTED, wanted=SHORT).code == "dkim_type"
+    assert "20 of 44" in with_key(SHORT[:-24], wanted=SHORT).detail
+    assert with_key(SHORT.replace("qYA", "qYB"), wanted=SHORT).code == "dkim_other_key"
 
 
 @pytest.mark.parametrize("wanted", ["no tags", "v=DKIM1; p=", "v=DKIM1; s=tlsrpt; p=ab"])
 def test_whatever_is_wanted_matches_itself(wanted: str) -> None:
     """Even what is no key that mail is judged by: the service knows what it asks for."""
-    assert dkim.compare(wanted, [wanted]).status == "match"
-    assert dkim.compare(wanted, [WANTED]).status == "conflict"
+    assert dkim.problem(wanted, wanted) is None
+    assert dkim.problem(wanted, WANTED) is not None
     assert dkim.same_key(wanted, wanted)
     assert not dkim.same_key(wanted, WANTED)
 
@@ -169,19 +176,19 @@ def test_an_expensive_spf_record_is_neither_written_nor_suggested() -> None:
         terms = " include:leaf.example" * int(name[1]) if name[1].isdigit() else ""
         return Lookup("found", (f"v=spf1{terms} -all",))
 
-    weigh = weigher(ask, 5)
+    check = checker(ask, 5)
     for before, advised in (
         ("v=spf1 include:s9.example -all", False),
         ("v=spf1 include:s8.example -all", True),
     ):
-        plan = plan_presence(wanted(), current(texts(before)), {}, weigh=weigh)
+        plan = plan_presence(wanted(), current(texts(before)), {}, check=check)
         written = [change.subject.type for change in plan.changes]
         assert written == (["MX", "TXT", "TXT"] if advised else ["MX", "TXT"])
         assert len(plan.refused) == (not advised)
         assert all("(include:s9.example 10, include:spf" in text for text in plan.refused.values())
     two = ["v=spf1 include:s5.example -all", "v=spf1 include:s4.example -all"]
-    with pytest.raises(Refused, match=r"There are 2 SPF records.*First take out") as caught:
-        plan_presence(wanted(), current(texts(*two)), {}, weigh=weigh)
+    with pytest.raises(Refused, match=r"there are 2 SPF records.*First take out") as caught:
+        plan_presence(wanted(), current(texts(*two)), {}, check=check)
     assert "Replace them" not in str(caught.value)
 
 
@@ -224,15 +231,15 @@ def ask_senders(name: str, kind: str) -> Lookup:
 @pytest.mark.parametrize("is_merged", [True, False])
 def test_terms_that_refuse_the_services_mail(terms: str, refused: str, is_merged: bool) -> None:
     """They are a conflict if known to match its addresses; the suggested record is accepted."""
-    weigh = weigher(ask_senders, 5)
+    check = checker(ask_senders, 5)
     text = f"v=spf1 {' '.join(terms.format('include:spf.example.net' * is_merged).split())}"
     if not refused:
-        plan_presence(wanted(), current(texts(text)), {}, weigh=weigh)
+        plan_presence(wanted(), current(texts(text)), {}, check=check)
         return
-    with pytest.raises(Refused, match=f"matches {re.escape(refused)}, from which") as caught:
-        plan_presence(wanted(), current(texts(text)), {}, weigh=weigh)
+    with pytest.raises(Refused, match=f"matches {re.escape(refused)}, a sender") as caught:
+        plan_presence(wanted(), current(texts(text)), {}, check=check)
     suggested = str(caught.value)[str(caught.value).index("v=spf1") :]
-    plan = plan_presence(wanted(), current(*wanted(), texts(suggested)), {}, weigh=weigh)
+    plan = plan_presence(wanted(), current(*wanted(), texts(suggested)), {}, check=check)
     assert plan == Publication()
 
 
@@ -243,44 +250,46 @@ def test_missing_record_sets_are_created() -> None:
         assert [(change.action, change.after) for change in plan.changes] == [
             ("create", record_set) for record_set in wanted()
         ]
-        assert [change.reason for change in plan.changes] == [
-            "it lacks the mail server mail.example.net (priority 10)",
-            "it lacks the SPF record",
-            "it lacks the DKIM key",
-        ]
+        codes = [change.code for change in plan.changes]
+        assert codes == ["mx_missing", "spf_missing", "dkim_missing"]
     row = plan.changes[2].as_dict()
-    assert (row["action"], row["name"]) == ("create", f"{SELECTOR} TXT")
+    assert (row["action"], row["name"], row["code"]) == (
+        "create",
+        f"{SELECTOR} TXT",
+        "dkim_missing",
+    )
     assert plan.changes[2].subject.as_dict()["name"] == SELECTOR
     assert present() == Publication()
 
 
 @pytest.mark.parametrize(
-    ("found", "after", "reason"),
+    ("found", "after", "code"),
     [
-        (mx(Mx(20, OURS.exchange)), [OURS], "(priority 20) is to have priority 10 only"),
-        (mx(OURS, Mx(5, OURS.exchange)), [OURS], "(priority 5) is to have priority 10 only"),
-        (mx(OTHER), [OTHER, OURS], "it lacks the mail server mail.example.net (priority 10)"),
+        (mx(Mx(20, OURS.exchange)), [OURS], "mx_priority"),
+        (mx(OURS, Mx(5, OURS.exchange)), [OURS], "mx_repeated"),
+        (mx(OTHER), [OTHER, OURS], "mx_missing"),
         (
             texts(NOTE, "v=spf1 mx -all", "x"),
             [NOTE, txt("v=spf1 mx include:spf.example.net -all"), txt("x")],
-            "lacks include:spf",
+            "spf_incomplete",
         ),
         (
             texts("v=spf1 include:spf.example.net include:SPF.example.net -all"),
             [txt("v=spf1 include:spf.example.net -all")],
-            "more than once",
+            "spf_repeated",
         ),
-        (keys(KEY, key(seed="other")), [txt(KEY)], "has other DKIM keys beside"),
-        (keys(NOTE, "v=DKIM1; p="), [NOTE, txt(KEY)], "its DKIM key is not the service's"),
-        (keys(NOTE), [NOTE, txt(KEY)], "it lacks the DKIM key"),
-        (mx(OURS, ttl=60), [OURS], "its TTL is 60 in place of 3600 seconds"),
+        (keys(KEY, key(seed="other")), [txt(KEY)], "dkim_several"),
+        (keys(NOTE, "v=DKIM1; p="), [NOTE, txt(KEY)], "dkim_revoked"),
+        (keys(NOTE), [NOTE, txt(KEY)], "dkim_missing"),
+        (mx(OURS, ttl=60), [OURS], "ttl"),
     ],
 )
-def test_a_record_set_is_changed(found: RecordSet, after: list[Value], reason: str) -> None:
+def test_a_record_set_is_changed(found: RecordSet, after: list[Value], code: str) -> None:
     """Values of others stay in their place; wrong values of the service are replaced."""
     (change,) = present(found).changes
     assert change.after == found._replace(values=tuple(after), ttl=3600)
-    assert reason in change.reason
+    assert change.code == code
+    assert change.reason
     assert not present(change.after).changes
 
 
@@ -319,10 +328,10 @@ def test_an_equivalent_key_stays(same: Txt | str) -> None:
     ("found", "words"),
     [
         ([texts("v=spf1 -include:spf.example.net -all")], ["example.com TXT: ", "-include"]),
-        ([texts("v=spf1 ipv4:192.0.2.1 -all")], ["example.com TXT: The SPF term", "Correct"]),
+        ([texts("v=spf1 ipv4:192.0.2.1 -all")], ["example.com TXT: the SPF record", "Correct"]),
         (
             [mx(Mx(0, "")), texts("v=spf1 a", "v=spf1 mx")],
-            ["example.com MX: a null MX", "example.com TXT: There are 2", "by this one: v=spf1"],
+            ["example.com MX: a null MX", "example.com TXT: there are 2", "by this one: v=spf1"],
         ),
     ],
 )
@@ -395,9 +404,7 @@ def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:
     """It is warned of, and the other records are withdrawn."""
     plan = absent(mx(OURS), texts("v=spf1 ipv4:192.0.2.1 include:spf.example.net"))
     assert [str(change.subject) for change in plan.changes] == ["example.com MX"]
-    assert [change.reason for change in plan.changes] == [
-        "it is not to have the mail server mail.example.net (priority 10)"
-    ]
+    assert [change.code for change in plan.changes] == ["mx_withdrawn"]
     (warning,) = plan.warnings
     assert "cannot be read and stays as it is. The SPF term" in warning
 

@@ -2,19 +2,20 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What name servers said, as plain values: who was asked what, and what came back."""
+"""The answers of name servers as plain values."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from . import messages
 from .rrset import Value
 
 
 class Server(NamedTuple):
     """One address of a name server.
 
-    :param name: empty where only the address is known
+    :param name: empty if only the address is known
     """
 
     name: str
@@ -27,11 +28,11 @@ class Server(NamedTuple):
         return f"{self.name} ({place})" if self.name else place
 
 
-#: ``answered``: the name and its records, or that there are none, for certain. Everything else
-#: says nothing of the records: ``silent`` in time, ``lame`` (not an authority for the name),
-#: ``failed`` (it says so), ``garbled`` (not an answer to the question), ``unfound`` (nobody was
-#: asked, for the server's address is not known). ``bogus`` is a validating resolver's word: the
-#: records are there, and their signatures do not hold.
+#: ``answered``: the name has these records, or certainly none. All other kinds prove nothing:
+#: ``silent`` (no answer in time), ``lame`` (not authoritative for the name), ``failed`` (an error),
+#: ``garbled`` (not an answer to the question), ``unfound`` (not asked, because the address of the
+#: server is unknown). ``bogus`` comes from a validating resolver: the records exist, but their
+#: signatures are invalid.
 Kind = Literal["answered", "silent", "lame", "failed", "garbled", "unfound", "bogus"]
 
 
@@ -48,44 +49,43 @@ class Redirection(NamedTuple):
     target: str
 
     def dname_target(self, name: str) -> str:
-        """Return what the DNAME record itself names, of which a name below it gets an alias."""
+        """Return the target of the DNAME record itself, given a name below it."""
         return self.target.removeprefix(name.removesuffix(self.owner))
 
     @property
     def place(self) -> str:
-        """Where records are to be published instead."""
+        """Where records have to be published instead."""
         return f"the name servers {self.target}" if self.type == "NS" else self.target
 
     def is_below(self, domain: str) -> bool:
-        """Whether only a part of the domain is kept elsewhere."""
+        """Return whether only a part of the domain is kept elsewhere."""
         return self.owner.endswith(f".{domain}")
 
     def problem(self, name: str) -> str:
         """Return why records of a name can't be published in the zone above, as a clause."""
-        if self.type == "NS":
-            return f"{self.owner} is delegated (NS) to other name servers, {self.target}"
-        return f"the DNAME record at {self.owner} makes {name} an alias of {self.target}"
+        return messages.text(self._code, name=name, owner=self.owner, target=self.target)
 
     def remedy(self, *, is_key: bool) -> str:
-        """Return what to do about it, in one sentence.
+        """Return what to do, in one sentence.
 
         :param is_key: a DKIM key is to be published, which may be kept elsewhere
         """
-        records = "NS records" if self.type == "NS" else "DNAME record"
-        if not is_key:
-            return f"Delete the {records} at {self.owner}."
-        return f"Publish the DKIM key at {self.place}, or delete the {records} at {self.owner}."
+        code = f"{self._code}{'_key' * is_key}_remedy"
+        return messages.text(code, owner=self.owner, target=self.target)
+
+    @property
+    def _code(self) -> str:
+        return "delegated" if self.type == "NS" else "dname"
 
 
 class Answer(NamedTuple):
-    """What one server said of one name and type.
+    """The answer of one server about one name and type.
 
-    :param detail: for people, where it is not ``answered``, such as ``REFUSED``, or where it is not
-        known what is behind the alias
-    :param values: the records; empty where there are none
-    :param ttl: seconds; None where there are no records
-    :param alias: the name that a CNAME record leads to, or None. ``values`` are then those that
-        the same answer gave for that name
+    :param detail: the failure, such as ``REFUSED``, or why it is not known what is behind the alias
+    :param values: the records, maybe none
+    :param ttl: seconds; None if there are no records
+    :param alias: the target of a CNAME record, or None. ``values`` are then the records of that
+        name in the same answer
     :param redirection: the DNAME record that makes the alias, or the delegation of the name
     """
 
@@ -99,11 +99,11 @@ class Answer(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What is known of one name and type.
+    """All answers about one name and type.
 
     :param answers: of each authoritative server
-    :param wildcard: the same question for a name beside it that nobody can have published, of one
-        of the servers that answered, where that was asked: what comes is a wildcard's
+    :param wildcard: the answer of one of these servers for a random name beside it, which only a
+        wildcard can answer, or None
     :param resolved: of each recursive resolver
     """
 
