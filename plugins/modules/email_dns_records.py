@@ -12,13 +12,13 @@ version_added: 0.1.0
 description:
   - Retrieves the MX, SPF and DKIM records that the service wants published for a domain, as data,
     as text for a BIND zone file and as octoDNS YAML.
-  - Verifies them at every authoritative name server of the domain, and says for each record whether
-    it is there, what stands in its way, and what to do about it.
+  - Verifies them at every authoritative name server of the domain, and reports for each record
+    whether it is published, what conflicts with it, and how to fix it.
   - Publishes and withdraws them by dynamic updates (RFC 2136) that are signed (TSIG, RFC 8945). An
-    update carries what was seen before, and the name server changes nothing if that is no longer so;
-    then the module looks again. What else stands at these names is kept.
-  - Domains whose DNS is kept elsewhere can be published with the role P(postroom.email.dns#role),
-    or with the records as this module returns them.
+    update contains the record sets that were read, and the name server changes nothing if they have
+    changed since; then the module reads again. Other records at these names are kept.
+  - For domains at DNS providers without dynamic updates, use the role P(postroom.email.dns#role),
+    or the records that this module returns.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -27,10 +27,10 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - In check mode no update is sent and nothing is waited for. That the name server would refuse
-        to change a name, though it knows the key, can't be seen.
-      - A domain that is not registered, which an earlier task may be about to do, is reported as a
-        warning where a real run fails.
+      - In check mode no update is sent and the task does not wait. It can't predict that the name
+        server would not let the key change a name.
+      - A domain that is not registered gives a warning, because an earlier task may register it. A
+        real run fails.
 options:
   domain:
     description: Domain that is registered with the service.
@@ -38,29 +38,29 @@ options:
     required: true
   state:
     description:
-      - With V(retrieved), the records are returned and nothing else is done. It asks no name server.
-      - With V(verified), the records are looked for, and nothing is changed. Without O(wait) it does
-        not fail for what it finds.
-      - With V(present), the records are published. The C(include) mechanism is worked into an SPF
-        record that is there, and other MX records stay, with a warning. A key that someone
-        published for the service's DKIM selector is replaced. Before a merge the look-ups of the SPF
-        record are counted through the resolvers; if they would become more than receivers allow,
-        it is not changed. If a term before the service's own matches an address that the service is
-        known to send from, and does not pass it, the task fails and changes nothing.
+      - V(retrieved) returns the records. It asks no name server.
+      - V(verified) verifies the records and changes nothing. Without O(wait) it does not fail
+        because of its findings.
+      - V(present) publishes the records. The C(include) mechanism is merged into an existing SPF
+        record, and other MX records stay, with a warning. Another key at the service's DKIM selector
+        is replaced. Before a merge, the look-ups of the SPF record are counted through the
+        resolvers; if they would exceed what receivers allow, it is not changed. If a term before the
+        service's own matches an address that the service is known to send from, and does not pass
+        it, the task fails and changes nothing.
       - A wildcard no longer applies to a domain that has records of its own. If a wildcard gives the
         domain A, AAAA, MX or TXT records, V(present) warns, and the diff shows MX and TXT records.
       - If a DNAME record or a delegation (NS) above the DKIM record has it kept elsewhere, V(present)
         fails unless the key is found there, and V(absent) leaves the key alone with a warning.
-      - With V(absent), exactly these records are withdrawn, and the C(include) mechanism is taken
-        out of the SPF record. Of a domain that the service does not know, nothing is known that
-        could be withdrawn; that is a warning. So withdraw first, and then delete the domain.
+      - V(absent) withdraws exactly these records, and removes the C(include) mechanism from the SPF
+        record. Withdraw before you delete the domain from the service, because the records of an
+        unknown domain are unknown; the task then only warns.
     type: str
     choices: [retrieved, verified, present, absent]
     default: retrieved
   ttl:
     description:
-      - Time to live to put on the records, in seconds.
-      - A record set that holds records of others keeps the one that it has.
+      - Time to live of the records, in seconds.
+      - A record set that contains records of others keeps its own.
     type: int
     default: 3600
   nameservers:
@@ -73,12 +73,12 @@ options:
   resolvers:
     description:
       - Recursive resolvers, each an address, such as V(192.0.2.1), V(192.0.2.1:5353) or
-        V([2001:db8::1]:53). They find name servers, follow the SPF record, look for what is only
-        advised, validate DNSSEC, and tell whether a published domain is seen everywhere. If none
-        answers, a line of RV(advice) says so.
-      - If not set, those of the system find the name servers and count for V(present) of O(state).
-        They do the rest, too, unless O(nameservers) is set, which need not be those that the world
-        knows.
+        V([2001:db8::1]:53). They find name servers, follow the SPF record, validate DNSSEC, and
+        show whether a published domain is visible everywhere. If none answers, RV(advice) has a line
+        about it.
+      - If not set, those of the system find the name servers and follow SPF records for V(present)
+        of O(state). They do the rest, too, unless O(nameservers) is set, which may not be the public
+        ones.
     type: list
     elements: str
   update_server:
@@ -87,10 +87,10 @@ options:
       - If not set, the primary that the SOA record of the domain's zone names.
     type: str
   tsig_name:
-    description: Name of the key that signs updates. V(present) and V(absent) of O(state) need it.
+    description: Name of the key that signs updates. Required for V(present) and V(absent) of O(state).
     type: str
   tsig_secret:
-    description: The key itself, in base64. V(present) and V(absent) of O(state) need it.
+    description: The key itself, in base64. Required for V(present) and V(absent) of O(state).
     type: str
   tsig_algorithm:
     description: Algorithm of the key.
@@ -100,20 +100,19 @@ options:
   wait:
     description:
       - With V(verified) and V(present) of O(state), wait until every record is seen at every
-        authoritative name server that answers. When the time is up, the task fails and names the
-        records that are not as O(wait_for) wants them, and why. With other states nothing is waited
-        for; that is a warning.
-      - While it waits, what is still missing is shown now and then, where the task runs inside of
-        Ansible's own process.
+        authoritative name server that answers. After O(wait_timeout), the task fails and lists the
+        records that are not as O(wait_for) requires, and why. Other states don't wait, with a
+        warning.
+      - While it waits, it reports progress, if the task runs inside Ansible's own process.
     type: bool
     default: false
   wait_for:
     description:
       - What O(wait) waits for.
-      - With V(match), every record is V(match). Somebody may have to take away what is in its way.
-      - With V(presence), every record is there, whatever stands beside it, such as the MX record of
-        an earlier provider, which no waiting takes away. If records are in conflict then, there is
-        a warning about each, and RV(verified) is false.
+      - With V(match), until every record is V(match). The owner may have to remove conflicting ones.
+      - With V(presence), until every record is published, even if others conflict with it, such as
+        the MX record of an earlier provider. There is a warning about each conflict, and
+        RV(verified) is false.
       - If not set, V(match) for V(verified) and V(presence) for V(present) of O(state).
     type: str
     choices: [match, presence]
@@ -139,7 +138,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ mail_records.zone.splitlines() }}"
 
-- name: What is wrong with what is published?
+- name: Verify the records
   postroom.email.email_dns_records:
     domain: example.com
     state: verified
@@ -223,13 +222,13 @@ records:
     status:
       description:
         - Whether it is published. V(match) if every server that answered has it; V(missing) if one
-          says for certain that it is not there; V(conflict) if something stands in its way or in its
-          place; V(unknown) if no server gave an answer that can be believed.
+          certainly does not; V(conflict) if other records conflict with it or replace it; V(unknown)
+          if no server gave a reliable answer.
       type: str
       returned: when it was verified
       sample: missing
     found:
-      description: What was found in its place, as text for a zone file.
+      description: The values that were found, as in a zone file.
       type: list
       elements: str
       returned: when it was verified
@@ -279,7 +278,7 @@ records:
           returned: always
           sample: []
         detail:
-          description: What is to be said of it.
+          description: What was found.
           type: str
           returned: always
           sample: there is no MX record at example.com
@@ -290,14 +289,14 @@ verified:
   sample: true
 stage:
   description:
-    - How far the domain has come. V(created) if a record is missing or in conflict; V(published) if
-      all are at the authoritative name servers; V(active) if the resolvers see them, too;
-      V(unknown) if nothing wrong was seen, but something could not be asked.
+    - V(created) if a record is missing or in conflict; V(published) if all are at the authoritative
+      name servers; V(active) if the resolvers have them, too; V(unknown) if nothing wrong was found,
+      but some servers did not answer.
   returned: when it was verified
   type: str
   sample: active
 advice:
-  description: What is no error, but may become one.
+  description: Warnings about records that are right.
   returned: when it was verified
   type: list
   elements: str
@@ -307,10 +306,10 @@ advice:
       that is not yours. Begin with TXT v=DMARC1; p=none
 current:
   description:
-    - The record sets of the names and types that the service asks for, as far as they are there and
-      known, those of others among their values. What a wildcard gives is left out.
-    - After publishing and withdrawing as they are at the name server that takes the updates, or
-      would be; else as the authoritative name servers have them, with the values of all of them.
+    - The current record sets of the wanted names and types, as far as known, with the values of
+      others and without those from a wildcard.
+    - After publishing and withdrawing, those of the name server that takes the updates; else those
+      of the authoritative name servers, with the values of all of them.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
@@ -357,7 +356,7 @@ octodns:
 changes:
   description:
     - What was changed, or would be in check mode, in order.
-    - After a failure, what had been changed before it and stands.
+    - After a failure, the changes before it, which remain.
   returned: when O(state) is V(present) or V(absent), and on failure
   type: list
   elements: dict
@@ -379,13 +378,13 @@ changes:
       sample: example.com TXT
     code:
       description:
-        - Why it was done, as a stable code, such as V(mx_missing), V(mx_priority),
+        - Why, as a stable code, such as V(mx_missing), V(mx_priority),
           V(spf_incomplete), V(dkim_other_key), V(ttl) or V(spf_terms_withdrawn).
       type: str
       returned: always
       sample: spf_incomplete
     reason:
-      description: Why it was done.
+      description: Why, as a clause.
       type: str
       returned: always
       sample: its SPF record lacks include:example.net
@@ -407,7 +406,7 @@ failure:
       returned: always
       sample: Unauthorized
     status:
-      description: HTTP status of the answer; null where none came.
+      description: HTTP status of the response; null without a response.
       type: int
       returned: when a request failed
       sample: 401
@@ -422,7 +421,7 @@ failure:
       returned: when a request failed
       sample: /api/principal
     detail:
-      description: What the service said of it, without secrets.
+      description: The error of the service, without secrets.
       type: str
       returned: when a request failed
       sample: The token is not known.
@@ -468,16 +467,16 @@ def ensure_records(
 ) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param watch: what there is while something is waited for
+    :param watch: how to wait
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":
         found = retrieve(client, params, check_mode=check_mode)
         return Outcome(values=found.values, warnings=found.warnings)
-    # Only here, for it imports dnspython.
+    # Imported here because it imports dnspython.
     from ansible_collections.postroom.email.plugins.module_utils._dns_states import Task  # noqa: PLC0415
 
-    # Its options are checked before the service is asked.
+    # The options are checked before a request is sent.
     task = Task(params)
     found = retrieve(client, params, check_mode=check_mode)
     return task.ensure(found, seconds=end - client.now(), check_mode=check_mode, watch=watch)

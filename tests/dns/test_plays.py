@@ -118,13 +118,13 @@ def test_a_crash_shows_no_secret(
         shutil.copytree(repository.ROOT / folder, copy / folder)
     states = copy / "plugins" / "module_utils" / "_dns_states.py"
     publishing = "        attempts = Attempts(seconds)\n"
-    crash = "        raise RuntimeError(f'broken with {target!r} in {vars(self)!r}')\n"
+    crash = "        raise RuntimeError(f'broken with {key!r} in {vars(self)!r}')\n"
     text = states.read_text("utf-8")
     assert publishing in text
     states.write_text(text.replace(publishing, crash + publishing), "utf-8")
     traced = {"ANSIBLE_DISPLAY_TRACEBACK": "error", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
     played = canary.play(str(PLAYBOOKS / "crash.yml"), **traced, **settings)
-    assert "broken with Target(" in played.output
+    assert "broken with Key(" in played.output
     assert leaks([*SECRETS, *canary.secrets], [canary.run_folder]) == []
 
 

@@ -143,7 +143,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
             ({**right, "dns_domains": [UNSERVED]}, f" has no zone {UNSERVED}"),
             (
                 {"dns_nameservers": both, "dns_resolvers": [str(server)]},
-                "torn.example MX: the name servers do not agree",
+                "torn.example MX: the name servers disagree",
             ),
             (
                 {

@@ -4,8 +4,8 @@
 
 """Record sets as what DNS providers take: options of their modules, or items of their API.
 
-Each provider has its own idea of names, of TXT values, and of what a change is. A TXT value goes
-out in quotes, cut into strings; a kept one as it came, so that it counts as the same.
+Providers differ in names, TXT values and the unit of a change. A TXT value is written in quotes and
+cut into strings, and a kept one as it was read, so that the provider sees no change.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Options = dict[str, Any]
 
 
 class Write(NamedTuple):
-    """One record set that is to be written.
+    """One record set to write.
 
-    :param after: as it is to be; without values where it is to go
+    :param after: the new set; without values if it is deleted
     :param texts: its values, those that stay spelled as the provider has them
-    :param comments: what is noted on each of them; None where nothing is
-    :param before: as it is now; without values where there is none
-    :param zone: name of the zone; empty where it is not known
+    :param comments: the comment on each of them, or None
+    :param before: the current set; without values if there is none
+    :param zone: name of the zone; empty if it is not known
     """
 
     after: RecordSet
@@ -46,7 +46,7 @@ class Write(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The word that most modules have for it."""
+        """The state that most modules use."""
         return "present" if self.after.values else "absent"
 
 
@@ -56,8 +56,8 @@ def records_for(data: Any, provider: Any, zone: Any = None) -> list[Options]:
     :param data: record sets as the filter ``record_sets`` returns them; those whose action is
         ``none`` are left out
     :param provider: one of ``PROVIDERS``
-    :param zone: name of the zone; None where the provider can do without
-    :raises InvalidInput: the data is no list of such record sets, or lies outside of the zone
+    :param zone: name of the zone; None if the provider does not need it
+    :raises InvalidInput: the data is not a list of such record sets, or is outside of the zone
     """
     shape = PROVIDERS.get(str(provider))
     if shape is None:
@@ -75,12 +75,12 @@ def _zone(zone: Any) -> str:
         return ""
     if isinstance(zone, str):
         return parse_domain(zone, "zone").key
-    raise InvalidInput(f"zone: {zone!r} is no zone. Give its name, such as example.com.")
+    raise InvalidInput(f"zone: {zone!r} is not a zone. Set its name, such as example.com.")
 
 
 def _writes(data: Any, zone: str) -> Iterator[Write]:
     for place, item in mappings(data, "input"):
-        # Whoever writes what the service asks for, as it is, writes over what others have there.
+        # Writing the wanted records as they are would overwrite records of others.
         if "action" not in item:
             raise InvalidInput(
                 f"{place}: it has no action, so it does not come from record_sets. Pass the "
@@ -99,7 +99,7 @@ def _write(item: Mapping[str, Any], zone: str, place: str) -> Write:
         )
     earlier = item.get("before") or {"ttl": after.ttl, "value": []}
     if not isinstance(earlier, Mapping):
-        raise InvalidInput(f"{after}: before is no mapping. Give ttl and values, or leave it out.")
+        raise InvalidInput(f"{after}: before must be a mapping with ttl and values.")
     before = _only(read_found([{**earlier, "name": after.name, "type": after.type}]), place)
     return Write(after, tuple(found.spelled(after)), _comments(item, after), before, zone)
 
@@ -108,7 +108,7 @@ def _comments(item: Mapping[str, Any], after: RecordSet) -> tuple[str | None, ..
     comments = item.get("comments") or [None] * len(after.values)
     if isinstance(comments, list) and len(comments) == len(after.values):
         return tuple(comments)
-    raise InvalidInput(f"{after}: comments does not fit. Give one a value, or leave it out.")
+    raise InvalidInput(f"{after}: comments must have one entry for each value.")
 
 
 def _only(found: Found, place: str) -> RecordSet:
@@ -166,14 +166,14 @@ def _powerdns(write: Write) -> Iterator[Options]:
 
 
 def _cloudflare(write: Write) -> Iterator[Options]:
-    """Yield one call a record: that module keeps single records, and no set of them."""
+    """Yield one call for each record, because the module manages single records."""
     of_type = _cloudflare_mx if write.after.type == "MX" else _cloudflare_txt
     for options in of_type(write):
         yield {"record": write.after.name, "type": write.after.type, **options}
 
 
 def _cloudflare_mx(write: Write) -> Iterator[Options]:
-    """Yield the new before the old ones go, so that mail finds a way all the time.
+    """Yield new records before old ones are removed, so that mail always has a way.
 
     The module knows a record by its host alone: it changes the priority of one, stumbles over
     several, and removes them all.
@@ -200,9 +200,9 @@ def _of_host(record_set: RecordSet, host: str) -> set[Mx]:
 
 
 def _cloudflare_txt(write: Write) -> Iterator[Options]:
-    """Yield the new before the old: if a call fails, nothing is lost that somebody else wrote.
+    """Yield new records before old ones are removed: a failing call loses no record of others.
 
-    Only what is written anew for its time to live goes first, for it would go with the old one.
+    Only records with a new TTL are removed first, because removing the old ones removes both.
     """
     stale = write.before.values if write.before.ttl != write.after.ttl else ()
     for value in write.after.values:
@@ -217,7 +217,7 @@ def _cloudflare_txt(write: Write) -> Iterator[Options]:
 
 
 def _gone_text(write: Write, value: Value) -> Iterator[Options]:
-    """Yield the calls that remove a text, in both spellings, for the module compares these.
+    """Yield the calls that remove a text, in both spellings, which the module compares.
 
     Texts that were entered long ago are kept without quotes at Cloudflare.
     """
@@ -237,7 +237,7 @@ def _present(write: Write, **options: Any) -> Options:
     return {**options, "ttl": write.after.ttl, "state": "present"}
 
 
-#: Makes of one record set what a provider takes, by the provider's name.
+#: Convert a record set to the provider's format.
 PROVIDERS: dict[str, Callable[[Write], Iterator[Options]]] = {
     "nsupdate": _nsupdate,
     "route53": _route53,

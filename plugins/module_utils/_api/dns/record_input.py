@@ -2,18 +2,17 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Record sets out of plain data: what our modules return, and what those of DNS providers do.
+"""Read record sets from plain data, as our modules and those of DNS providers return them.
 
 An item is a record or a record set. It has a ``type`` and
 
 * its name in full as ``fqdn``, ``name`` or ``record``, with or without a dot at the end;
-* its values as one of ``_VALUES``: one text,
-  a list of texts, or a list of mappings that have it as ``content`` or ``value``, and perhaps a
-  ``comment`` on it;
-* where the values of an MX record lack it, ``priority``;
+* its values as one of ``_VALUES``: a text, a list of texts, or a list of mappings with ``content``
+  or ``value``, and perhaps ``comment``;
+* ``priority``, if the values of an MX record lack it;
 * perhaps ``ttl``.
 
-Items of other types than MX, TXT, CNAME and DNAME are passed over, and so are empty ones.
+Items of other types than MX, TXT, CNAME and DNAME are ignored, and so are empty ones.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .answers import Redirection
 from .formats import Escapes, checked_ttl, read_txt
 from .rrset import Key, RecordSet, Txt, Value, as_rdata, read_rdata
 
-#: Seconds, where nobody says.
+#: Seconds, if the data has none.
 DEFAULT_TTL = 3600
 
 _NAMES = ("fqdn", "name", "record")
@@ -38,9 +37,9 @@ class Found(NamedTuple):
 
     :param sets: by name and type
     :param aliases: where a CNAME or DNAME record leads to, by name
-    :param spelling: how values were written, by name, type and value; a provider may take other
+    :param spelling: how values were written, by name, type and value; a provider may accept other
         spellings for other records
-    :param comments: what somebody noted on values, in the same way
+    :param comments: the comments on values, in the same way
     :param redirections: the DNAME record above a name, by name
     """
 
@@ -51,27 +50,15 @@ class Found(NamedTuple):
     redirections: dict[str, Redirection]
 
     def spelled(self, record_set: RecordSet) -> list[str]:
-        """Return the values of a set, those that were there as they were written."""
+        """Return the values of a set, those that were read as they were written."""
         return [
             self.spelling.get((*record_set.key, value)) or as_rdata(value)
             for value in record_set.values
         ]
 
     def commented(self, record_set: RecordSet) -> list[str | None]:
-        """Return the comment on each value of a set, None where there is none."""
+        """Return the comment on each value of a set, or None."""
         return [self.comments.get((*record_set.key, value)) for value in record_set.values]
-
-
-class _Written(NamedTuple):
-    text: str
-    comment: str | None = None
-
-
-class _Item(NamedTuple):
-    name: str
-    type: str
-    ttl: int | None
-    values: list[_Written]
 
 
 def read_found(
@@ -81,42 +68,80 @@ def read_found(
     escapes: Escapes = "decimal",
     what: str = "input",
 ) -> Found:
-    """Return the record sets that plain data describes, one set for all items of a name and type.
+    """Return the record sets in plain data, one set for all items of a name and type.
 
-    :param ttl: seconds, for sets that do not say theirs
-    :param names: read only what lies at these names
-    :param escapes: how the values count bytes; they are spelled in decimal ones
-    :param what: what the data is, for the sentence of the error
+    :param ttl: seconds, for sets without a TTL
+    :param names: read only what is at these names
+    :param escapes: the notation of bytes in the values; ``spelling`` always has decimal ones
+    :param what: what the data is, for messages
     :raises InvalidInput: the data does not have the shape above
     """
     found = Found({}, {}, {}, {}, {})
-    for item in _items(data, names, what):
-        if item.type == "DNAME":
-            _add_dname(found, item, names or ())
-        elif item.type != "CNAME":
-            _add(found, item, ttl, escapes)
-        elif item.values:
-            found.aliases[item.name] = ", ".join(one.text.rstrip(".") for one in item.values)
+    for place, item in mappings(data, what):
+        name, kind = _name(item, place), str(item.get("type", "")).upper()
+        if not kind:
+            raise InvalidInput(f"{name}: type is missing. Set MX, TXT or another type.")
+        is_at = kind in {"MX", "TXT", "CNAME"} and (names is None or name in names)
+        if not is_at and kind != "DNAME":
+            continue
+        where = f"{name} {kind}"
+        seconds = read_ttl(item.get("ttl"), where)
+        written = _values(item, kind, where)
+        targets = [text.rstrip(".") for text, _comment in written]
+        if kind == "CNAME":
+            if targets:
+                found.aliases[name] = ", ".join(targets)
+        elif kind == "DNAME":
+            for below in names or ():
+                if below.endswith(f".{name}") and targets:
+                    alias = f"{below.removesuffix(name)}{targets[0]}"
+                    found.aliases[below] = alias
+                    found.redirections[below] = Redirection("DNAME", name, alias)
+        else:
+            known = found.sets.get((name, kind))
+            known = known or RecordSet(name, kind, ttl if seconds is None else seconds, ())
+            found.sets[name, kind] = _with_values(found, known, written, escapes)
     return found
 
 
-def listed(data: Any, what: str) -> list[Any]:
-    """Return what is to be a list; a mapping is a list of one.
+def _with_values(
+    found: Found, known: RecordSet, written: list[tuple[str, str | None]], escapes: Escapes
+) -> RecordSet:
+    """Return a set with more values. Their spelling and comments are added to what was found."""
+    values = list(known.values)
+    for text, comment in written:
+        try:
+            value = read_rdata(known.type, text, escapes)
+        except InvalidInput as error:
+            raise InvalidInput(f"{known}: {error}") from None
+        # A value is written back as it was, unless readers differ about its notation.
+        bare = text.strip()
+        is_quoted = bare.startswith('"') and bare.endswith('"') and escapes == "decimal"
+        spelling = bare if is_quoted or not isinstance(value, Txt) else as_rdata(value)
+        found.spelling.setdefault((*known.key, value), spelling)
+        if comment is not None:
+            found.comments.setdefault((*known.key, value), comment)
+        values.append(value)
+    return known._replace(values=tuple(dict.fromkeys(values)))
 
-    :param what: what it is, for the sentence of the error
-    :raises InvalidInput: it is none of these
+
+def listed(data: Any, what: str) -> list[Any]:
+    """Return a list; a mapping is a list of one.
+
+    :param what: what it is, for messages
+    :raises InvalidInput: it is neither
     """
     if isinstance(data, Mapping):
         return [data]
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return list(data)
-    raise InvalidInput(f"{what}: this is no list. Give a list.")
+    raise InvalidInput(f"{what}: this must be a list.")
 
 
 def listed_texts(data: Any, what: str) -> list[Any]:
-    """Return what is to be a list of texts, or one of them; its items are not looked at.
+    """Return a list; a string is a list of one. The items are not checked.
 
-    :param what: what it is, for the sentence of the error
+    :param what: what it is, for messages
     :raises InvalidInput: it is neither
     """
     if isinstance(data, str):
@@ -124,71 +149,23 @@ def listed_texts(data: Any, what: str) -> list[Any]:
     try:
         return listed(data, what)
     except InvalidInput:
-        raise InvalidInput(
-            f"{what}: this is neither a text nor a list of texts. Give one of them."
-        ) from None
-
-
-def _add_dname(found: Found, item: _Item, names: Collection[str]) -> None:
-    """Add the aliases that a DNAME record makes of the names below it."""
-    for name in names:
-        if name.endswith(f".{item.name}") and item.values:
-            alias = f"{name.removesuffix(item.name)}{item.values[0].text.rstrip('.')}"
-            found.aliases[name] = alias
-            found.redirections[name] = Redirection("DNAME", item.name, alias)
-
-
-def _add(found: Found, item: _Item, ttl: int, escapes: Escapes) -> None:
-    key = item.name, item.type
-    values = [_value(item, written.text, escapes) for written in item.values]
-    for value, written in zip(values, item.values, strict=True):
-        found.spelling.setdefault((*key, value), _spelled(value, written.text.strip(), escapes))
-        if written.comment is not None:
-            found.comments.setdefault((*key, value), written.comment)
-    known = found.sets.get(key) or RecordSet(*key, ttl if item.ttl is None else item.ttl, ())
-    found.sets[key] = known._replace(values=tuple(dict.fromkeys((*known.values, *values))))
-
-
-def _spelled(value: Value, text: str, escapes: Escapes) -> str:
-    """Return how a value is written back: as it came, but for what not everybody reads alike."""
-    in_quotes = text.startswith('"') and text.endswith('"')
-    as_it_came = not isinstance(value, Txt) or (in_quotes and escapes == "decimal")
-    return text if as_it_came else as_rdata(value)
-
-
-def _value(item: _Item, text: str, escapes: Escapes) -> Value:
-    try:
-        return read_rdata(item.type, text, escapes)
-    except InvalidInput as error:
-        raise InvalidInput(f"{item.name} {item.type}: {error}") from None
+        raise InvalidInput(f"{what}: this must be a string or a list of strings.") from None
 
 
 def mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the mappings of a list, or the one, each after its place in words.
 
-    Empty ones are passed over.
+    Empty ones are ignored.
 
-    :param what: what they are, for the sentence of the error
-    :raises InvalidInput: it is no list, or an item is no mapping
+    :param what: what they are, for messages
+    :raises InvalidInput: it is not a list, or an item is not a mapping
     """
-    alone = isinstance(data, Mapping)
     for number, item in enumerate(listed(data, what), 1):
-        place = what if alone else f"{what}, item {number}"
+        place = what if isinstance(data, Mapping) else f"{what}, item {number}"
         if item and not isinstance(item, Mapping):
-            raise InvalidInput(f"{place}: this is no mapping. Give name, type and values.")
+            raise InvalidInput(f"{place}: this must be a mapping with name, type and values.")
         if item:
             yield place, item
-
-
-def _items(data: Any, names: Collection[str] | None, what: str) -> Iterator[_Item]:
-    for place, item in mappings(data, what):
-        name, kind = _name(item, place), str(item.get("type", "")).upper()
-        if not kind:
-            raise InvalidInput(f"{name}: type is missing. Give MX, TXT or another type.")
-        is_at = kind in {"MX", "TXT", "CNAME"} and (names is None or name in names)
-        if is_at or kind == "DNAME":
-            where = f"{name} {kind}"
-            yield _Item(name, kind, read_ttl(item.get("ttl"), where), _values(item, kind, where))
 
 
 def _name(item: Mapping[str, Any], place: str) -> str:
@@ -196,56 +173,53 @@ def _name(item: Mapping[str, Any], place: str) -> str:
         name = item.get(key)
         if isinstance(name, str) and name.strip("."):
             return name.rstrip(".").lower()
-    raise InvalidInput(f"{place}: name is missing. Give the name in full.")
+    raise InvalidInput(f"{place}: name is missing. Set the name in full.")
 
 
 def read_ttl(ttl: Any, where: str) -> int | None:
-    """Return a time to live in seconds, which some modules return as text.
+    """Return a time to live in seconds, which some modules return as a string.
 
-    :raises InvalidInput: it is none
+    :raises InvalidInput: it is not a number, or out of range
     """
     if ttl is None:
         return None
     text = str(ttl)
     if isinstance(ttl, bool) or not (text.isascii() and text.isdigit()):
-        raise InvalidInput(f"{where}: ttl is {ttl!r}. Give a number of seconds.")
+        raise InvalidInput(f"{where}: ttl is {ttl!r}. Set a number of seconds.")
     return checked_ttl(int(text))
 
 
-def _values(item: Mapping[str, Any], kind: str, where: str) -> list[_Written]:
+def _values(item: Mapping[str, Any], kind: str, where: str) -> list[tuple[str, str | None]]:
+    """Return the values of an item as texts, with their comments."""
     values = next((item[key] for key in _VALUES if item.get(key) is not None), None)
     if values is None:
-        raise InvalidInput(f"{where}: the values are missing. Give them as values.")
-    written = [_written(value, where) for value in listed_texts(values, f"{where}: values")]
-    priority = item.get("priority")
-    if kind != "MX" or priority is None:
-        return written
-    return [one._replace(text=f"{priority} {one.text}") for one in written]
-
-
-def _written(value: Any, where: str) -> _Written:
-    comment = None
-    if isinstance(value, Mapping):
-        if value.get("disabled"):
-            raise InvalidInput(
-                f"{where}: one of the records is disabled, which writing the record set would "
-                "undo. Enable it or delete it first."
-            )
-        comment = value.get("comment")
-        value = value.get("content", value.get("value"))
-    if isinstance(value, str):
-        return _Written(value, comment if isinstance(comment, str) else None)
-    raise InvalidInput(f"{where}: a value is no text. Give each value as text.")
+        raise InvalidInput(f"{where}: the values are missing. Set them as values.")
+    priority = item.get("priority") if kind == "MX" else None
+    prefix = "" if priority is None else f"{priority} "
+    written: list[tuple[str, str | None]] = []
+    for value in listed_texts(values, f"{where}: values"):
+        text, comment = value, None
+        if isinstance(value, Mapping):
+            if value.get("disabled"):
+                raise InvalidInput(
+                    f"{where}: one of the records is disabled, and writing the record set would "
+                    "enable it. Enable or delete it first."
+                )
+            text, comment = value.get("content", value.get("value")), value.get("comment")
+        if not isinstance(text, str):
+            raise InvalidInput(f"{where}: each value must be a string.")
+        written.append((f"{prefix}{text}", comment if isinstance(comment, str) else None))
+    return written
 
 
 def read_text(data: Any, what: str) -> str:
     """Return the text of a TXT value: bare, or a zone file's strings in quotes.
 
-    :param what: what it is, for the sentence of the error
-    :raises InvalidInput: it is none
+    :param what: what it is, for messages
+    :raises InvalidInput: it is not a string, or its quoting is invalid
     """
     if not isinstance(data, str):
-        raise InvalidInput(f"{what}: this is no text. Give a text.")
+        raise InvalidInput(f"{what}: this must be a string.")
     return Txt(read_txt(data)).text
 
 

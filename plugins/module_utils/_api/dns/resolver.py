@@ -93,25 +93,17 @@ class Resolvers:
 
         :param kind: TXT, MX, NS, A or AAAA
         """
-        found = self._first(name, kind, checking_disabled=False)
+        found = self.find(name, kind, checking_disabled=False)
         if found.kind != "answered":
             return Lookup("failed")
         values = tuple(text_of(record) for record in found.records)
         return Lookup("found" if values else "void", values)
 
-    def find(self, name: str, kind: str) -> Found:
-        """Ask them, one after the other, for records of any type.
+    def find(self, name: str, kind: str, *, checking_disabled: bool = True) -> Found:
+        """Return the first answer. A resolver that fails is asked after the others from then on.
 
-        DNSSEC is not checked, so that a zone with invalid signatures can be found, too.
+        :param checking_disabled: don't check DNSSEC, to find a zone with invalid signatures, too
         """
-        return self._first(name, kind, checking_disabled=True)
-
-    def ask_authority(self, server: Server, name: str, kind: str, zone: str) -> Found:
-        """Ask a name server that may be an authority for a name, with the same timeout."""
-        return find(server, name, kind, timeout=self._timeout, zone=zone)
-
-    def _first(self, name: str, kind: str, *, checking_disabled: bool) -> Found:
-        """Return the first answer. A resolver that fails is asked after the others from then on."""
         found = Found("silent", "there is no resolver to ask")
         for server in sorted(self.servers, key=self._failed.__contains__):
             found = self._ask(server, name, kind, checking_disabled=checking_disabled)
@@ -120,6 +112,10 @@ class Resolvers:
             self._failed.add(server)
             found = found._replace(detail=f"{server}: {found.detail}")
         return found
+
+    def ask_authority(self, server: Server, name: str, kind: str, zone: str) -> Found:
+        """Ask a name server that may be an authority for a name, with the same timeout."""
+        return find(server, name, kind, timeout=self._timeout, zone=zone)
 
     def _resolved(self, server: Server, name: str, kind: str) -> Answer:
         """Ask one of them, and if it fails, find out whether DNSSEC signatures are the reason."""
@@ -153,7 +149,7 @@ def text_of(record: Rdata) -> str:
     if record.rdtype in (dns.rdatatype.MX, dns.rdatatype.TXT):
         value = value_of(record)
         return value.exchange if isinstance(value, Mx) else value.text
-    if record.rdtype in (dns.rdatatype.NS, dns.rdatatype.PTR):
+    if record.rdtype == dns.rdatatype.NS:
         return plain(cast("NS", record).target)
     return record.to_text()
 

@@ -336,7 +336,7 @@ def test_a_domain_that_is_not_registered(serve: Serve) -> None:
     for check in (True, False):
         gone = records(server, check=check, **{**PRESENT, "state": "absent"})
         assert (gone["failed"], gone["changed"], gone["changes"]) == (False, False, [])
-        assert "so what to withdraw is not known" in str(gone["warnings"])
+        assert "Nothing is withdrawn" in str(gone["warnings"])
     found = records(server, check=True, state="verified")
     assert (found["verified"], found["stage"]) == (False, "unknown")
 
@@ -345,12 +345,12 @@ def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
     """Where and how name servers are asked may be set for all states, and is passed over."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     common: dict[str, Any] = {**TSIG, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
-    said = "wait: with state retrieved nothing is waited for. Use it with verified or present."
+    said = "wait: state retrieved does not wait. Use it with verified or present."
     assert said in str(records(server, wait=True, **common)["warnings"])
     assert not records(server, **common).get("warnings")
     empty = serve(QuirkyService(Quirks()))
     gone = records(empty, **{**ABSENT, "wait": True})
-    assert "wait: with state absent nothing is waited for." in str(gone["warnings"])
+    assert "wait: state absent does not wait." in str(gone["warnings"])
 
 
 @pytest.fixture

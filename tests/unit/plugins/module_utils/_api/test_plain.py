@@ -166,13 +166,13 @@ def test_comments_are_kept_with_their_values() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (None, "input: this is no list"),
-        ([{}, 7], "input, item 2: this is no mapping"),
+        (None, "input: this must be a list"),
+        ([{}, 7], "input, item 2: this must be a mapping"),
         ([{"type": "MX", "name": "."}], "input, item 1: name is missing"),
         ({"type": "MX"}, "input: name is missing"),
         ([{"name": "a.b"}], "a.b: type is missing"),
         ([{"name": "a.b", "type": "TXT"}], "a.b TXT: the values are missing"),
-        ([{"name": "a.b", "type": "TXT", "values": [7]}], "a.b TXT: a value is no text"),
+        ([{"name": "a.b", "type": "TXT", "values": [7]}], "a.b TXT: each value must be a string"),
         (
             [{"name": "a.b", "type": "TXT", "records": [{"content": "x", "disabled": True}]}],
             "a.b TXT: one of the records is disabled",
@@ -357,7 +357,7 @@ def test_sets_written_by_hand_are_converted(provider: str) -> None:
         (SETS, "other", None, "provider: 'other' is not known. Give one of cloudflare, "),
         (SETS, "hetzner", None, "zone: it is missing"),
         (SETS, "route53", "ample.com", "example.com MX: the name does not lie in the zone ample"),
-        (SETS, "route53", 7, "zone: 7 is no zone"),
+        (SETS, "route53", 7, "zone: 7 is not a zone"),
         (SETS, "route53", ".", "zone: '.' is not a domain name"),
         (
             [SAME, {"name": DOMAIN, "type": "A", "value": [], "action": "create"}],
@@ -371,8 +371,8 @@ def test_sets_written_by_hand_are_converted(provider: str) -> None:
             None,
             "input, item 2: it has no action",
         ),
-        ([SERVERS | {"before": 7}], "route53", None, "example.com MX: before is no mapping"),
-        ([SERVERS | {"comments": ["x"]}], "route53", None, "example.com MX: comments does not"),
+        ([SERVERS | {"before": 7}], "route53", None, "example.com MX: before must be a mapping"),
+        ([SERVERS | {"comments": ["x"]}], "route53", None, "example.com MX: comments must have"),
     ],
 )
 def test_invalid_input_is_refused(data: Any, provider: Any, zone: Any, words: str) -> None:
