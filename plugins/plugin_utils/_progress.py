@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Showing how a long task gets on: how much is done, how fast, how long it will take.
+"""Display the progress of a long task: changes done, rate and remaining time.
 
-On a terminal one line is written over and over; elsewhere, in a log, a line comes now and then.
-Short tasks show nothing.
+On a terminal, one line is updated in place. In a log, a line is added every 15 seconds. Short tasks
+display nothing.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import sys
 import time
 from collections.abc import Callable
 
-#: Looked at when Ansible imports this, for its workers have no terminal.
+#: Evaluated when Ansible imports this, because its workers have no terminal.
 IS_TERMINAL = sys.stdout.isatty()
 
-_FIRST_AFTER = 2.0
-_EVERY_ON_TERMINAL = 0.5
-_EVERY_IN_LOG = 15.0
+_INITIAL_DELAY = 2.0
+_TERMINAL_INTERVAL = 0.5
+_LOG_INTERVAL = 15.0
 
 
 class Progress:
-    """What a task tells of its progress, put on the screen.
+    """Displays a task's progress.
 
-    :param show: shows a text; with False for its second argument no line break follows
-    :param clock: tells the seconds
+    :param show: displays a text, with a line break if its second argument is true
+    :param clock: returns the current time in seconds
     """
 
     def __init__(
@@ -39,32 +39,32 @@ class Progress:
         self._show = show
         self._is_terminal = is_terminal
         self._clock = clock
-        #: When the first change was through: what came before it says nothing about the rate.
+        #: When the first change was done. The time before it is not part of the rate.
         self._start: float | None = None
         self._done_at_start = 0
-        self._every = _EVERY_ON_TERMINAL if is_terminal else _EVERY_IN_LOG
+        self._interval = _TERMINAL_INTERVAL if is_terminal else _LOG_INTERVAL
         self._next = 0.0
         self._width = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note that so many changes are through, of so many."""
+        """Display that ``done`` of ``total`` changes are done."""
         now = self._clock()
         if self._start is None:
-            self._start, self._next = now, now + _FIRST_AFTER
+            self._start, self._next = now, now + _INITIAL_DELAY
             self._done_at_start = done
         if now < self._next or (done == total and not self._width):
             return
-        self._next = now + self._every
+        self._next = now + self._interval
         text = _text(done, total, (done - self._done_at_start) / (now - self._start))
         if self._is_terminal:
-            # What is left of a longer line before is covered.
+            # Spaces cover the rest of a longer previous line.
             self._show("\r" + text.ljust(self._width), False)  # noqa: FBT003
         else:
             self._show(text, True)  # noqa: FBT003
         self._width = len(text)
 
     def end(self) -> None:
-        """Clear the line, so that what comes next begins on it."""
+        """Clear the line, so that the next output starts there."""
         if self._is_terminal and self._width:
             self._show("\r" + " " * self._width + "\r", False)  # noqa: FBT003
 

@@ -38,13 +38,13 @@ class Clock:
             self.sleeps.append(seconds)
 
 
-def sender_to(url: str, **options: Any) -> Transport:
-    """Return a sender that no proxy of this machine comes between."""
+def transport_to(url: str, **options: Any) -> Transport:
+    """Return a transport that no proxy of this machine comes between."""
     return Transport(url, TOKEN, **{"trust_env": False, **options})
 
 
-def client_over(sender: Transport, fake: Clock | None = None, **options: Any) -> Client:
+def client_over(transport: Transport, fake: Clock | None = None, **options: Any) -> Client:
     """Return a client with a clock of its own and no chance in its back-off."""
     fake = fake or Clock()
     settings = {"clock": fake, "sleep": fake.sleep, "rng": lambda: 1.0}
-    return Client(sender, **{**settings, **options})
+    return Client(transport, **{**settings, **options})

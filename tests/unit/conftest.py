@@ -23,11 +23,11 @@ from ansible_collections.postroom.email.tests.support.clients import (
     Connect,
     Serve,
     client_over,
-    sender_to,
+    transport_to,
 )
 
 # ansible-test runs each test in a fork of its own: what is imported here is imported once.
-sender_to("http://127.0.0.1:9").close()
+transport_to("http://127.0.0.1:9").close()
 parse_domain("b\u00fccher.example")
 
 # ansible-test does not read pyproject.toml, which has these, too.
@@ -47,9 +47,9 @@ def connect() -> Iterator[Connect]:
     with contextlib.ExitStack() as stack:
 
         def make(server: ScriptedServer, fake: Clock | None = None, **options: Any) -> Client:
-            sender = sender_to(server.url)
-            stack.callback(sender.close)
-            return client_over(sender, fake, **options)
+            transport = transport_to(server.url)
+            stack.callback(transport.close)
+            return client_over(transport, fake, **options)
 
         yield make
 

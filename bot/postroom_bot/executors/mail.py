@@ -101,14 +101,16 @@ class Mail:
         #: The domains and until when they are believed, in one: threads read and replace it.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
-            self._sender = Transport(url, token.get_secret_value(), verify=verify, ca_path=ca_path)
+            self._transport = Transport(
+                url, token.get_secret_value(), verify=verify, ca_path=ca_path
+            )
             self._client()
         except errors.InvalidInput as error:
             raise ValueError(str(error)) from None
 
     def close(self) -> None:
         """Close every connection. No thread may be using one."""
-        self._sender.close()
+        self._transport.close()
 
     @property
     def last_answer(self) -> str:
@@ -224,7 +226,7 @@ class Mail:
             return self._client().list_principals("individual")
 
     def _client(self) -> Client:
-        return Client(self._sender, verify_delay=self._settle, timeout=self._timeout)
+        return Client(self._transport, verify_delay=self._settle, timeout=self._timeout)
 
 
 def wish_of(request: Request) -> Wish:

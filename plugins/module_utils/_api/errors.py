@@ -20,7 +20,7 @@ PostroomError
     Unauthorized          401
     Forbidden             403
       ProxyRefused        403 with a body that is not the API's, probably from a proxy
-    NotFound              the service says that the requested name does not exist
+    NotFound              the service reports that the requested name does not exist
     AlreadyExists         409, or the API's own error code for it
       CreatedMeanwhile    another client has just created the same object with the same settings
     Rejected              another 4xx, or an error body under any status
@@ -191,7 +191,7 @@ class ProxyRefused(Forbidden):
 
 
 class NotFound(ServiceError):
-    """The service says that the requested name does not exist."""
+    """The service reports that the requested name does not exist."""
 
     code = "not_found"
 

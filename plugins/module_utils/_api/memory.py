@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Building much at a time."""
+"""Build many objects without garbage collection."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Leave garbage alone while many objects are built that stay, none of them in a cycle.
+    """Pause garbage collection while many objects without reference cycles are created.
 
-    Python's collector goes through all of them again and again as they become more: at 100,000
-    mailboxes that is half of the time.
+    The collector would traverse them again and again: at 100,000 mailboxes, that takes half of the
+    time.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What a tenant holds: domains, mailboxes, forwarders, and the DNS records of a domain.
+"""The objects of a tenant: domains, mailboxes, forwarders, and the DNS records of a domain.
 
-The wire calls the first three principals. An ``individual`` with members is a forwarder,
-without them a mailbox.
+The API calls the first three principals. An ``individual`` with members is a forwarder, one
+without members is a mailbox.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class Domain:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """No address delivers to a domain as such."""
+        """Empty: a domain has no address of its own."""
         return frozenset()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a module shows it."""
+        """Return it as modules return it."""
         return {"name": str(self.name)}
 
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """A mailbox and its aliases, the primary address not among them."""
+    """A mailbox and its aliases, without its primary address."""
 
     name: Name
     aliases: frozenset[Name] = frozenset()
@@ -48,13 +48,13 @@ class Mailbox:
         return self.aliases | {self.name}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a module shows it."""
+        """Return it as modules return it."""
         return {"name": str(self.name), "aliases": spelled(self.aliases)}
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """A forwarder: mail to any of its addresses goes on to every member."""
+    """A forwarder: sends mail to any of its addresses to all members."""
 
     name: Name
     aliases: frozenset[Name] = frozenset()
@@ -63,11 +63,11 @@ class Forwarder:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """Every address that triggers the forward."""
+        """Every address that delivers here."""
         return self.aliases | {self.name}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a module shows it."""
+        """Return it as modules return it."""
         return {
             "name": str(self.name),
             "aliases": spelled(self.aliases),
@@ -77,18 +77,18 @@ class Forwarder:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A principal of a kind that this project does not manage; it still owns its addresses."""
+    """A principal of a kind that the collection does not manage. It owns its addresses."""
 
     name: Name
     kind: str
     addresses: frozenset[Name] = frozenset()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a module shows it."""
+        """Return it as modules return it."""
         return {"name": str(self.name), "kind": self.kind}
 
 
-# Union, for pylint takes the bar between classes to be arithmetic.
+# Union, because pylint reads the bar between classes as arithmetic.
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
 Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
 Action = Literal["create", "update", "delete"]
@@ -97,10 +97,9 @@ AnIndividual = TypeVar("AnIndividual", bound=Individual)
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What to add to and take out of a principal's lists, whatever else they hold.
+    """Names to add to a principal's lists and to remove from them.
 
-    The interface replaces lists whole. An edit says what is meant, so that it can be worked into
-    whatever the list holds at the moment of writing.
+    The API replaces whole lists. An edit is applied to the list as it is when it is written.
     """
 
     add_aliases: frozenset[Name] = frozenset()
@@ -109,7 +108,7 @@ class Edit:
     remove_members: frozenset[Name] = frozenset()
 
     def applied_to(self, current: AnIndividual) -> AnIndividual:
-        """Return ``current`` with the edit worked in; equal to it where nothing is left to do."""
+        """Return ``current`` with the edit applied; equal to ``current`` if nothing changes."""
         if not (self.add_aliases or self.remove_aliases or self.add_members or self.remove_members):
             return current
         aliases = (current.aliases - self.remove_aliases) | self.add_aliases
@@ -119,12 +118,12 @@ class Edit:
         return replace(current, aliases=aliases)
 
     def inverse(self) -> Edit:
-        """Return the edit that takes this one back."""
+        """Return the edit that reverts this one."""
         return Edit(self.remove_aliases, self.add_aliases, self.remove_members, self.add_members)
 
 
 class DnsRecord(NamedTuple):
-    """One record as the service hands it out; ``host`` is ``@`` or relative to the domain."""
+    """A record as the service returns it; ``host`` is ``@`` or relative to the domain."""
 
     type: str
     host: str
@@ -162,12 +161,12 @@ def password_flaw(password: str) -> str | None:
 
 
 def spelled(names: frozenset[Name]) -> list[str]:
-    """Return names for display, in a stable order."""
+    """Return names as strings, in a stable order."""
     return [str(name) for name in sorted(names)]
 
 
 def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
-    """Return the principal with its names spelled as in ``names``, as far as they are there."""
+    """Return the principal with its names spelled as in ``names``, if they are among them."""
     spelling = {name: name for name in names}
 
     def own(name: Name) -> Name:
@@ -183,7 +182,7 @@ def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
 
 
 def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
-    """Return a change of anything as modules show it.
+    """Return a change as modules return it.
 
     :param reason: a clause
     """

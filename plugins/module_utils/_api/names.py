@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Names: domains and email addresses, compared normalised and shown as they were written.
+"""Names of domains and email addresses: compared normalized, displayed as they were spelled.
 
-Two spellings of one name are equal: case is folded, and a domain is compared as its A-labels
-(IDNA 2008). ``parse_domain`` and ``parse_address`` are strict, for what a user declares;
-``read_name`` is tolerant, for what a service answers.
+Names compare equal if they differ only in case or if their domains have the same A-labels (IDNA
+2008). ``parse_domain`` and ``parse_address`` strictly validate user input. ``read_name`` accepts
+every name that a service returns.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _LABELS = re.compile(_LABEL)
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 _LOCAL = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
-_LONGEST_LABEL = 63
-_LONGEST_DOMAIN = 253
-_LONGEST_LOCAL = 64
-_LONGEST_ADDRESS = 254
-_LONGEST_SHOWN = 60
+_MAX_LABEL = 63
+_MAX_DOMAIN = 253
+_MAX_LOCAL = 64
+_MAX_ADDRESS = 254
+_MAX_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Name:
-    """A domain or an address. Equality, order and hash go by ``key`` alone."""
+    """A domain or an address. Only ``key`` is used to compare and hash it."""
 
     key: str
     spelled: str = field(compare=False)
 
-    # As the dataclass would, but for the tuple: names are hashed by the hundred thousand.
+    # Faster than the generated hash, which builds a tuple: large tenants hash 100,000 names.
     def __hash__(self) -> int:
         return hash(self.key)
 
@@ -53,7 +53,7 @@ class Name:
 
 
 def parse_domain(text: str, option: str = "name") -> Name:
-    """Return the domain that a user wrote.
+    """Return a domain from user input.
 
     :raises InvalidInput: the text is not a fully qualified domain name
     """
@@ -68,9 +68,9 @@ def parse_domain(text: str, option: str = "name") -> Name:
 
 
 def parse_address(text: str, option: str = "name") -> Name:
-    """Return the email address that a user wrote.
+    """Return an email address from user input.
 
-    :raises InvalidInput: the text is not an address that the service can hold
+    :raises InvalidInput: the text is not an address that the service accepts
     """
     spelled = text.strip()
     local, at, domain = spelled.rpartition("@")
@@ -78,13 +78,13 @@ def parse_address(text: str, option: str = "name") -> Name:
     flaw = None
     if not at:
         flaw = "it has no @"
-    # Before folding: a few characters beyond ASCII have a lower case within.
-    elif not local.isascii() or not _LOCAL.fullmatch(key_local) or len(local) > _LONGEST_LOCAL:
+    # Checked before lower(), which turns a few non-ASCII characters into ASCII ones.
+    elif not local.isascii() or not _LOCAL.fullmatch(key_local) or len(local) > _MAX_LOCAL:
         flaw = _local_flaw(local)
     elif key_domain is None:
         flaw = f"after the @, {_domain_flaw(domain)}"
-    elif len(local) + 1 + len(key_domain) > _LONGEST_ADDRESS:
-        flaw = f"it is longer than {_LONGEST_ADDRESS} characters"
+    elif len(local) + 1 + len(key_domain) > _MAX_ADDRESS:
+        flaw = f"it is longer than {_MAX_ADDRESS} characters"
     if flaw:
         raise InvalidInput(
             f"{option}: {_shown(text)} is not an email address: {flaw}. Write it in full, such as "
@@ -94,17 +94,17 @@ def parse_address(text: str, option: str = "name") -> Name:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+    return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")
 
 
 def _local_flaw(local: str) -> str:
-    """Return which rule the part before the @ breaks, as a clause."""
+    """Return why the part before the @ is invalid, as a clause."""
     if not local:
         return "there is nothing before the @"
     if "@" in local:
         return "it has more than one @"
-    if len(local) > _LONGEST_LOCAL:
-        return f"there are {len(local)} characters before the @ (max {_LONGEST_LOCAL})"
+    if len(local) > _MAX_LOCAL:
+        return f"there are {len(local)} characters before the @ (max {_MAX_LOCAL})"
     if ".." in local or local[0] == "." or local[-1] == ".":
         return "before the @, a dot can't be first, last or doubled"
     allowed = (sign == "." or (sign.isascii() and _LOCAL.fullmatch(sign.lower())) for sign in local)
@@ -113,16 +113,16 @@ def _local_flaw(local: str) -> str:
 
 
 def _domain_flaw(domain: str) -> str:
-    """Return which rule of domain names a text breaks, as a clause."""
+    """Return why a domain is invalid, as a clause."""
     if "@" in domain:
         return "it looks like an email address"
     key = _ascii_domain(domain.removesuffix("."))
     labels = (key or domain.removesuffix(".").lower()).split(".")
-    long = next((label for label in labels if len(label) > _LONGEST_LABEL), None)
+    long = next((label for label in labels if len(label) > _MAX_LABEL), None)
     if long is not None:
-        return f"its label {_shown(long)} has more than {_LONGEST_LABEL} characters"
-    if len(".".join(labels)) > _LONGEST_DOMAIN:
-        return f"it has more than {_LONGEST_DOMAIN} characters"
+        return f"its label {_shown(long)} has more than {_MAX_LABEL} characters"
+    if len(".".join(labels)) > _MAX_DOMAIN:
+        return f"it has more than {_MAX_DOMAIN} characters"
     if not all(labels):
         return "it has a dot at its start or two in a row" if any(labels) else "it is empty"
     if len(labels) == 1:
@@ -136,22 +136,22 @@ def _domain_flaw(domain: str) -> str:
 
 
 def read_name(text: str) -> Name:
-    """Return the name that a service answered, whatever it looks like."""
+    """Return a name from a service's response, valid or not."""
     local, at, domain = text.strip().rpartition("@")
     key = _ascii_domain(domain.removesuffix("."))
     return Name(local.lower() + at + (domain.lower() if key is None else key), text)
 
 
 def glob_key(pattern: str) -> str:
-    """Return a shell-style pattern as it is to be matched with keys."""
+    """Return a shell-style pattern normalized like the keys that it is matched with."""
     local, at, domain = pattern.strip().rpartition("@")
-    # Label by label, for the labels that are patterns have no A-label.
+    # Label by label, because a label with a wildcard has no A-label.
     labels = (_ascii_domain(label) or label.lower() for label in domain.split("."))
     return local.lower() + at + ".".join(labels)
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Return what tells whether a name's key matches one of these shell-style patterns."""
+    """Return a function that checks whether a key matches any of these shell-style patterns."""
     alternatives = [translate(glob_key(pattern)) for pattern in patterns]
     if not alternatives:
         return lambda key: False  # noqa: ARG005
@@ -161,20 +161,20 @@ def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=4096)
 def _domain_key(text: str) -> str | None:
-    """Return what a domain is compared by, or None where it is not fully qualified."""
+    """Return the key of a domain, or None if it is not a valid, fully qualified name."""
     key = _ascii_domain(text.removesuffix("."))
-    if key is None or len(key) > _LONGEST_DOMAIN or not _DOMAIN.fullmatch(key):
+    if key is None or len(key) > _MAX_DOMAIN or not _DOMAIN.fullmatch(key):
         return None
     return None if key.rpartition(".")[2].isdigit() else key
 
 
 @lru_cache(maxsize=4096)
 def _ascii_domain(text: str) -> str | None:
-    """Return the lower-case A-labels of a domain, or None where it has none."""
+    """Return a domain in lower-case A-labels, or None if it can't be encoded."""
     text = text.lower()
     if text.isascii() and "xn--" not in text:
         return text
-    # Imported at use: most tenants have no such name, and a module pays for each import.
+    # Imported at use: every module would pay for the import, and such names are rare.
     import idna  # noqa: PLC0415
 
     try:

@@ -87,7 +87,7 @@ class Client:
         return other
 
     def find(self, name: Name) -> Principal | None:
-        """Return a principal, or None if the service says that it does not exist."""
+        """Return a principal, or None if the service returns not-found for it."""
         try:
             return self._read(endpoints.get(name))
         except errors.NotFound:

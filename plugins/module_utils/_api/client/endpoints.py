@@ -56,7 +56,7 @@ _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
 
 
 class InvalidResponse(ValueError):
-    """The body is JSON, but not what this call returns. The text says why."""
+    """The body is JSON, but not what this call returns. The text has the reason."""
 
 
 @dataclass(frozen=True)

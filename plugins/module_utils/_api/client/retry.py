@@ -102,7 +102,7 @@ class RetryPolicy:
 
         A throttled request does not count as an attempt while other requests succeed.
 
-        :raises ServiceError: the same error, if there is to be no further attempt
+        :raises ServiceError: the same error, if no further attempt is allowed
         """
         backoff = min(_MAX_BACKOFF, _MIN_BACKOFF * 2**attempt) * self.rng()
         pause = max(backoff, error.retry_after or 0.0)
@@ -146,7 +146,7 @@ class RateLimit:
         """Pause all threads and widen the interval.
 
         :param sent: when the throttled request was sent. If that was before the interval was last
-            widened, the response says nothing about the new interval.
+            widened, the response is not about the new interval.
         """
         with self._lock:
             now = self._clock()

@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     execute,
 )
 from ansible_collections.postroom.email.plugins.module_utils._secrets import find_secrets
-from ansible_collections.postroom.email.tests.support.clients import TOKEN, sender_to
+from ansible_collections.postroom.email.tests.support.clients import TOKEN, transport_to
 from ansible_collections.postroom.email.tests.support.modules import run_module
 
 pytestmark = pytest.mark.matrix
@@ -31,9 +31,9 @@ DIFF = [{"before": {}, "after": {"name": "x"}}]
 
 
 @pytest.fixture
-def sender() -> Any:
-    """Return a sender that nobody listens to."""
-    with_nobody = sender_to("http://127.0.0.1:9")
+def transport() -> Any:
+    """Return a transport that nobody listens to."""
+    with_nobody = transport_to("http://127.0.0.1:9")
     yield with_nobody
     with_nobody.close()
 
@@ -49,7 +49,7 @@ def changing(client: Client, params: Params, check_mode: bool) -> Outcome:
     return Outcome(True, {"mode": check_mode}, DIFF, ["mind the gap"])
 
 
-def test_execute_turns_our_errors_into_results(sender: Transport) -> None:
+def test_execute_turns_our_errors_into_results(transport: Transport) -> None:
     """And lets those of programming pass, for they have a traceback to show."""
 
     def refusing(client: Client, params: Params, check_mode: bool) -> Outcome:
@@ -58,7 +58,7 @@ def test_execute_turns_our_errors_into_results(sender: Transport) -> None:
     def broken(client: Client, params: Params, check_mode: bool) -> Outcome:
         raise KeyError("option")
 
-    result = execute(refusing, PARAMS, check_mode=False, get_transport=lambda _: sender)
+    result = execute(refusing, PARAMS, check_mode=False, get_transport=lambda _: transport)
     assert result == {
         "failed": True,
         "changed": False,
@@ -67,19 +67,19 @@ def test_execute_turns_our_errors_into_results(sender: Transport) -> None:
         "changes": [],
     }
     with pytest.raises(KeyError):
-        execute(broken, PARAMS, check_mode=False, get_transport=lambda _: sender)
+        execute(broken, PARAMS, check_mode=False, get_transport=lambda _: transport)
 
 
 @pytest.mark.parametrize("diff", [True, False])
 @pytest.mark.parametrize("check", [True, False])
-def test_a_module_prints_its_outcome(check: bool, diff: bool, sender: Transport) -> None:
+def test_a_module_prints_its_outcome(check: bool, diff: bool, transport: Transport) -> None:
     """With the diff where it was asked for, and warnings as Ansible's own."""
     result = result_of(changing, check=check, diff=diff)
     assert result["changed"]
     assert result["mode"] is check
     assert ("diff" in result) is diff
     assert "mind the gap" in str(result["warnings"])
-    assert set(execute(changing, PARAMS, check_mode=check, get_transport=lambda _: sender)) == {
+    assert set(execute(changing, PARAMS, check_mode=check, get_transport=lambda _: transport)) == {
         "changed",
         "mode",
         "diff",

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sender: exact requests, where they go, what TLS verifies, and what ends a slow request."""
+"""The transport: exact requests, their origin, what TLS verifies, and what ends a slow request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ansible_collections.postroom.email.tests.support.clients import (
     TOKEN,
     Serve,
     client_over,
-    sender_to,
+    transport_to,
 )
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 
@@ -48,14 +48,14 @@ needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="the openssl program 
 
 
 @pytest.fixture
-def open_sender() -> Iterator[Open]:
-    """Make senders whose connections end with the test."""
+def open_transport() -> Iterator[Open]:
+    """Make transports whose connections end with the test."""
     with ExitStack() as stack:
 
         def make(url: str, **options: Any) -> Transport:
-            sender = sender_to(url, **options)
-            stack.callback(sender.close)
-            return sender
+            transport = transport_to(url, **options)
+            stack.callback(transport.close)
+            return transport
 
         yield make
 
@@ -87,11 +87,11 @@ BODIES = [
 
 
 @pytest.mark.parametrize("number", range(len(BODIES)))
-def test_a_write_sends_the_contract_s_body(number: int, serve: Serve, open_sender: Open) -> None:
+def test_a_write_sends_the_contract_s_body(number: int, serve: Serve, open_transport: Open) -> None:
     """The body is exactly that, as JSON, with the token and the two headers."""
     call, body = BODIES[number]
     server = serve(stored)
-    open_sender(server.url).send(call, 5.0)
+    open_transport(server.url).send(call, 5.0)
     (request,) = server.requests
     assert request.json == body
     assert request.headers["authorization"] == f"Bearer {TOKEN}"
@@ -109,13 +109,13 @@ SEGMENTS = {
 
 
 @pytest.mark.parametrize("name", SEGMENTS)
-def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_sender: Open) -> None:
+def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_transport: Open) -> None:
     """No character of a name gets out of its segment; this is what the server received."""
     server = serve(stored)
-    sender = open_sender(server.url)
+    transport = open_transport(server.url)
     subject = Name(name, name)
     for call in (calls.get(subject), calls.delete(subject), calls.dns_records(subject)):
-        sender.send(call, 5.0)
+        transport.send(call, 5.0)
     segment = SEGMENTS[name]
     assert [request.target for request in server.requests] == [
         f"/api/principal/{segment}",
@@ -124,10 +124,10 @@ def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_sender:
     ]
 
 
-def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_sender: Open) -> None:
+def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_transport: Open) -> None:
     """A GET has neither a body nor a content type, and the path of api_url stays in front."""
     server = serve(stored)
-    open_sender(f"{server.url}/mail/v2/").send(LIST, 5.0)
+    open_transport(f"{server.url}/mail/v2/").send(LIST, 5.0)
     (request,) = server.requests
     assert request.line == "GET /mail/v2/api/principal"
     assert "content-type" not in request.headers
@@ -136,11 +136,13 @@ def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_sender:
 
 @pytest.mark.parametrize("status", [302, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_redirect_is_followed(method: str, status: int, serve: Serve, open_sender: Open) -> None:
+def test_no_redirect_is_followed(
+    method: str, status: int, serve: Serve, open_transport: Open
+) -> None:
     """Another origin never sees the token; the error names the address to set."""
     other = serve(stored)
     server = serve(lambda request: redirect(f"{other.url}{request.target}", status))
-    client = client_over(open_sender(server.url))
+    client = client_over(open_transport(server.url))
     actions: dict[str, Callable[[], object]] = {
         "GET": lambda: client.find(ALICE),
         "POST": lambda: client.create(models.Mailbox(ALICE), ("pw-8Kd!q0-Zebra",)),
@@ -151,19 +153,19 @@ def test_no_redirect_is_followed(method: str, status: int, serve: Serve, open_se
 
 
 def test_proxies_of_the_environment_are_honoured(
-    serve: Serve, open_sender: Open, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, open_transport: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A host of NO_PROXY is reached directly, and the deadline holds for a slow proxy as well."""
     proxy, direct = serve(stored), serve(stored)
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    open_sender("http://mail.example.test", trust_env=True).send(LIST, 5.0)
-    open_sender(direct.url, trust_env=True).send(LIST, 5.0)
+    open_transport("http://mail.example.test", trust_env=True).send(LIST, 5.0)
+    open_transport(direct.url, trust_env=True).send(LIST, 5.0)
     assert proxy.lines == ["GET http://mail.example.test/api/principal"]
     assert direct.lines == ["GET /api/principal"]
     proxy.handler = lambda _: SLOW
     with pytest.raises(errors.ConnectionBroken):
-        open_sender("http://mail.example.test", trust_env=True).send(LIST, 0.3)
+        open_transport("http://mail.example.test", trust_env=True).send(LIST, 0.3)
     assert proxy.completed == 1
 
 
@@ -171,7 +173,7 @@ def test_an_unusable_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an invalid input that names the variables to correct."""
     monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:9")
     with pytest.raises(errors.InvalidInput, match=r"proxy .*HTTP_PROXY"):
-        sender_to("http://mail.example.test", trust_env=True)
+        transport_to("http://mail.example.test", trust_env=True)
 
 
 BAD_URLS = [
@@ -191,7 +193,7 @@ BAD_URLS = [
 def test_a_bad_address_is_one_sentence(url: str) -> None:
     """It names the option and the remedy, and repeats no password."""
     with pytest.raises(errors.InvalidInput, match=r"^api_url: .*https://mail\.example\.com") as bad:
-        sender_to(url)
+        transport_to(url)
     assert "Zq8pw" not in str(bad.value)
 
 
@@ -199,19 +201,19 @@ def test_a_bad_address_is_one_sentence(url: str) -> None:
 def test_the_path_of_the_api_is_refused(path: str) -> None:
     """The message names the part of `api_url` to drop."""
     with pytest.raises(errors.InvalidInput, match=r"^api_url: drop /api"):
-        sender_to(f"https://mail.example.com{path}")
+        transport_to(f"https://mail.example.com{path}")
     with pytest.raises(errors.InvalidInput) as caught:
-        sender_to(f"https://user:Zq8pw@mail.example.com{path}?token=Zq8pw")
+        transport_to(f"https://user:Zq8pw@mail.example.com{path}?token=Zq8pw")
     assert "Zq8pw" not in str(caught.value)
 
 
-def test_a_dead_proxy_is_named(open_sender: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_proxy_is_named(open_transport: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the proxy and the variables that set it, and no password."""
     proxy = f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("HTTP_PROXY", f"http://user:Zq8pw@{proxy}")
-    sender = open_sender("http://mail.example.test", trust_env=True)
+    transport = open_transport("http://mail.example.test", trust_env=True)
     with pytest.raises(errors.Unreachable, match=f"{proxy}.*HTTP_PROXY") as caught:
-        sender.send(LIST, 5.0)
+        transport.send(LIST, 5.0)
     assert "Zq8pw" not in str(caught.value)
 
 
@@ -238,7 +240,7 @@ def server(authority: Authority) -> Iterator[ScriptedServer]:
 
 @needs_openssl
 def test_only_the_authority_of_ca_path_is_trusted(
-    server: ScriptedServer, authority: Authority, tmp_path: Path, open_sender: Open
+    server: ScriptedServer, authority: Authority, tmp_path: Path, open_transport: Open
 ) -> None:
     """An untrusted certificate ends the task before the token is sent, however https is spelled."""
     other = Authority(tmp_path, "other")
@@ -248,37 +250,39 @@ def test_only_the_authority_of_ca_path_is_trusted(
         (server.url, {"ca_path": str(other.path)}),
     ):
         with pytest.raises(errors.UntrustedCertificate, match="Set ca_path") as caught:
-            client_over(open_sender(url, **options)).list_principals()
+            client_over(open_transport(url, **options)).list_principals()
         assert not caught.value.transient
         assert TOKEN not in str(caught.value)
     assert server.requests == []
-    open_sender(server.url, ca_path=str(authority.path)).send(LIST, 5.0)
-    open_sender(server.url, verify=False).send(LIST, 5.0)
+    open_transport(server.url, ca_path=str(authority.path)).send(LIST, 5.0)
+    open_transport(server.url, verify=False).send(LIST, 5.0)
     assert server.lines == ["GET /api/principal"] * 2
 
 
 @needs_openssl
-def test_a_certificate_of_another_host_is_refused(authority: Authority, open_sender: Open) -> None:
+def test_a_certificate_of_another_host_is_refused(
+    authority: Authority, open_transport: Open
+) -> None:
     """A trusted authority has signed it for another host name."""
     with scripted(stored, tls=authority.serves("DNS:mail.example.com")) as other:
         with pytest.raises(errors.UntrustedCertificate, match="api_url"):
-            open_sender(other.url, ca_path=str(authority.path)).send(LIST, 5.0)
+            open_transport(other.url, ca_path=str(authority.path)).send(LIST, 5.0)
         assert other.requests == []
 
 
 @needs_openssl
 def test_a_deadline_holds_within_tls(
-    server: ScriptedServer, authority: Authority, open_sender: Open
+    server: ScriptedServer, authority: Authority, open_transport: Open
 ) -> None:
     """A slow head over TLS, or a handshake without an answer, ends with the deadline."""
     server.handler = lambda _: SLOW
     with pytest.raises(errors.ConnectionBroken):
-        open_sender(server.url, ca_path=str(authority.path)).send(LIST, 0.3)
+        open_transport(server.url, ca_path=str(authority.path)).send(LIST, 0.3)
     assert server.completed == 0
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(errors.ServiceError):
-            open_sender(url, verify=False).send(LIST, 0.3)
+            open_transport(url, verify=False).send(LIST, 0.3)
 
 
 def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
@@ -286,4 +290,4 @@ def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "authority.pem").write_text("no certificate", encoding="ascii")
     for path in (tmp_path / "authority.pem", tmp_path / "missing" / "authority.pem"):
         with pytest.raises(errors.InvalidInput, match=r"^ca_path: .*authority\.pem"):
-            sender_to("https://127.0.0.1:9", ca_path=str(path))
+            transport_to("https://127.0.0.1:9", ca_path=str(path))

@@ -56,7 +56,7 @@ from ansible_collections.postroom.email.tests.support.clients import (
     Clock,
     Connect,
     Serve,
-    sender_to,
+    transport_to,
 )
 
 ALICE = parse_address("alice@example.com")
@@ -251,14 +251,14 @@ def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: s
 
 
 def test_representations_hold_no_secret() -> None:
-    """A Call, a Change, Passwords, a Sender and a Client can be printed, but not pickled."""
-    sender = sender_to("http://127.0.0.1:9")
+    """A Call, a Change, Passwords, a Transport and a Client can be printed, but not pickled."""
+    transport = transport_to("http://127.0.0.1:9")
     wanted = Passwords({ALICE: (PASSWORD,)})
     change = Change(
         "create", None, models.Mailbox(ALICE), (Reason("missing"),), secrets=(PASSWORD,)
     )
     call = calls.create(models.Mailbox(ALICE), (PASSWORD,))
-    things = [call, change, Plan((change,)), wanted, sender, Client(sender), change.as_dict()]
+    things = [call, change, Plan((change,)), wanted, transport, Client(transport), change.as_dict()]
     (diff,) = as_diff([change])
     assert (diff["before_header"], diff["after"]["passwords"]) == (f"mailbox {ALICE}", "set")
     shown = " ".join(f"{thing!r} {thing}" for thing in [*things, diff])
@@ -266,18 +266,18 @@ def test_representations_hold_no_secret() -> None:
         assert form(PASSWORD) not in shown
         assert form(TOKEN) not in shown
     assert repr(PASSWORD)[1:-1] not in shown
-    for thing in (sender, Client(sender), call):
+    for thing in (transport, Client(transport), call):
         with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
             pickle.dumps(thing)
-    sender.close()
+    transport.close()
 
 
 def test_a_traceback_of_a_refused_connection_holds_no_token() -> None:
     """The httpx error, which holds the request's headers, is not chained."""
-    sender = sender_to("http://127.0.0.1:1")
+    transport = transport_to("http://127.0.0.1:1")
     with pytest.raises(errors.Unreachable) as caught:
-        sender.send(calls.create(models.Mailbox(ALICE), (PASSWORD,)), 5.0)
-    sender.close()
+        transport.send(calls.create(models.Mailbox(ALICE), (PASSWORD,)), 5.0)
+    transport.close()
     shown = "".join(traceback.format_exception(caught.value))
     assert TOKEN not in shown
     assert PASSWORD not in shown
