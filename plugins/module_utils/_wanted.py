@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from ._api.errors import InvalidInput
-from ._api.memory import without_collection
+from ._api.gc_pause import without_collection
 from ._api.tenant.converge import Wanted
 from ._api.tenant.definition import Source
 from ._api.tenant.definition_file import load

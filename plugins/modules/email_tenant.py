@@ -15,8 +15,9 @@ description:
   - Everything is validated before the first write. All errors in the definition are reported
     together, each with file, line and remedy, before the first request; then all conflicts with
     the current state of the tenant. Nothing is changed until there are no errors.
-  - One request lists the tenant, regardless of its size. Changes are made concurrently, in the order
-    of their dependencies. Deletions come last, with domains at the end.
+  - One request lists the tenant, regardless of its size. Two more, by type, check that the list is complete
+    before anything is created or deleted. Changes are made concurrently, in the order of their dependencies.
+    Deletions come last, with domains at the end.
   - Objects that are not in the definition are not changed, except for those that O(purge) deletes.
 author:
   - Postroom contributors (@postroom)
@@ -338,6 +339,11 @@ problems:
   type: list
   elements: dict
   contains:
+    code:
+      description: What is wrong, as a code. V(invalid_definition) for errors in the definition itself.
+      type: str
+      returned: always
+      sample: address_in_use_undeclared
     file:
       description: The definition file; null for the options of the task.
       type: str

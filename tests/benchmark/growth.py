@@ -18,7 +18,7 @@ from pathlib import Path
 from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
     read_principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.memory import without_collection
+from ansible_collections.postroom.email.plugins.module_utils._api.gc_pause import without_collection
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant

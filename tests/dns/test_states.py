@@ -117,7 +117,7 @@ def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
     """The task fails with each record that is not published, and reports what it published."""
     result = publisher.run("verified", wait=True, wait_timeout=1)
     assert (result["failed"], result["changed"]) == (True, False)
-    assert result["failure"] == {"kind": "NotPublished"}
+    assert result["failure"] == {"kind": "NotPublished", "code": "not_published"}
     lines = result["msg"].splitlines()[1:]
     assert [line.partition(" (missing): ")[0] for line in lines] == NAMES
     assert [record["status"] for record in result["records"]] == ["missing"] * 3
@@ -127,7 +127,7 @@ def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
         result = publisher.run("present", nameservers=[str(other)], wait=True, wait_timeout=0)
     assert (result["failed"], result["changed"]) == (True, True)
     assert [change["name"] for change in result["changes"]] == NAMES
-    assert result["failure"] == {"kind": "NotPublished"}
+    assert result["failure"] == {"kind": "NotPublished", "code": "not_published"}
 
 
 def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
@@ -158,7 +158,7 @@ def test_failures_at_the_name_server(publisher: Publisher) -> None:
         for check in (True, False):
             result = publisher.run("present", check=check, **options)
             assert (result["failed"], result["changed"]) == (True, False)
-            assert result["failure"] == {"kind": kind}
+            assert result["failure"]["kind"] == kind
             assert stranger.secret not in str(result)
     assert "update_server" in result["msg"]
     assert publisher.stage.gate.updates == 0

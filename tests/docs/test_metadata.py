@@ -103,7 +103,11 @@ def test_the_variables_of_a_role_are_documented(role: str) -> None:
     page = repository.read(f"roles/{role}/README.md")
     assert re.findall(rf"^\| `({role}_\w+)` \|", page, re.MULTILINE) == list(options)
     used = variables(role, code(role))
-    facts = {name for name in used if re.search(rf"^\s+{name}:(\s|$)", code(role), re.MULTILINE)}
+    facts = {
+        name
+        for name in used
+        if re.search(rf"^\s+({name}:(\s|$)|register: {name}$)", code(role), re.MULTILINE)
+    }
     assert used - facts <= options.keys()
     assert options.keys() <= used | variables(role, yaml.safe_dump(defaults))
     # With no_log, ansible-core before 2.19 refuses mappings that have vaulted values.

@@ -246,7 +246,7 @@ def test_an_alias_moves_on_request(desk: Desk, site: Site) -> None:
     site.create("one.example", "ann@one.example")
     site.create("bob@one.example", emails=["bob@one.example", "hi@one.example"])
     given = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
-    assert_refused(desk, "add_alias", "hi@one.example is taken", **given)
+    assert_refused(desk, "add_alias", "hi@one.example is already an alias", **given)
     assert desk.play("add_alias", **given, mail_move="yes").recap.changed == 1
     assert desk.play("add_alias", **given).recap.changed == 0
     absent = {"mail_mailbox": "none@one.example", "mail_alias": "hi@none.example"}

@@ -181,6 +181,8 @@ def _must_store_mail(tenant: TenantState, new: Iterable[Name], own: frozenset[Na
     """Refuse new destinations from which mail would go on, or come back."""
     for destination in sorted(new):
         arrives = destination if tenant.owner_of(destination) else _untagged(destination)
+        if tenant.owner_of(arrives) is None and tenant.has_domain(destination.domain):
+            raise WontDo(f"`{destination}` does not exist here. Check the spelling.")
         if arrives in own:
             raise WontDo(f"Mail to `{destination}` would come back to itself. Name another one.")
         if isinstance(tenant.owner_of(arrives), Forwarder):

@@ -117,10 +117,6 @@ class Edit:
             return replace(current, aliases=aliases, members=members)
         return replace(current, aliases=aliases)
 
-    def inverse(self) -> Edit:
-        """Return the edit that reverts this one."""
-        return Edit(self.remove_aliases, self.add_aliases, self.remove_members, self.add_members)
-
 
 class DnsRecord(NamedTuple):
     """A record as the service returns it; ``host`` is ``@`` or relative to the domain."""

@@ -133,6 +133,7 @@ REFUSALS = [
     (forward("new@example.com", "team+x@example.com"), "forwards its mail"),
     (forward("tagged@example.com", ALICE), "forwarded to `tagged@example.com` already"),
     (forward(TEAM, ALL), "come back to itself"),
+    (forward("new@example.com", "nobody@example.com"), "does not exist here"),
     (forward("new@other.example", ALICE), "`other.example` is not set up here"),
     (no_forward(ALL), "not a forwarder of its own"),
 ]

@@ -55,6 +55,7 @@ class Result(NamedTuple):
     :param error: why it failed
     :param principal: what the service returned after the change
     :param span: of an edit, the seconds between its reading and its writing
+    :param written: of a failed change, whether it was written
     """
 
     outcome: str
@@ -62,11 +63,12 @@ class Result(NamedTuple):
     error: errors.PostroomError | None = None
     principal: Principal | None = None
     span: float = 0.0
+    written: bool = False
 
     @property
     def wrote(self) -> bool:
         """Whether it was written, even if its current state is unknown."""
-        return self.outcome == CHANGED or (self.error is not None and self.error.wrote)
+        return self.outcome == CHANGED or self.written
 
 
 def apply_plan(
@@ -122,14 +124,14 @@ class _Run:
         ]
         try:
             if domains:
-                # As late as possible: what the plan did not see must not be deleted.
+                # One list for all of them: what the plan did not see must not be deleted.
                 now = TenantState(principals=self._new_client().list_principals())
                 self._occupants = now.occupants(domains)
         except errors.PostroomError as error:
             for position in ready:
                 self._note(position, Result(FAILED, str(error), error))
             return
-        self._run(ready, self._attempt, self._note)
+        self._for_each(ready, self._attempt, self._note)
         self._confirm([p for p in ready if self.results[p].outcome == CHANGED])
         self._give_back(positions)
 
@@ -142,7 +144,7 @@ class _Run:
                 return False
         return True
 
-    def _run(
+    def _for_each(
         self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
         """Call ``action`` for each item, in threads if that helps, and ``note`` in this one."""
@@ -217,7 +219,7 @@ class _Run:
             if isinstance(error, _FATAL):
                 # Before this thread starts another change.
                 self._learn(error)
-            return Result(FAILED, str(error), error)
+            return Result(FAILED, str(error), error, written=error.wrote)
         span = client.now() - started
         return Result(CHANGED, change.reason, principal=principal, span=span)
 
@@ -270,9 +272,9 @@ class _Run:
                 current = {principal.name: principal for principal in client.list_principals()}
         except errors.PostroomError as error:
             text = f"It was written, but its current state is unknown. {error}"
-            error.wrote = True
+            error.add("What was written before this request is in an unknown state.")
             for position in edits:
-                self.results[position] = Result(FAILED, text, error)
+                self.results[position] = Result(FAILED, text, error, written=True)
             return
         lost = []
         for position in edits:
@@ -282,7 +284,7 @@ class _Run:
             else:
                 lost.append(position)
         self._finished -= len(lost)
-        self._run(lost, self._repair, self._note)
+        self._for_each(lost, self._repair, self._note)
 
     def _repair(self, position: int) -> Result:
         change = self._changes[position]
@@ -290,8 +292,8 @@ class _Run:
             principal = self._new_client().edit(change.subject.name, change.edit)
         except errors.PostroomError as error:
             # It was written once, and its passwords still are.
-            error.wrote = True
-            return Result(FAILED, str(error), error)
+            error.add(f"{change.subject.name} was written, but its current state is unknown.")
+            return Result(FAILED, str(error), error, written=True)
         return Result(CHANGED, change.reason, principal=principal)
 
     def _give_back(self, positions: Iterable[int]) -> None:
@@ -310,7 +312,7 @@ class _Run:
                     self._add(position, f"The owner of {_listed(lost)} is unknown. Run again.")
                 else:
                     debts[need][position] = lost
-        self._run(
+        self._for_each(
             debts,
             lambda giver: self._return(giver, frozenset().union(*debts[giver].values())),
             lambda giver, is_back: self._note_return(giver, debts[giver], is_back=is_back),
@@ -318,7 +320,7 @@ class _Run:
 
     def _return(self, position: int, addresses: frozenset[Name]) -> bool:
         """Add addresses to their former owner again, and return whether that succeeded."""
-        if self._stopped is not None:
+        if self._stopped is not None and self._deadline_per_change:
             return False
         # The deadline that is shared may be over.
         client = self._client.with_timeout(
@@ -347,7 +349,6 @@ class _Run:
         if is_back and returned == change.edit.remove_aliases:
             error = self.results[giver].error
             if error is not None:
-                error.wrote = False
                 error.add(f"{_listed(returned)} was given back.")
             self.results[giver] = Result(NOT_ATTEMPTED, "its addresses were given back", error)
         elif is_back:

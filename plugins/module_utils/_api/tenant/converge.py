@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from ..client.client import Client
-from ..memory import without_collection
+from ..gc_pause import without_collection
 from ..models import Domain, Forwarder, Mailbox, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
@@ -70,12 +70,11 @@ def converge_object(
     """
     state = TenantState(client)
     plan = plan_object(client, state, declared, passwords)
-    refused = [each for each in plan.problems if not (dry_run and each.prerequisite)]
-    if refused:
-        raise errors.Refused(" ".join(each.text for each in refused))
+    _refuse_object(plan, dry_run=dry_run)
     if probe is not None:
-        passwords = _without(passwords, probe(plan.changes))
-        plan = plan_object(client, state, declared, passwords)
+        kept = _without(passwords, probe(plan.changes))
+        plan = plan_object(client, state, declared, kept)
+        _refuse_object(plan, dry_run=dry_run)
     found = state.find(declared.name)
     prerequisites = [each.prerequisite_text for each in plan.problems]
     warnings = tuple(dict.fromkeys([*prerequisites, *(each.text for each in plan.warnings)]))
@@ -84,13 +83,13 @@ def converge_object(
         after |= {change.subject.name: change.after for change in plan.changes}
         return Converged(plan.changes, after[declared.name], warnings)
     results = apply_changes(client, plan)
-    done = []
+    if any(result.outcome == UNCHANGED for result in results):
+        # Another client created it at the same time.
+        return converge_object(client, declared, dry_run=False, passwords=passwords, probe=probe)
     for change, result in zip(plan.changes, results):  # noqa: B905 - Python 3.10
-        if result.outcome == CHANGED:
-            done.append(change)
         if change.subject.name == declared.name:
             found = result.principal
-    return Converged(tuple(done), found, warnings)
+    return Converged(plan.changes, found, warnings)
 
 
 def plan_object(
@@ -99,9 +98,9 @@ def plan_object(
     declared: Declared,
     passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
 ) -> Plan:
-    """Return the plan for one object, from a state whose completeness was checked.
+    """Return the plan for one object, and check what it relies on.
 
-    :raises BadAnswer: what the plan relies on can't be trusted
+    :raises BadAnswer: the service's answers can't be trusted
     """
     plan = plan_tenant(state, definition_of(declared), passwords=passwords)
     if not plan.changes and state.find(declared.name) is None:
@@ -124,6 +123,12 @@ def apply_changes(client: Client, plan: Plan) -> list[Result]:
         failed.done = [change.as_dict() for change, result in pairs if result.wrote]
         raise failed
     return results
+
+
+def _refuse_object(plan: Plan, *, dry_run: bool) -> None:
+    refused = [each for each in plan.problems if not (dry_run and each.prerequisite)]
+    if refused:
+        raise errors.Refused(" ".join(each.text for each in refused))
 
 
 def _without(passwords: Passwords, names: Collection[Name]) -> Passwords:

@@ -80,6 +80,7 @@ class Finding(NamedTuple):
         """Return it as a module shows it."""
         place = self.place
         return {
+            "code": "invalid_definition",
             "file": place.source.file if place else None,
             "line": place.line if place else None,
             "where": place.where if place else "",
@@ -166,7 +167,7 @@ class DeclaredForwarder:
     aliases: frozenset[Name] | None = None
     absent_aliases: Mapping[Name, Reason] = field(default_factory=dict)
     places: Mapping[Name, Place] = field(default_factory=dict, compare=False)
-    members: frozenset[Name] | None = frozenset()
+    members: frozenset[Name] | None = None
     purge_aliases: bool = False
     purge_members: bool = True
     kind: ClassVar[str] = Forwarder.kind

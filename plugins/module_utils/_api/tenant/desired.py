@@ -113,8 +113,8 @@ class DesiredState:
         desired = self.kept.get(principal.name)
         return principal if desired is None else desired.after
 
-    def edited(self, owner: Individual) -> Desired:
-        """Return the desired state of a principal that is not deleted."""
+    def desired_of(self, owner: Individual) -> Desired:
+        """Return the desired state of a principal that is kept, which is its current one so far."""
         return self.kept.setdefault(owner.name, Desired(None, owner))
 
     def delete_unnamed(self, principal: Principal, reason: Reason) -> None:
@@ -128,7 +128,7 @@ class DesiredState:
             self.delete_unnamed(principal, Reason("domain_deleted", {"domain": domain}))
         elif principal.name not in self.deleted and isinstance(principal, (Mailbox, Forwarder)):
             reason = Reason("alias_domain_deleted", {"domain": domain})
-            self.edited(principal).remove |= dict.fromkeys(addresses, reason)
+            self.desired_of(principal).remove |= dict.fromkeys(addresses, reason)
             self.unnamed[ALIAS] |= addresses
 
     def forwarders(self, principals: Iterator[Principal] | list[Principal]) -> list[Forwarder]:

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
 
 from ..models import Forwarder
 from ..names import Name
@@ -38,19 +38,38 @@ def find_cycle(graph: Graph) -> list[Name] | None:
 
 
 def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
-    """Return the loops that a change would create; a loop that exists already is not its fault."""
-    graph = {name: set(targets) for name, targets in after.items()}
-    old = {name: graph[name].intersection(before.get(name, ())) for name in graph}
-    while cycle := find_cycle(old):
-        old[cycle[0]].discard(cycle[1])
-        graph[cycle[0]].discard(cycle[1])
-    cycles = []
-    while cycle := find_cycle(graph):
-        cycles.append(cycle)
-        steps = pairwise(cycle)
-        source, target = next(step for step in steps if step[1] not in old[step[0]])
-        graph[source].discard(target)
+    """Return the loops that a change would create; a loop that exists already is not its fault.
+
+    Each forwarder is in one of them at most.
+    """
+    if find_cycle(after) is None:
+        return []
+    cycles: list[list[Name]] = []
+    reported: set[Name] = set()
+    for source, targets in after.items():
+        for target in sorted(set(targets).difference(before.get(source, ()))):
+            way = None if source in reported else _find_way(after, target, source)
+            if way is not None:
+                cycles.append([source, *way])
+                reported.update(way)
     return cycles
+
+
+def _find_way(graph: Graph, start: Name, end: Name) -> list[Name] | None:
+    """Return the names from one forwarder to another, both included, if mail gets there."""
+    came_from = {start: start}
+    waiting = deque([start])
+    while waiting:
+        here = waiting.popleft()
+        if here == end:
+            way = [here]
+            while way[-1] != start:
+                way.append(came_from[way[-1]])
+            return way[::-1]
+        onward = [name for name in graph[here] if name not in came_from]
+        came_from |= dict.fromkeys(onward, here)
+        waiting.extend(onward)
+    return None
 
 
 def levels(graph: Graph) -> dict[Name, int]:

@@ -176,6 +176,8 @@ class Problem(NamedTuple):
     @property
     def prerequisite_text(self) -> str:
         """The warning in check mode. Ansible shows equal ones once: it has only what is missing."""
+        if self.code not in PREREQUISITES:
+            return self.text
         missing = PREREQUISITES[self.code].format(**self.params)
         return f"{missing}. Check mode assumes that an earlier task creates it."
 

@@ -58,7 +58,7 @@ class _Order:
         self._waves = waves
         self._registers: dict[str, int] = {}
         self._frees: dict[Name, int] = {}
-        self._leaves: dict[str, list[int]] = defaultdict(list)
+        self._vacates: dict[str, list[int]] = defaultdict(list)
 
     def register(self, domain: Name) -> None:
         self._registers[domain.key] = len(self.changes)
@@ -109,7 +109,7 @@ class _Order:
     def delete(self, principal: Principal, reason: Reason, stage: int) -> None:
         needs: tuple[int, ...] = ()
         if stage == DEREGISTER:
-            needs = tuple(dict.fromkeys(self._leaves[principal.name.key]))
+            needs = tuple(dict.fromkeys(self._vacates[principal.name.key]))
         else:
             self._note_freed(frozenset({principal.name, *principal.addresses}))
         change = Change("delete", principal, None, (reason,), stage=stage, needs=needs)
@@ -126,7 +126,7 @@ class _Order:
         position = len(self.changes)
         for address in addresses:
             self._frees[address] = position
-            self._leaves[address.key.rpartition("@")[2]].append(position)
+            self._vacates[address.key.rpartition("@")[2]].append(position)
 
 
 def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int], frozenset[Name]]:

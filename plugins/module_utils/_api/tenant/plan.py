@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator
 from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
 from .changes import Plan
-from .checks import Checks
 from .definition import (
     Declared,
     DeclaredDomain,
@@ -26,8 +25,9 @@ from .definition import (
     Definition,
 )
 from .desired import Desired, DesiredState, Passwords
-from .messages import Problem, Reason, listed
+from .messages import DECLARED_ABSENT, Problem, Reason, listed
 from .order import order_changes
+from .plan_checks import Checks
 from .purge import ALIAS, Purge
 from .state import Occupant, TenantState
 
@@ -67,12 +67,12 @@ class _Planner:
             *self._decide_individuals(),
             *self._purge_undeclared(),
             *self._empty_domains(),
-            *self._settle_claims(),
+            *self._resolve_address_conflicts(),
             *self._check_limits(),
         ]
-        checks = Checks(self.state, self.definition, self.purge, self.desired)
-        problems += checks.problems()
-        warnings = [*checks.warnings, *self._options_without_effect()]
+        blocking, warnings = Checks(self.state, self.definition, self.purge, self.desired).run()
+        problems += blocking
+        warnings += self._options_without_effect()
         changes = order_changes(self.desired, self.state)
         changed = {change.subject.name for change in changes}
         declared = (*self.definition.domains.values(), *self.definition.individuals.values())
@@ -103,7 +103,7 @@ class _Planner:
             elif not isinstance(found, Domain):
                 yield _wrong_kind(declared, found)
             elif declared.absent:
-                self.desired.deleted[found.name] = Reason("declared_absent")
+                self.desired.deleted[found.name] = DECLARED_ABSENT
 
     def _decide_individuals(self) -> Iterator[Problem]:
         """Decide on each declared mailbox and forwarder by itself."""
@@ -124,15 +124,17 @@ class _Planner:
         self, declared: DeclaredMailbox, found: Principal | None, claimed: set[Name]
     ) -> Iterator[Problem]:
         """Decide on aliases of a mailbox that must exist."""
-        if declared.name in declared.absent_aliases:
+        if found is not None and declared.name in declared.absent_aliases:
             yield Problem("primary_address", {"address": declared.name}, declared.place)
             return
-        if found is None and not declared.aliases:
+        aliases = declared.aliases or frozenset()
+        if found is None and not aliases:
             return
-        if found is None and self.state.has_domain(declared.name.domain):
+        domain = declared.name.domain
+        if found is None and self.state.has_domain(domain):
             yield Problem("mailbox_missing", {"name": declared.name}, prerequisite=True)
-        elif found is None:
-            params = {"names": str(declared.name), "domain": declared.name.domain}
+        elif found is None and domain not in {alias.domain for alias in aliases}:
+            params = {"names": str(declared.name), "domain": domain}
             yield Problem("domain_missing", params, prerequisite=True)
         current = found if isinstance(found, Mailbox) else Mailbox(declared.name)
         self.desired.kept[declared.name] = self._compare(declared, current, claimed)
@@ -148,7 +150,9 @@ class _Planner:
         desired.is_new = is_new
         if isinstance(current, Mailbox) and (is_new or self.passwords.replace):
             desired.secrets = self.passwords.by_name.get(declared.name, ())
-            desired.always_set = self.passwords.replace and bool(desired.secrets)
+            # A task about one object plans again if another client creates it first.
+            is_whole = self.purge is not None
+            desired.always_set = is_whole and self.passwords.replace and bool(desired.secrets)
             if is_new and not desired.secrets:
                 params = {"name": declared.name}
                 yield Problem("password_missing", params, declared.place, prerequisite=True)
@@ -226,7 +230,7 @@ class _Planner:
         for domain, occupant in sorted(emptied, key=lambda row: not row[1].is_resident):
             self.desired.leave_domain(occupant.principal, domain, occupant.addresses)
 
-    def _settle_claims(self) -> Iterator[Problem]:
+    def _resolve_address_conflicts(self) -> Iterator[Problem]:
         """Take claimed addresses from their owners, where the definition allows that."""
         for desired in list(self.desired.kept.values()):
             for address in sorted(desired.claims):
@@ -237,17 +241,17 @@ class _Planner:
                     or owner.name in self.desired.deleted
                 ):
                     continue
-                code = self._settle_claim(desired, address, owner)
+                code = self._resolve_address_conflict(desired, address, owner)
                 if code:
                     params = {"address": address, "kind": owner.kind, "owner": owner.name}
                     yield Problem(code, params, desired.place_of(address))
 
-    def _settle_claim(self, desired: Desired, address: Name, owner: Principal) -> str:
+    def _resolve_address_conflict(self, desired: Desired, address: Name, owner: Principal) -> str:
         """Move an address to its new owner, or return why that is not possible."""
         moves = Reason("alias_moves", {"owner": desired.name})
         holder = self.desired.kept.get(owner.name)
         if owner.name in self.definition.individuals:
-            # A declared primary address was refused before, and a declared forwarder in its place.
+            # Two declarations of one address were refused before.
             if holder is None or address == owner.name:
                 return ""
             holder.remove.setdefault(address, moves)
@@ -261,7 +265,7 @@ class _Planner:
                 return "primary_address_in_use"
             if not declared.move:
                 return "alias_in_use"
-            self.desired.edited(owner).remove[address] = moves
+            self.desired.desired_of(owner).remove[address] = moves
             return ""
         return "address_in_use" if self.purge is None else "address_in_use_undeclared"
 
@@ -277,7 +281,7 @@ class _Planner:
 
     def _options_without_effect(self) -> Iterator[Problem]:
         for declared in self.definition.individuals.values():
-            if declared.purge_aliases and declared.aliases is None:
+            if declared.purge_aliases and declared.aliases is None and not declared.absent:
                 yield Problem("purge_without_aliases")
 
     def _declared_addresses(self) -> set[Name]:

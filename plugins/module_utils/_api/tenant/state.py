@@ -62,8 +62,9 @@ class TenantState:
         """Return the principal with that name."""
         if self._listed is None and self._client is not None and not self._found:
             self._found[name] = self._client.find(name)
-        # What a decision was based on stays, even if the list has another object by now.
-        return self._found[name] if name in self._found else self._list().get(name)
+        if self._listed is None and name in self._found:
+            return self._found[name]
+        return self._list().get(name)
 
     def owner_of(self, address: Name) -> Principal | None:
         """Return the principal that receives mail to an address."""
@@ -105,7 +106,12 @@ class TenantState:
                 raise ValueError("a state needs a client or principals")
             listed = {each.name: each for each in self._client.list_principals()}
             for name, found in self._found.items():
-                if found is not None and name not in listed:
+                # What a decision was based on stays, even if the list differs by now.
+                if found is None:
+                    listed.pop(name, None)
+                elif name in listed:
+                    listed[name] = found
+                else:
                     raise errors.BadAnswer(
                         f"The list of the tenant lacks {name}, which exists when read by name, so "
                         "it can't be trusted. Run again; if this persists, ask the service's "

@@ -407,7 +407,10 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         FORCED,
         {"ignore": ("*@OLD.example",), "max_deletions": 9},
         [
-            "domains[0]: domain_in_use_ignored domain=old.example holders=2 objects: alias legal@old.example of the mailbox alice, alias x@old.example of the mailbox alice"
+            (
+                "domains[0]: domain_in_use_ignored domain=old.example holders=2 objects: "
+                "alias legal@old.example of the mailbox alice, alias x@old.example of the mailbox alice"
+            )
         ],
         {"old.example"},
     ),

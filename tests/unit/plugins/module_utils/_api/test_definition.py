@@ -182,7 +182,7 @@ def names(definition: Definition, name: str) -> dict[str, Any]:
         "absent": declared.reason if declared.absent else None,
         "aliases": None if aliases is None else sorted(map(str, aliases)),
         "gone": {str(alias): reason for alias, reason in declared.absent_aliases.items()},
-        "members": sorted(map(str, getattr(declared, "members", ()))),
+        "members": sorted(map(str, getattr(declared, "members", None) or ())),
     }
 
 

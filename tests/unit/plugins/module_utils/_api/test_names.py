@@ -158,13 +158,12 @@ ME = parse_address("me@example.com")
 POOL = [parse_address(f"{letter}@example.com") for letter in "abcdefgh"]
 
 
-def test_an_edit_is_idempotent_and_has_an_inverse() -> None:
+def test_an_edit_is_idempotent() -> None:
     """It leaves other aliases and members alone."""
     a, b, c = (frozenset({name}) for name in POOL[:3])
     edit = Edit(add_aliases=a, remove_aliases=b, add_members=b, remove_members=a)
     before, after = Forwarder(ME, b | c, a | c), Forwarder(ME, a | c, b | c)
     assert edit.applied_to(before) == edit.applied_to(after) == after
-    assert edit.inverse().applied_to(after) == before
     assert edit.applied_to(Mailbox(ME, b)) == Mailbox(ME, a)
 
 

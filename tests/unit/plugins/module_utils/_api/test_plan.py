@@ -400,7 +400,7 @@ def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) ->
         server = serve(service)
         wanted = box(passwords=PASSWORDS, replace=always)
         found = converge(connect(server), wanted, dry_run=False)
-        assert bool(found.changes) == always
+        assert [change.action for change in found.changes] == ["update"] * always
         assert len([line for line in server.lines if line.startswith("PATCH")]) == always
 
 

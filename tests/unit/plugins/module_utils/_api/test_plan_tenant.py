@@ -326,7 +326,10 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, OLD, box("x@old.example"), box("alice", "y@old.example", "z@old.example")],
         LEAVING,
         [
-            "domains[0]: domain_in_use domain=old.example holders=3 objects: alias y@old.example of the mailbox alice, alias z@old.example of the mailbox alice, mailbox x@old.example"
+            (
+                "domains[0]: domain_in_use domain=old.example holders=3 objects: alias y@old.example of the mailbox alice, "
+                "alias z@old.example of the mailbox alice, mailbox x@old.example"
+            )
         ],
     ),
     "a domain that a group uses": (
@@ -366,6 +369,11 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
         [HOME, team("a", "b", "c"), team("b", "d"), team("d", "a"), team("c", FAR)],
         {"forwarders": [forward("c", "d")]},
         ["forwarders[0]: forwarding_loop name=c way=c -> d -> a -> c"],
+    ),
+    "a new loop that shares its way with an existing one": (
+        [HOME, team("a", "b"), team("b", "a"), team("c", FAR)],
+        {"forwarders": [forward("b", "a", "c"), forward("c", "a")]},
+        ["forwarders[0]: forwarding_loop name=b way=b -> c -> a -> b"],
     ),
     "an existing loop is no finding": (
         [HOME, team("a", "b"), team("b", "a"), box("alice")],

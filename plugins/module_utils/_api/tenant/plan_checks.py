@@ -37,17 +37,17 @@ class Checks:
         self._definition = definition
         self._purge = purge
         self._desired = desired
-        #: Problems that don't block the plan, once ``problems`` has run.
-        self.warnings: list[Problem] = []
+        self._warnings: list[Problem] = []
 
-    def problems(self) -> list[Problem]:
-        """Return what blocks the plan."""
-        return [
+    def run(self) -> tuple[list[Problem], list[Problem]]:
+        """Return what blocks the plan, and what does not."""
+        problems = [
             *self._check_domains(),
             *self._check_members(),
             *self._check_loops(),
             *self._check_delivery(),
         ]
+        return problems, self._warnings
 
     def _check_domains(self) -> Iterator[Problem]:
         """Yield domains of new addresses that are not registered after the plan."""
@@ -129,7 +129,7 @@ class Checks:
                         if is_declared and self._purge is not None:
                             yield problem
                         else:
-                            self.warnings.append(problem)
+                            self._warnings.append(problem)
                     continue
                 declared = self._definition.individuals.get(member)
                 is_new = (declared is not None and declared.absent) or (
@@ -140,7 +140,7 @@ class Checks:
                     if is_new and self._purge is not None:
                         yield problem
                     else:
-                        self.warnings.append(problem)
+                        self._warnings.append(problem)
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
         """Return the parameters of ``member_removed``; none if mail is still delivered."""
