@@ -164,7 +164,7 @@ class RateLimit:
 
     @property
     def is_paused(self) -> bool:
-        """Whether no thread may send now, whatever slot it has reserved."""
+        """Whether all threads have to wait, even with a reserved slot."""
         return self._clock() < self._paused_until
 
     @property

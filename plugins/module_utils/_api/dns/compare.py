@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
     """How a record set compares with a wanted record.
 
     :param params: what the texts of the code need
-    :param held: whether the record is there, whatever else is
+    :param held: whether the record itself is published, even among others
     :param values: the values of the set that would make it right; None if only the owner of the
         domain can decide
     :param change: the code of the edit; empty if the values stay as they are

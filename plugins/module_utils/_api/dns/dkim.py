@@ -54,7 +54,7 @@ def is_key(text: str) -> bool:
 
 
 def same_key(one: str, other: str) -> bool:
-    """Return whether two texts have the same key, whatever their other tags."""
+    """Return whether two texts have the same key; their other tags may differ."""
     first, second = parse_tags(one), parse_tags(other)
     if first is None or second is None:
         return one == other
