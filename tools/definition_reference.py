@@ -1,8 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the reference of the definition from its schema: `definition_reference.py > FILE`.
+"""Generate the JSON Schema of the definition and its reference from the pydantic model.
 
-The file is `docs/definition.md`; a test compares it with what this prints.
+`PYTHONPATH=.collections python tools/definition_reference.py` writes
+`schemas/definition.schema.json` and `docs/definition.md`. A test checks that both are current.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schemas" / "definition.schema.json"
+PAGE = ROOT / "docs" / "definition.md"
 
 Schema = dict[str, Any]
 
@@ -26,7 +28,7 @@ _UNTITLED = {"string": "text", "integer": "number"}
 HEAD = """\
 # The definition of a tenant
 
-<!-- Written by tools/definition_reference.py from schemas/definition.schema.json. -->
+<!-- Written by tools/definition_reference.py. -->
 
 {description}
 
@@ -40,7 +42,7 @@ one, `tenant.yml`:
 The first line lets an editor that knows JSON Schema complete and check the file while you type. In
 JSON, write the key `$schema` in its place.
 
-`email_tenant` refuses a key that is not listed here, and says in which file and line it stands.
+`email_tenant` refuses keys that are not listed here. The error message has the file and the line.
 
 ## Several files
 
@@ -52,8 +54,46 @@ definition:
   message names both places. `expires` has to be the same wherever a forwarder has members and
   wherever an alias is named; without it there, it never expires. A forwarder that only adds aliases
   leaves it open.
-- The same name twice in one file is a mistake, and refused.
+- The same name twice in one file is an error.
 """
+
+
+def schema() -> Schema:
+    """Return the JSON Schema of a definition file."""
+    # Imported at use: the bot's tools use this file without the collection.
+    from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415
+
+    from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (  # noqa: PLC0415
+        definition_model as model,
+    )
+
+    class Generator(GenerateJsonSchema):
+        """Keeps the order of keys, and adds no titles."""
+
+        def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ARG002
+            return value
+
+        def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+            return False
+
+    generated = model.definition_model().json_schema(schema_generator=Generator)
+    generated["description"] = " ".join(generated["description"].split())
+    entries = (model.DomainEntry, model.MailboxEntry, model.ForwarderEntry, model.AliasEntry)
+    generated["$defs"] = {each.__name__: generated["$defs"][each.__name__] for each in entries}
+    for part in (generated, *generated["$defs"].values()):
+        for key in part["properties"].values():
+            # None stands for a missing key.
+            if key.get("default", ...) is None:
+                del key["default"]
+    about = {
+        "title": "URL",
+        "description": "Where this schema is, for editors. It has no other effect.",
+        "examples": [model.SCHEMA_URL],
+    }
+    del generated["properties"]["$schema"]
+    generated["properties"] = {"$schema": about, **generated["properties"]}
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "$id": model.SCHEMA_URL, **generated}
 
 
 class _Indenting(yaml.SafeDumper):
@@ -112,6 +152,8 @@ def _kind(root: Schema, part: Schema) -> str:
     about = _resolved(root, part)
     if "anyOf" in about:
         return " or ".join(_kind(root, one) for one in about["anyOf"])
+    if "type" not in about:
+        return _lower(about["title"])
     if "enum" in about or "const" in about:
         return " or ".join(f"`{flow(value)}`" for value in about.get("enum", [about.get("const")]))
     if about.get("type") == "array":
@@ -145,4 +187,5 @@ def flow(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(reference(json.loads(SCHEMA.read_text("utf-8"))), end="")
+    SCHEMA.write_text(json.dumps(schema(), indent=2) + "\n", "utf-8")
+    PAGE.write_text(reference(schema()), "utf-8")

@@ -4,9 +4,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ansible.utils.display import Display
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_model import (
+    definition_model,
+)
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Ensure,
     Outcome,
@@ -18,6 +23,11 @@ from ansible_collections.postroom.email.plugins.plugin_utils._in_process import 
     exit_if_orphaned,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
+
+# Ansible imports this file before it forks its workers, which then don't import pydantic again. If
+# pydantic is missing, the task reports it.
+with suppress(ImportError):
+    definition_model()
 
 
 class ActionModule(InProcessAction):

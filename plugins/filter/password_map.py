@@ -46,13 +46,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.yaml_events import (
-    Builder,
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import (
     Malformed,
     RepeatedKey,
+    parse_yaml,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
+    read_passwords,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter, decrypted
 
@@ -75,7 +75,7 @@ def password_map(given: Any) -> dict[str, list[str]]:
 def _parsed(text: str) -> Any:
     try:
         # The YAML parser in C does not accept Ansible's subclasses of str.
-        return Builder(str.__str__(text), with_lines=True).build()
+        return parse_yaml(str.__str__(text))
     except RepeatedKey as error:
         # If address and password were swapped, the key is a password.
         raise InvalidInput(

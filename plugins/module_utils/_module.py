@@ -145,9 +145,9 @@ def execute(
             **error.details,
         }
     except ImportError as error:
-        if error.name != "dnspython":
+        if error.name not in ("dnspython", "pydantic"):
             raise
-        return _missing_library("dnspython")
+        return _missing_library(error.name)
     return {
         "changed": outcome.changed,
         **outcome.values,

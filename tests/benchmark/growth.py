@@ -22,7 +22,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.gc_pause impor
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import Purge
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.tests.benchmark import tenants
 from ansible_collections.postroom.email.tests.benchmark.measure import (
@@ -94,7 +93,7 @@ def plan(what: str, folder: str, small: str) -> None:
         with without_collection():
             want = tenants.wanted(load(str(definition)), passwords)
             planned = plan_tenant(
-                TenantState(principals=held), want.definition, Purge(want.rules), want.passwords
+                TenantState(principals=held), want["definition"], passwords=want["passwords"]
             )
             digest(planned.changes)
         taken = time.perf_counter() - start

@@ -19,14 +19,15 @@ import yaml
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
-    Wanted,
     converge_tenant,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
+    Passwords,
+    read_passwords,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Source
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
-    read_passwords,
 )
 from ansible_collections.postroom.email.tests.benchmark.servers import Server
 
@@ -84,13 +85,13 @@ def passwords(declared: Declared) -> dict[str, str]:
 
 def wanted(
     source: Source, passwords: Mapping[str, str] | None = None, concurrency: int = 8
-) -> Wanted:
-    """Return the desired state of a definition and passwords."""
-    return Wanted(
-        read_definition([source], datetime.now(timezone.utc)),
-        Passwords(read_passwords(passwords or {})),
-        concurrency=concurrency,
-    )
+) -> dict[str, Any]:
+    """Return arguments of ``converge_tenant``."""
+    return {
+        "definition": read_definition([source], datetime.now(timezone.utc)),
+        "passwords": Passwords(read_passwords(passwords or {})),
+        "concurrency": concurrency,
+    }
 
 
 def applying(server: Server, declared: Declared, concurrency: int) -> Callable[[], object]:
@@ -99,6 +100,6 @@ def applying(server: Server, declared: Declared, concurrency: int) -> Callable[[
 
     def apply() -> object:
         with contextlib.closing(Transport(server.url, server.token, trust_env=False)) as sender:
-            return converge_tenant(Client(sender), want, dry_run=False)
+            return converge_tenant(Client(sender), **want, dry_run=False)
 
     return apply

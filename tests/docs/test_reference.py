@@ -16,7 +16,7 @@ import yaml
 from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import definition as model
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import messages as model
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
 from ansible_collections.postroom.email.tests.docs import examples
 from ansible_collections.postroom.email.tests.support import repository

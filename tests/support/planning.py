@@ -22,13 +22,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import N
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
     Definition,
-    Source,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Source
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     Purge,
-    PurgeRules,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
@@ -118,7 +117,7 @@ def plan(
     return plan_tenant(
         TenantState(principals=principals),
         declare(parts),
-        Purge(PurgeRules(frozenset(purge), **rules)),
+        Purge(frozenset(purge), **rules),
         Passwords({named(text): (PASSWORD,) for text in passwords}, replace),
     )
 

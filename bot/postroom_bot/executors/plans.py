@@ -19,8 +19,12 @@ from postroom_client.errors import InvalidInput
 from postroom_client.models import Forwarder, Mailbox, password_flaw
 from postroom_client.names import Name, parse_address
 from postroom_client.tenant.changes import Plan
-from postroom_client.tenant.converge import definition_of
-from postroom_client.tenant.definition import Declared, DeclaredForwarder, DeclaredMailbox
+from postroom_client.tenant.definition import (
+    Declared,
+    DeclaredForwarder,
+    DeclaredMailbox,
+    definition_of,
+)
 from postroom_client.tenant.desired import Passwords
 from postroom_client.tenant.messages import DECLARED_ABSENT
 from postroom_client.tenant.plan import plan_tenant

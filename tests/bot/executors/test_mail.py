@@ -47,11 +47,8 @@ from postroom_bot.executors.mail import Forward, Mail
 from postroom_bot.executors.troubles import in_plain_words
 from postroom_bot.model import Action, Wish
 from postroom_client import errors
-from postroom_client.tenant.definition import (
-    Definition,
-    InvalidDefinition,
-    Source,
-)
+from postroom_client.tenant.definition import Definition
+from postroom_client.tenant.messages import InvalidDefinition, Source
 from postroom_client.tenant.read_definition import (
     read_definition,
 )

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from .. import errors
 from ..client.client import Client
-from ..models import Domain, Edit, Foreign, Principal, spelled
+from ..models import Domain, Edit, Forwarder, Mailbox, Principal, spelled
 from ..names import Name
 from .changes import Change, Plan
 from .state import Occupant, TenantState
@@ -119,8 +119,11 @@ class _Run:
         """Apply the changes of one stage, confirm its edits, and undo moves that failed."""
         ready = [position for position in positions if self._is_ready(position)]
         self._count(len(positions) - len(ready))
+        changes = [self._changes[position] for position in ready]
         domains = [
-            self._changes[p].subject.name for p in ready if _deletes_domain(self._changes[p])
+            change.subject.name
+            for change in changes
+            if change.action == "delete" and isinstance(change.before, Domain)
         ]
         try:
             if domains:
@@ -278,8 +281,9 @@ class _Run:
             return
         lost = []
         for position in edits:
-            found = current.get(self._changes[position].subject.name)
-            if _has_edit(self._changes[position], found):
+            change = self._changes[position]
+            found = current.get(change.subject.name)
+            if isinstance(found, (Mailbox, Forwarder)) and change.edit.applied_to(found) == found:
                 self.results[position] = self.results[position]._replace(principal=found)
             else:
                 lost.append(position)
@@ -360,16 +364,6 @@ class _Run:
             result.error.add(sentence)
         reason = f"{result.reason.removesuffix('.')}. {sentence}"
         self.results[position] = result._replace(reason=reason)
-
-
-def _deletes_domain(change: Change) -> bool:
-    return change.action == "delete" and isinstance(change.before, Domain)
-
-
-def _has_edit(change: Change, found: Principal | None) -> bool:
-    if found is None or isinstance(found, (Domain, Foreign)):
-        return False
-    return change.edit.applied_to(found) == found
 
 
 def _listed(names: frozenset[Name]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import errors
@@ -19,11 +20,11 @@ from ..models import Domain, Forwarder, Mailbox, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
 from .changes import Change, Plan, digest
-from .definition import Declared, DeclaredDomain, Definition, in_words
+from .definition import Declared, Definition, definition_of
 from .desired import Passwords
-from .messages import Problem
+from .messages import describe
 from .plan import plan_tenant
-from .purge import Purge, PurgeRules
+from .purge import Purge
 from .state import TenantState
 
 #: Returns the mailboxes whose passwords already work.
@@ -46,13 +47,6 @@ class Converged(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def definition_of(declared: Declared) -> Definition:
-    """Return a definition of one object."""
-    if isinstance(declared, DeclaredDomain):
-        return Definition({declared.name: declared}, {})
-    return Definition({}, {declared.name: declared})
-
-
 def converge_object(
     client: Client,
     declared: Declared,
@@ -64,24 +58,28 @@ def converge_object(
     """Make one domain, mailbox or forwarder match its declaration.
 
     :param dry_run: only read and plan; what an earlier task may create is a warning then
-    :param probe: see Probe; called unless the plan is refused
+    :param probe: called unless the plan is refused
     :raises Refused: the plan has problems; nothing was written
     :raises PostroomError: a change failed; ``done`` lists the changes that were applied
     """
     state = TenantState(client)
-    plan = plan_object(client, state, declared, passwords)
-    _refuse_object(plan, dry_run=dry_run)
+
+    def plan_or_refuse(passwords: Passwords) -> Plan:
+        plan = plan_object(client, state, declared, passwords)
+        refused = [each.text for each in plan.problems if not (dry_run and each.prerequisite)]
+        if refused:
+            raise errors.Refused(" ".join(refused))
+        return plan
+
+    plan = plan_or_refuse(passwords)
     if probe is not None:
-        kept = _without(passwords, probe(plan.changes))
-        plan = plan_object(client, state, declared, kept)
-        _refuse_object(plan, dry_run=dry_run)
+        plan = plan_or_refuse(passwords.without(probe(plan.changes)))
     found = state.find(declared.name)
     prerequisites = [each.prerequisite_text for each in plan.problems]
     warnings = tuple(dict.fromkeys([*prerequisites, *(each.text for each in plan.warnings)]))
     if dry_run:
-        after = {declared.name: found}
-        after |= {change.subject.name: change.after for change in plan.changes}
-        return Converged(plan.changes, after[declared.name], warnings)
+        after = {change.subject.name: change.after for change in plan.changes}
+        return Converged(plan.changes, after.get(declared.name, found), warnings)
     results = apply_changes(client, plan)
     if any(result.outcome == UNCHANGED for result in results):
         # Another client created it at the same time.
@@ -125,39 +123,15 @@ def apply_changes(client: Client, plan: Plan) -> list[Result]:
     return results
 
 
-def _refuse_object(plan: Plan, *, dry_run: bool) -> None:
-    refused = [each for each in plan.problems if not (dry_run and each.prerequisite)]
-    if refused:
-        raise errors.Refused(" ".join(each.text for each in refused))
-
-
-def _without(passwords: Passwords, names: Collection[Name]) -> Passwords:
-    kept = {name: values for name, values in passwords.by_name.items() if name not in names}
-    return replace(passwords, by_name=kept)
-
-
-class Wanted(NamedTuple):
-    """The desired state of a tenant, and how to reach it.
-
-    :param expected: the digest of the only plan that may be applied; None for any
-    :param concurrency: how many changes run at a time, 1 to 64
-    """
-
-    definition: Definition
-    passwords: Passwords = Passwords()
-    rules: PurgeRules = PurgeRules()
-    expected: str | None = None
-    concurrency: int = 8
-
-
-class TenantReport(NamedTuple):
+@dataclass(frozen=True)
+class TenantReport:
     """The result of a task about a tenant.
 
     :param results: the result of each change, or in check mode the expected one
     """
 
     plan: Plan
-    results: list[Result]
+    results: Sequence[Result]
     digest: str
     warnings: tuple[str, ...] = ()
 
@@ -167,76 +141,68 @@ class TenantReport(NamedTuple):
         pairs = zip(self.plan.changes, self.results)  # noqa: B905 - Python 3.10
         return [change for change, result in pairs if result.wrote]
 
+    @cached_property
+    def rows(self) -> dict[Name, dict[str, str]]:
+        """A row for each object that has changes."""
+        rows: dict[Name, dict[str, str]] = {}
+        order = (UNCHANGED, CHANGED, NOT_ATTEMPTED, FAILED)
+        for change, result in zip(self.plan.changes, self.results):  # noqa: B905 - Python 3.10
+            is_absent = change.action == "delete"
+            row = _row(change.subject, result.outcome, result.reason, absent=is_absent)
+            known = rows.get(change.subject.name)
+            if known is not None:
+                # An object has two changes if it loses one address and gains another.
+                row["outcome"] = max(known["outcome"], row["outcome"], key=order.index)
+                row["reason"] = f"{known['reason']}, {row['reason']}"
+            rows[change.subject.name] = row
+        return rows
+
     def values(self, *, unchanged: bool = False) -> dict[str, Any]:
         """Return it as a module shows it.
 
         :param unchanged: include a row for each object that needs no change
         """
-        return {
-            "changes": [change.as_dict() for change in self.done],
-            "plan_digest": self.digest,
-            "summary": self.summary(),
-            "results": self.rows(unchanged=unchanged),
-            "undeclared": self.undeclared(),
-        }
-
-    def rows(self, *, unchanged: bool) -> list[dict[str, str]]:
-        """Return one row for each object.
-
-        :param unchanged: include those that need no change
-        """
-        rows = list(self._changed_rows())
+        outcomes = Counter(row["outcome"] for row in self.rows.values())
+        # Each object counts once, with its last change.
+        last = {change.subject.name: change.action for change in self.plan.changes}
+        actions = Counter(
+            action for name, action in last.items() if self.rows[name]["outcome"] == CHANGED
+        )
+        rows = list(self.rows.values())
         if unchanged:
             reason = "as declared"
             rows += [_row(one, UNCHANGED, reason, absent=one.absent) for one in self.plan.unchanged]
-        return rows
-
-    def summary(self) -> dict[str, int]:
-        """Return the number of objects with each outcome; each object counts once."""
-        rows = self._changed_rows()
-        counts = Counter(row["outcome"] for row in rows)
-        changed = {row["name"] for row in rows if row["outcome"] == CHANGED}
-        subjects = {str(change.subject.name): change.action for change in self.plan.changes}
-        actions = Counter(action for name, action in subjects.items() if name in changed)
-        return {
-            **{f"{action}d": actions[action] for action in ("create", "update", "delete")},
-            UNCHANGED: len(self.plan.unchanged) + counts[UNCHANGED],
-            **{outcome: counts[outcome] for outcome in (FAILED, NOT_ATTEMPTED)},
-        }
-
-    def undeclared(self) -> dict[str, list[Any]]:
-        """Return what the tenant holds and the definition does not name."""
         found = sorted(self.plan.undeclared, key=lambda principal: principal.name.key)
         aliases = sorted(self.plan.undeclared_aliases, key=lambda pair: pair[0].key)
         kinds = {"domains": Domain, "mailboxes": Mailbox, "forwarders": Forwarder}
-        names: dict[str, list[Any]] = {
-            key: [str(p.name) for p in found if isinstance(p, kind)] for key, kind in kinds.items()
+        return {
+            "changes": [change.as_dict() for change in self.done],
+            "plan_digest": self.digest,
+            "summary": {
+                **{f"{action}d": actions[action] for action in ("create", "update", "delete")},
+                UNCHANGED: len(self.plan.unchanged) + outcomes[UNCHANGED],
+                **{outcome: outcomes[outcome] for outcome in (FAILED, NOT_ATTEMPTED)},
+            },
+            "results": rows,
+            "undeclared": {
+                **{
+                    key: [str(each.name) for each in found if isinstance(each, kind)]
+                    for key, kind in kinds.items()
+                },
+                "aliases": [{"address": str(a), "owner": str(owner.name)} for a, owner in aliases],
+            },
         }
-        return names | {
-            "aliases": [{"address": str(a), "owner": str(owner.name)} for a, owner in aliases]
-        }
-
-    def _changed_rows(self) -> list[dict[str, str]]:
-        rows: dict[str, dict[str, str]] = {}
-        order = (UNCHANGED, CHANGED, NOT_ATTEMPTED, FAILED)
-        for change, result in zip(self.plan.changes, self.results):  # noqa: B905
-            subject = change.subject
-            is_absent = change.action == "delete"
-            row = _row(subject, result.outcome, result.reason, absent=is_absent)
-            known = rows.setdefault(subject.name.key, row)
-            if known is not row:
-                # An object has two changes if it loses one address and gains another.
-                row["outcome"] = max(known["outcome"], row["outcome"], key=order.index)
-                row["reason"] = f"{known['reason']}, {row['reason']}"
-                rows[subject.name.key] = row
-        return list(rows.values())
 
 
-def converge_tenant(
+def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
     client: Client,
-    wanted: Wanted,
+    definition: Definition,
+    purge: Purge = Purge(),  # noqa: B008 - it is frozen
+    passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
     *,
     dry_run: bool,
+    expected_plan: str | None = None,
+    concurrency: int = 8,
     report: Report | None = None,
     probe: Probe | None = None,
 ) -> TenantReport:
@@ -244,66 +210,68 @@ def converge_tenant(
 
     :param client: its timeout is for reading, and then for each single change
     :param dry_run: only read and plan
+    :param expected_plan: the digest of the only plan that may be applied; None for any
+    :param concurrency: how many changes run at a time, 1 to 64
     :param report: is called with the progress
-    :param probe: see Probe; called unless the plan is refused
+    :param probe: called unless the plan is refused
     :raises Refused: the plan has problems, or is not the expected one; nothing was written
     :raises PostroomError: the tenant could not be read; later failures are in the results
     """
-    _check(wanted)
+    if not 1 <= concurrency <= _MAX_CONCURRENCY:
+        raise errors.InvalidInput(
+            f"concurrency: {concurrency} is out of range. Set 1 to {_MAX_CONCURRENCY}."
+        )
+    if expected_plan is not None and not _DIGEST.fullmatch(expected_plan):
+        raise errors.InvalidInput(
+            f"expected_plan: {expected_plan!r} is not a plan_digest of this version, which is "
+            "v2:sha256: and 64 hexadecimal digits. Use the plan_digest of a reviewed plan."
+        )
     # Reading the definition has taken some of the time.
     client = client.with_timeout(client.timeout)
     with without_collection():
         state = TenantState(client)
         state.read_all()
-        found = _planned(state, wanted)
+        found = _plan(state, definition, purge, passwords)
         if any(change.action != "update" for change in found.plan.changes):
             state.check_complete()
     problems = [each for each in found.plan.problems if not (dry_run and each.prerequisite)]
-    refuse(problems, errors.Refused)
+    if problems:
+        error = errors.Refused(describe(problems))
+        error.details = {"problems": [problem.as_dict() for problem in problems]}
+        raise error
     if probe is not None:
-        passwords = _without(wanted.passwords, probe(found.plan.changes))
-        found = _planned(state, wanted._replace(passwords=passwords))
-    _refuse_other_plan(found, wanted.expected)
+        kept = passwords.without(probe(found.plan.changes))
+        found = _plan(state, definition, purge, kept)
+    # An empty plan needs no review.
+    if expected_plan is not None and found.plan.changes and found.digest != expected_plan:
+        raise errors.Refused(
+            f"This is not the expected plan: its digest is {found.digest}, but expected_plan is "
+            f"{expected_plan}. The tenant, the definition or another option of the task has "
+            "changed since. Nothing was changed. Review the new plan in check mode, and set "
+            "expected_plan to its digest."
+        )
     if dry_run:
         return found
     results = apply_plan(
-        client,
-        found.plan,
-        concurrency=wanted.concurrency,
-        deadline_per_change=True,
-        report=report,
+        client, found.plan, concurrency=concurrency, deadline_per_change=True, report=report
     )
-    return found._replace(results=results)
-
-
-def _check(wanted: Wanted) -> None:
-    if not 1 <= wanted.concurrency <= _MAX_CONCURRENCY:
-        raise errors.InvalidInput(
-            f"concurrency: {wanted.concurrency} can't be used. Give 1 to {_MAX_CONCURRENCY}."
-        )
-    if wanted.expected is not None and not _DIGEST.fullmatch(wanted.expected):
-        raise errors.InvalidInput(
-            f"expected_plan: {wanted.expected!r} is not a plan_digest of this version, which is "
-            "v2:sha256: and 64 hexadecimal digits. Use the plan_digest of a reviewed plan."
-        )
+    return replace(found, results=results)
 
 
 @without_collection()
-def _planned(state: TenantState, wanted: Wanted) -> TenantReport:
+def _plan(
+    state: TenantState, definition: Definition, purge: Purge, passwords: Passwords
+) -> TenantReport:
     """Plan the changes, with results as if all of them were applied."""
-    purge = Purge(wanted.rules)
-    plan = plan_tenant(state, wanted.definition, purge, wanted.passwords)
+    plan = plan_tenant(state, definition, purge, passwords)
     subjects = [*state.principals, *(change.subject for change in plan.changes)]
-    return TenantReport(
-        plan,
-        [Result(CHANGED, change.reason) for change in plan.changes],
-        digest(plan.changes),
-        (
-            *(f"{problem} A real run fails because of this." for problem in plan.problems),
-            *(str(warning) for warning in plan.warnings),
-            *(warning.text for warning in purge.idle_patterns(subjects)),
-        ),
+    warnings = (
+        *(f"{problem} A real run fails because of this." for problem in plan.problems),
+        *(str(warning) for warning in plan.warnings),
+        *(warning.text for warning in purge.idle_patterns(subjects)),
     )
+    results = [Result(CHANGED, change.reason) for change in plan.changes]
+    return TenantReport(plan, results, digest(plan.changes), warnings)
 
 
 def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None:
@@ -311,8 +279,7 @@ def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None
 
     :raises Incomplete: not all changes were applied
     """
-    count = Counter(row["outcome"] for row in found.rows(unchanged=False))
-    rows = [row for row in found.rows(unchanged=False) if row["outcome"] in (FAILED, NOT_ATTEMPTED)]
+    rows = [row for row in found.rows.values() if row["outcome"] in (FAILED, NOT_ATTEMPTED)]
     if not rows:
         return
     lines = [f"{row['kind']} {row['name']}: {row['reason']}" for row in rows[:_MAX_SHOWN]]
@@ -324,22 +291,15 @@ def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None
     }
     remedies = {True: "correct what the service refuses", False: "run again for the rest"}
     remedy = " and ".join(remedies[each] for each in sorted(is_final or {False}, reverse=True))
+    failed = sum(row["outcome"] == FAILED for row in rows)
     error = errors.Incomplete(
-        f"{count[FAILED]} of {len(found.rows(unchanged=False))} objects could not be changed, and "
-        f"{count[NOT_ATTEMPTED]} were not attempted. Completed changes are kept; {remedy}."
+        f"{failed} of {len(found.rows)} objects could not be changed, and {len(rows) - failed} "
+        f"were not attempted. Completed changes are kept; {remedy}."
         + "".join(f"\n{line}" for line in lines)
     )
     error.details = found.values(unchanged=unchanged)
     error.done = [change.as_dict() for change in found.done]
     raise error
-
-
-def refuse(problems: Sequence[Problem], kind: type[errors.PostroomError]) -> None:
-    """Raise an error with all problems, if there are any."""
-    if problems:
-        error = kind(in_words(problems))
-        error.details = {"problems": [problem.as_dict() for problem in problems]}
-        raise error
 
 
 def _row(
@@ -348,15 +308,3 @@ def _row(
     state = "absent" if absent else "present"
     about = {"kind": subject.kind, "name": str(subject.name), "state": state}
     return about | {"outcome": outcome, "reason": reason}
-
-
-def _refuse_other_plan(found: TenantReport, expected: str | None) -> None:
-    # An empty plan needs no review.
-    if expected is None or not found.plan.changes or found.digest == expected:
-        return
-    raise errors.Refused(
-        f"This is not the expected plan: its digest is {found.digest}, but expected_plan is "
-        f"{expected}. The tenant, the definition or another option of the task has changed since. "
-        "Nothing was changed. Review the new plan in check mode, and set expected_plan to its "
-        "digest."
-    )

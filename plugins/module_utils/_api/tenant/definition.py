@@ -2,121 +2,24 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A definition: what a whole tenant is declared to be, and where each part of it is declared."""
+"""The objects that a definition declares, as the planner takes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Union
+from typing import ClassVar, Union
 
-from ..errors import InvalidInput
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name
-from .messages import DECLARED_ABSENT, Reason
-
-#: The way to a part of a definition, such as ``("mailboxes", 3, "aliases", 0)``.
-Path = tuple[Union[str, int], ...]  # noqa: UP007
-
-_MOST_SHOWN = 20
-
-
-class Source(NamedTuple):
-    """One definition as it was given.
-
-    :param file: the file's path; None for the options of the task
-    :param data: the decoded content
-    :param lines: tells the line, from 1, of a part, or None where it does not know
-    """
-
-    file: str | None
-    data: Any
-    lines: Callable[[Path], int | None] | None = None
-
-
-class Place(NamedTuple):
-    """Where something is declared."""
-
-    source: Source
-    path: Path
-
-    def __str__(self) -> str:
-        if self.source.file is None:
-            return self.where
-        line = self.line
-        start = self.source.file if line is None else f"{self.source.file}:{line}"
-        return f"{start}: {self.where}" if self.path else start
-
-    @property
-    def line(self) -> int | None:
-        """The line in the file, where it is known."""
-        return self.source.lines(self.path) if self.source.lines else None
-
-    @property
-    def where(self) -> str:
-        """The way to it in words, such as ``mailboxes[3].aliases[0]``."""
-        parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path]
-        return "".join(parts).removeprefix(".")
-
-    def __truediv__(self, part: str | int) -> Place:
-        return Place(self.source, (*self.path, part))
-
-
-class Finding(NamedTuple):
-    """Something that is wrong with a definition: what, where, and what to do about it.
-
-    :param place: None where no part of the definition is to blame
-    :param prerequisite: it is missing what may be there by the time of the real run
-    """
-
-    text: str
-    place: Place | None = None
-    prerequisite: bool = False
-
-    def __str__(self) -> str:
-        return self.text if self.place is None else f"{self.place}: {self.text}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as a module shows it."""
-        place = self.place
-        return {
-            "code": "invalid_definition",
-            "file": place.source.file if place else None,
-            "line": place.line if place else None,
-            "where": place.where if place else "",
-            "text": self.text,
-        }
-
-
-def in_words(findings: Sequence[object]) -> str:
-    """Return all findings as one message, a line each where there are several."""
-    if len(findings) == 1:
-        return str(findings[0])
-    lines = [f"{number}. {finding}" for number, finding in enumerate(findings[:_MOST_SHOWN], 1)]
-    more = len(findings) - _MOST_SHOWN
-    lines += [f"And {more} more."] if more > 0 else []
-    return "\n".join([f"There are {len(findings)} problems; nothing was changed.", *lines])
-
-
-class InvalidDefinition(InvalidInput):
-    """A definition is wrong by itself, in one place or several. Nothing was sent.
-
-    :param findings: all that is wrong, at least one
-    """
-
-    code = "invalid_definition"
-
-    def __init__(self, findings: Sequence[Finding]) -> None:
-        super().__init__(in_words(findings))
-        self.findings = tuple(findings)
-        self.details = {"problems": [finding.as_dict() for finding in findings]}
+from .messages import DECLARED_ABSENT, Place, Reason
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredDomain:
     """A domain as declared.
 
-    :param force: where it is to be absent: with all that it still holds
+    :param force: if it is absent, delete everything on it, too
     """
 
     name: Name
@@ -130,7 +33,7 @@ class DeclaredDomain:
 class DeclaredMailbox:
     """A mailbox as declared.
 
-    :param aliases: those that it is to have; None leaves all of its aliases alone
+    :param aliases: the declared aliases; None leaves all of its aliases unchanged
     :param absent_aliases: aliases that it must not have, each with the reason
     :param places: where each of its aliases is declared
     :param purge_aliases: remove every alias that is not in ``aliases``
@@ -156,7 +59,7 @@ class DeclaredForwarder:
     """A forwarder as declared.
 
     :param reason: why it is declared absent, if it is
-    :param members: None leaves its members alone
+    :param members: None leaves its members unchanged
     :param purge_members: remove every member that is not in ``members``
     """
 
@@ -182,7 +85,18 @@ Declared = Union[DeclaredDomain, DeclaredIndividual]  # noqa: UP007
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """All that is declared, by name. No name and no address is in it twice."""
+    """Declared objects by name. No name and no address is in it twice.
+
+    :param is_whole: it describes the whole tenant; otherwise only one object, for a task about it
+    """
 
     domains: Mapping[Name, DeclaredDomain]
     individuals: Mapping[Name, DeclaredIndividual]
+    is_whole: bool = True
+
+
+def definition_of(declared: Declared) -> Definition:
+    """Return a definition of one object."""
+    if isinstance(declared, DeclaredDomain):
+        return Definition({declared.name: declared}, {}, is_whole=False)
+    return Definition({}, {declared.name: declared}, is_whole=False)

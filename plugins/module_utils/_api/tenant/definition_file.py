@@ -2,91 +2,148 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A definition's file, YAML or JSON, as plain data, and the lines of its parts."""
+"""Definition files, YAML or JSON, as plain data, and the lines of their parts.
+
+All YAML scalars are strings, except for null and the booleans: nothing in a definition is a number
+or a date. Other tags, repeated keys and several documents are refused.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
-from collections.abc import Callable
+import pathlib
 from functools import lru_cache
 from typing import Any
 
-from .definition import Finding, InvalidDefinition, Path, Place, Source
-from .yaml_events import Builder, Malformed, RepeatedKey, too_deep
+from .messages import InvalidDefinition, Path, Place, Problem, Source
 
-_VAULT = "$ANSIBLE_VAULT"
+_MAX_DEPTH = 20
+_MAX_SHOWN = 60
+_TAG = "tag:yaml.org,2002:"
+#: The tags that a part may have; None if it has none.
+_TAGS = {
+    "scalar": {
+        None,
+        "!",
+        *(_TAG + kind for kind in ("str", "int", "float", "timestamp", "null", "bool")),
+    },
+    "sequence": {None, f"{_TAG}seq"},
+    "mapping": {None, f"{_TAG}map"},
+}
+#: What YAML 1.1 reads as something else than a string.
+_WORDS: dict[str, bool | None] = {
+    form: value
+    for words, value in (("yes on true", True), ("no off false", False), ("null", None))
+    for word in words.split()
+    for form in (word, word.title(), word.upper())
+} | {"": None, "~": None}
+
+
+class Malformed(Exception):
+    """A text can't be read.
+
+    :ivar line: the line of the problem, if it is known
+    """
+
+    def __init__(self, text: str, line: int | None = None) -> None:
+        super().__init__(text)
+        self.line = line
+
+
+class RepeatedKey(Malformed):
+    """A mapping has a key twice.
+
+    :ivar first: the line of the first one, if it is known
+    """
+
+    def __init__(self, key: str, line: int | None = None, first: int | None = None) -> None:
+        shown = key if len(key) <= _MAX_SHOWN else f"{key[:_MAX_SHOWN]}..."
+        super().__init__(f"The key {shown!r} occurs twice in one mapping. Keep one of them.", line)
+        self.first = first
 
 
 def load(path: str) -> Source:
-    """Read a definition's file: JSON where its name ends in .json, else YAML.
+    """Read a definition file: JSON if its name ends in .json, otherwise YAML.
 
-    :raises InvalidDefinition: it can't be read, or is not one mapping
+    :raises InvalidDefinition: it can't be read, or is not a mapping
     :raises ImportError: it is YAML, and PyYAML is not installed
     """
     try:
-        text = _text_of(path)
-        data = _from_json(text) if path.lower().endswith(".json") else Builder(text).build()
+        text = _read(path)
+        data = _parse_json(text) if path.lower().endswith(".json") else parse_yaml(text)
         _require_mapping(data)
     except Malformed as error:
         line = error.line
-        source = Source(path, None, lambda _path: line)
-        raise InvalidDefinition([Finding(str(error), Place(source, ()))]) from None
-    return Source(path, data, _finder(text))
+        place = Place(Source(path, None, lambda _path: line), ())
+        problem = Problem("unreadable_file", {"text": str(error)}, place)
+        raise InvalidDefinition([problem]) from None
+
+    @lru_cache(maxsize=1)
+    def root() -> Any:
+        try:
+            return _compose(text)
+        # Not all JSON is YAML, and reading it must not need PyYAML.
+        except (Malformed, ImportError):
+            return None
+
+    return Source(path, data, lambda path: None if root() is None else _line_of(root(), path))
 
 
-def _text_of(path: str) -> str:
+def _require_mapping(data: object) -> None:
+    if not isinstance(data, dict):
+        raise Malformed(
+            f"The file is {'empty' if data is None else 'not a mapping'}. Write lists under the "
+            "keys domains, mailboxes and forwarders, such as mailboxes: []."
+        )
+
+
+def _read(path: str) -> str:
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Malformed("This is not a regular file. Give the path of a file of text.")
-            content = file.read()
+        file = pathlib.Path(path)
+        # Reading a FIFO would wait for a writer.
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise Malformed("This is not a regular file. Give the path of a text file.")
+        content = file.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a path"
         raise Malformed(
-            f"The file can't be read: {reason}. It is looked for where the module runs."
+            f"The file can't be read: {reason}. Check the path on the host that runs the module."
         ) from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise Malformed("The file is not in UTF-8. Save it in that encoding.", line) from None
-    if text.startswith(_VAULT):
+    if text.startswith("$ANSIBLE_VAULT"):
         raise Malformed(
-            "The file is encrypted by ansible-vault. Decrypt it: a definition holds no secret. "
-            "Only passwords need to be encrypted, and they are given with the option passwords."
+            "The file is encrypted by ansible-vault. Decrypt it: a definition contains no secrets. "
+            "Encrypt only passwords, and set them with the option passwords."
         )
     return text
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
-    # Opening a FIFO would wait for a writer.
-    return os.open(path, flags | os.O_NONBLOCK)
+def _parse_json(text: str) -> Any:
+    def without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in data:
+                raise RepeatedKey(key)
+            data[key] = value
+        return data
 
-
-def _require_mapping(data: object) -> None:
-    if data is None:
-        raise Malformed(
-            "The file is empty. Write at least one of the keys domains, mailboxes and forwarders, "
-            "such as mailboxes: []."
-        )
-    if not isinstance(data, dict):
-        raise Malformed(
-            "The file is not a mapping. Write the lists under the keys domains, mailboxes and "
-            "forwarders."
-        )
-
-
-def _from_json(text: str) -> Any:
     if not text.strip():
         return None
     try:
-        # Whole numbers are read as the others, for Python refuses those of many digits.
-        return json.loads(text, parse_int=float, object_pairs_hook=_without_repeated_keys)
+        # Python refuses to parse integers of many digits, but not floats.
+        return json.loads(text, parse_int=float, object_pairs_hook=without_repeated_keys)
     except RepeatedKey as error:
-        # The decoder doesn't tell where: YAML's reader does, where it is there.
-        error.line = _line_of_repeated_key(text)
+        # The JSON decoder doesn't know the line; the YAML parser does.
+        try:
+            parse_yaml(text)
+        except RepeatedKey as same:
+            error.line = same.line
+        except (Malformed, ImportError):
+            pass
         raise
     except json.JSONDecodeError as error:
         raise Malformed(
@@ -95,43 +152,163 @@ def _from_json(text: str) -> Any:
             error.lineno,
         ) from None
     except RecursionError:
-        raise too_deep() from None
+        raise _too_deep() from None
 
 
-def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise RepeatedKey(key)
-        result[key] = value
-    return result
+def _too_deep(line: int | None = None) -> Malformed:
+    return Malformed(
+        "The file is nested deeper than any definition. Check its brackets and indentation.", line
+    )
 
 
-def _line_of_repeated_key(text: str) -> int | None:
+def parse_yaml(text: str) -> Any:
+    """Return the data of the document in a text, or None if there is none.
+
+    :raises Malformed: it is not YAML, or contains something that no definition does
+    :raises ImportError: PyYAML is not installed
+    """
+    root = _compose(text)
+    return None if root is None else _Converter(100_000 + 10 * len(text)).convert(root, 0)
+
+
+class _Converter:
+    """Converts nodes to plain data, several times as fast as PyYAML's own constructor."""
+
+    def __init__(self, max_nodes: int) -> None:
+        # Aliases of aliases can make a small file very large.
+        self._left = max_nodes
+
+    def convert(self, node: Any, depth: int) -> Any:
+        kind, value = node.id, node.value
+        if node.tag not in _TAGS[kind]:
+            raise _refused_tag(node)
+        if kind == "scalar":
+            return _WORDS.get(value, value) if node.tag is None else value
+        self._left -= len(value)
+        if self._left < 0 or depth > _MAX_DEPTH:
+            raise Malformed(
+                "The aliases expand to far more than the file contains, or an alias is inside of "
+                "what it names. Write out what they stand for.",
+                _line(node),
+            )
+        if kind == "sequence":
+            return [self.convert(each, depth + 1) for each in value]
+        data: dict[str, Any] = {}
+        for key_node, value_node in value:
+            key = key_node.value
+            if key_node.id != "scalar":
+                raise Malformed("A key must be a string. Write it as a word.", _line(key_node))
+            if key in data:
+                first = next(_line(each) for each, _value in value if each.value == key)
+                raise RepeatedKey(key, _line(key_node), first)
+            data[key] = self.convert(value_node, depth + 1)
+        return data if "<<" not in data else _merged(data, node)
+
+
+def _merged(data: dict[str, Any], node: Any) -> dict[str, Any]:
+    """Return a mapping with the mappings that its key << names; its own keys take precedence."""
+    bases = data.pop("<<")
+    for base in bases if isinstance(bases, list) else [bases]:
+        if not isinstance(base, dict):
+            raise Malformed("<< can only merge mappings. Give it an alias.", _line(node))
+        data = {**base, **data}
+    return data
+
+
+@lru_cache(maxsize=1)
+def _loader() -> Any:
+    """Return PyYAML's loader, with the tag None for nodes without a tag of their own."""
+    import yaml  # noqa: PLC0415
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        depth = 0
+
+        def resolve(self, _kind: Any, _value: Any, implicit: Any) -> str | None:
+            # The first flag of a scalar is False if it is quoted: then it is a string.
+            return "!" if isinstance(implicit, tuple) and not implicit[0] else None
+
+        # PyYAML recurses, and deep nesting would crash the process.
+        def descend_resolver(self, current_node: Any, current_index: Any) -> None:  # noqa: ARG002
+            self.depth += 1
+            if self.depth > _MAX_DEPTH + 1:
+                raise _too_deep(_line(current_node))
+
+        def ascend_resolver(self) -> None:
+            self.depth -= 1
+
+    return Loader
+
+
+def _compose(text: str) -> Any:
+    """Return the root node of a text, or None if it is empty.
+
+    :raises Malformed: it is not a single YAML document
+    """
+    loader = _loader()
+    from yaml import YAMLError  # noqa: PLC0415
+    from yaml.composer import ComposerError  # noqa: PLC0415
+
     try:
-        Builder(text).build()
-    except RepeatedKey as error:
-        return error.line
-    except (Malformed, ImportError):
-        pass
-    return None
+        return loader(text).get_single_node()
+    except ComposerError as error:
+        problem = (
+            "A second document begins here. Write each definition to a file of its own."
+            if error.context_mark is not None
+            # Its name is not shown: what looks like an alias may be a password.
+            else "This alias, which begins with *, has no anchor. Check its name, or put the text "
+            "in quotes."
+        )
+        mark = error.problem_mark
+        raise Malformed(problem, None if mark is None else mark.line + 1) from None
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        if mark is None:
+            code = getattr(error, "character", 0)
+            line = text.count("\n", 0, max(0, text.find(chr(code)))) + 1
+            raise Malformed(
+                f"The character U+{code:04X} is not allowed in YAML. Delete it.", line
+            ) from None
+        reason = " ".join(filter(None, (error.context, error.problem)))  # type: ignore[attr-defined]
+        raise Malformed(
+            f"This is not valid YAML at column {mark.column + 1}: {reason}. Correct it there or "
+            "just before.",
+            mark.line + 1,
+        ) from None
 
 
-def _finder(text: str) -> Callable[[Path], int | None]:
-    """Return what finds lines in a text. It reads the text once more, and only when asked."""
+def _line_of(node: Any, path: Path) -> int:
+    """Return the line of a part, or of what should contain it."""
+    line = _line(node)
+    for part in path:
+        if node.id == "sequence" and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = _line(node)
+            continue
+        pairs = node.value if node.id == "mapping" else ()
+        found = next((pair for pair in pairs if pair[0].value == part), None)
+        if found is None:
+            break
+        line, node = _line(found[0]), found[1]
+    return line
 
-    @lru_cache(maxsize=1)
-    def read() -> Builder | None:
-        builder = Builder(text, with_lines=True)
-        try:
-            builder.build()
-        # A file of JSON need not be YAML, and need not wait for PyYAML.
-        except (Malformed, ImportError):
-            return None
-        return builder
 
-    def find(path: Path) -> int | None:
-        builder = read()
-        return builder.line(path) if builder else None
+def _line(node: Any) -> int:
+    line: int = node.start_mark.line
+    return line + 1
 
-    return find
+
+def _refused_tag(node: Any) -> Malformed:
+    if node.tag == "!vault":
+        return Malformed(
+            "This value is encrypted by ansible-vault. A definition contains no secrets: encrypt "
+            "only passwords, and set them with the option passwords.",
+            _line(node),
+        )
+    # Not shown: what looks like a tag may be a password.
+    return Malformed(
+        "Tags, which begin with !, are not allowed in a definition. Remove it, or put the text in "
+        "quotes.",
+        _line(node),
+    )

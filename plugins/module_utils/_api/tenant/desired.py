@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from ..models import Edit, Forwarder, Individual, Mailbox, Principal
-from ..names import Name
-from .definition import DeclaredIndividual, Place
-from .messages import Reason, counted
+from ..errors import InvalidInput
+from ..models import Edit, Forwarder, Individual, Mailbox, Principal, password_flaw
+from ..names import Name, parse_address
+from .definition import DeclaredIndividual
+from .messages import Place, Reason, counted
 from .purge import ALIAS
 
 
@@ -26,6 +28,51 @@ class Passwords:
 
     by_name: Mapping[Name, tuple[str, ...]] = field(default_factory=dict, repr=False)
     replace: bool = False
+
+    def without(self, names: Collection[Name]) -> Passwords:
+        """Return the passwords of all other mailboxes."""
+        kept = {name: values for name, values in self.by_name.items() if name not in names}
+        return Passwords(kept, self.replace)
+
+
+def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
+    """Return the option ``passwords``: a string or a list of strings by address.
+
+    :raises InvalidInput: an address or a password can't be used; the message shows no password
+    """
+    found: dict[Name, tuple[str, ...]] = {}
+    spelled: dict[Name, Name] = {}
+    for key, value in raw.items():
+        if not isinstance(key, str):
+            raise InvalidInput("passwords: A key is not a string. Write an email address instead.")
+        try:
+            name = parse_address(key)
+        except InvalidInput:
+            # If address and password were swapped, the key is a password.
+            raise InvalidInput(
+                "passwords: A key is not an email address. Write address: password. The key is "
+                "not shown, because it may be a password."
+            ) from None
+        if name in found:
+            raise InvalidInput(
+                f"passwords: {name} is the same as {spelled[name]}. Keep one of the two."
+            )
+        spelled[name] = name
+        found[name] = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+        if not found[name]:
+            raise InvalidInput(
+                f"passwords: The list of {name} is empty. Add a password, or remove the list."
+            )
+        for text in found[name]:
+            if not isinstance(text, str):
+                raise InvalidInput(
+                    f"passwords: The password of {name} is not a string. Write a string in "
+                    "quotes, or a list of strings."
+                )
+            flaw = password_flaw(text)
+            if flaw:
+                raise InvalidInput(f"passwords: The password of {name} {flaw}")
+    return found
 
 
 @dataclass(slots=True)
@@ -131,7 +178,7 @@ class DesiredState:
             self.desired_of(principal).remove |= dict.fromkeys(addresses, reason)
             self.unnamed[ALIAS] |= addresses
 
-    def forwarders(self, principals: Iterator[Principal] | list[Principal]) -> list[Forwarder]:
+    def forwarders(self, principals: Iterable[Principal]) -> list[Forwarder]:
         """Return the desired state of all forwarders.
 
         :param principals: the current ones

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from ..models import Forwarder
 from ..names import Name
+
+_MAX_SHOWN = 10
 
 #: The forwarders that each forwarder sends mail to, by name.
 Graph = Mapping[Name, Iterable[Name]]
@@ -53,6 +55,14 @@ def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
                 cycles.append([source, *way])
                 reported.update(way)
     return cycles
+
+
+def describe_cycle(cycle: Sequence[Name]) -> str:
+    """Return a loop as ``a -> b -> a``, shortened in the middle."""
+    more = len(cycle) - _MAX_SHOWN
+    if more > 0:
+        return " -> ".join([*map(str, cycle[: _MAX_SHOWN - 1]), f"{more} more", str(cycle[-1])])
+    return " -> ".join(map(str, cycle))
 
 
 def _find_way(graph: Graph, start: Name, end: Name) -> list[Name] | None:

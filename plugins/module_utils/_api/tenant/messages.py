@@ -2,22 +2,21 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Every sentence about a plan: why something changes, what stands in the way, and what to do.
-
-The planner decides with codes and parameters. Only this file turns them into text.
-"""
+"""Reasons for changes and problems, as codes with parameters, and the sentence for each code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Union
 
+from ..errors import InvalidInput
 from ..names import Name
 
-if TYPE_CHECKING:
-    from .definition import Place
+#: The path to a part of a definition, such as ``("mailboxes", 3, "aliases", 0)``.
+Path = tuple[Union[str, int], ...]  # noqa: UP007
 
 _MAX_LISTED = 10
+_MAX_PROBLEMS = 20
 
 #: Why a principal changes, by code.
 REASONS = {
@@ -35,8 +34,50 @@ REASONS = {
     "alias_domain_deleted": "is on the deleted domain {domain}",
 }
 
-#: What stands in the way of a plan, by code.
+#: What is wrong with a definition, or blocks its plan, by code.
 PROBLEMS = {
+    "unreadable_file": "{text}",
+    "unknown_key": "Unknown key. Known are: {known}.",
+    "secret_key": (
+        "A definition contains no secrets. Remove this key, and set the option passwords instead."
+    ),
+    "missing_key": "The {kind} has no {key}. Add {key}: {example}.",
+    "wrong_value": "This must be {expected}, not {found}. {remedy}",
+    "invalid_name": "{text}",
+    "name_too_long": "This name has {length} characters (max {allowed}). Shorten it.",
+    "text_after_name": (
+        "There is text after the address. Write only the address, and passwords in the option "
+        "passwords."
+    ),
+    "time_without_zone": (
+        "The time {time} has no zone. Add one, such as {time}Z for UTC, or {time}+01:00."
+    ),
+    "force_without_absent": (
+        "force is only valid with state: absent. Remove force, or add state: absent."
+    ),
+    "absent_with": ("An absent {kind} can't have {part}. Remove {part}, or remove state: absent."),
+    "duplicate": "{name} is declared twice, first as {first} in {place}. Keep one of the two.",
+    "two_kinds": (
+        "{name} can't be a {kind}, because it is a {first} in {place}. Keep one of the two."
+    ),
+    "contradiction": (
+        "{name} {here} here, but {there} in {place}. Declare the same in both, or remove one."
+    ),
+    "own_alias": (
+        "{address} is the primary address of this {kind}, and can't be its alias. Remove the alias."
+    ),
+    "alias_of_two": (
+        "{address} is also an alias of the {kind} {owner}, declared in {place}. An address can "
+        "belong to one object only: remove it from one of the two."
+    ),
+    "alias_is_primary": (
+        "{address} is also the primary address of a {kind}, declared in {place}. An address can "
+        "belong to one object only: remove it from one of the two."
+    ),
+    "domain_absent": (
+        "{address} is declared, but its domain {domain} is declared absent in {place}. Remove one "
+        "of the two."
+    ),
     "wrong_kind": (
         "{name} is a {found}, not a {kind}. Choose another name, or delete the {found}{loss} first."
     ),
@@ -153,10 +194,58 @@ class Reason(NamedTuple):
 DECLARED_ABSENT = Reason("declared_absent")
 
 
-class Problem(NamedTuple):
-    """Why a plan is refused, or a warning about it.
+class Source(NamedTuple):
+    """A definition as it was given.
 
-    :param place: where it is in a definition file, if it is in one
+    :param file: the file's path; None for the options of the task
+    :param data: the decoded content
+    :param find_line: returns the line, from 1, of a part, or None if it is unknown
+    """
+
+    file: str | None
+    data: Any
+    find_line: Callable[[Path], int | None] | None = None
+
+
+class Place(NamedTuple):
+    """The place of a part in a definition."""
+
+    source: Source
+    path: Path
+
+    def __str__(self) -> str:
+        if self.source.file is None:
+            return self.where
+        start = self.source.file if self.line is None else f"{self.source.file}:{self.line}"
+        return f"{start}: {self.where}" if self.path else start
+
+    def __truediv__(self, part: str | int) -> Place:
+        return Place(self.source, (*self.path, part))
+
+    @property
+    def line(self) -> int | None:
+        """The line in the file, if it is known."""
+        return self.source.find_line(self.path) if self.source.find_line else None
+
+    @property
+    def where(self) -> str:
+        """The path as text, such as ``mailboxes[3].aliases[0]``."""
+        parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path]
+        return "".join(parts).removeprefix(".")
+
+    def seen_from(self, other: Place) -> str:
+        """Return the place as part of a sentence about another place."""
+        about = [] if self.line is None else [f"line {self.line}"]
+        if self.source is not other.source:
+            file = self.source.file
+            about.append("in the options of the task" if file is None else f"in {file}")
+        return f"{self.where} ({', '.join(about)})" if about else self.where
+
+
+class Problem(NamedTuple):
+    """Why a definition or its plan is refused, or a warning.
+
+    :param place: where it is in the definition, if it is in one
     :param prerequisite: what is missing may exist by the time of the real run
     """
 
@@ -191,6 +280,30 @@ class Problem(NamedTuple):
             "where": place.where if place else "",
             "text": self.text,
         }
+
+
+class InvalidDefinition(InvalidInput):
+    """The definition itself has problems. Nothing was sent.
+
+    :param problems: all of them, at least one
+    """
+
+    code = "invalid_definition"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(describe(problems))
+        self.problems = tuple(problems)
+        self.details = {"problems": [problem.as_dict() for problem in problems]}
+
+
+def describe(problems: Sequence[Problem]) -> str:
+    """Return all problems as one message, on a line each if there are several."""
+    if len(problems) == 1:
+        return str(problems[0])
+    lines = [f"{number}. {each}" for number, each in enumerate(problems[:_MAX_PROBLEMS], 1)]
+    more = len(problems) - _MAX_PROBLEMS
+    lines += [f"And {more} more."] if more > 0 else []
+    return "\n".join([f"There are {len(problems)} problems; nothing was changed.", *lines])
 
 
 def counted(noun: str, names: Iterable[Name]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from ..models import Domain, Edit, Forwarder, Principal
 from ..names import Name
@@ -67,8 +68,7 @@ class _Order:
 
     def keep(self, desired: Desired, freed: frozenset[Name]) -> None:
         if not desired.is_new:
-            remove = frozenset(desired.remove) - freed
-            edit = Edit(desired.add, remove, desired.add_members, desired.remove_members)
+            edit = replace(desired.edit, remove_aliases=frozenset(desired.remove) - freed)
             if edit != Edit() or desired.secrets:
                 self.update(desired, edit, KEEP, desired.secrets)
             return
@@ -139,7 +139,7 @@ def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int
     if not any(isinstance(each.current, Forwarder) for each in changed):
         return {}, frozenset()
     before = [each for each in state.principals if isinstance(each, Forwarder)]
-    after = desired.forwarders(list(state.principals))
+    after = desired.forwarders(state.principals)
     graph = forwarding_graph(after)
     if not _may_loop(before, after) or find_cycle(graph) is not None:
         return {}, frozenset()

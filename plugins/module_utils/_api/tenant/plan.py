@@ -4,8 +4,8 @@
 
 """The planner: from the current state and a definition to the changes between them.
 
-A task about one object is a definition of that object: without rules for purging, over a state that
-reads only what a decision needs. The planner itself sends nothing.
+A task about one object is a definition of that object, over a state that reads only what a decision
+needs. The planner itself sends nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
 from .changes import Plan
+from .checks import Checks
 from .definition import (
     Declared,
     DeclaredDomain,
@@ -27,7 +28,6 @@ from .definition import (
 from .desired import Desired, DesiredState, Passwords
 from .messages import DECLARED_ABSENT, Problem, Reason, listed
 from .order import order_changes
-from .plan_checks import Checks
 from .purge import ALIAS, Purge
 from .state import Occupant, TenantState
 
@@ -35,24 +35,19 @@ from .state import Occupant, TenantState
 def plan_tenant(
     state: TenantState,
     definition: Definition,
-    purge: Purge | None = None,
+    purge: Purge = Purge(),  # noqa: B008 - it is frozen
     passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
 ) -> Plan:
     """Return the plan that makes a tenant match a definition.
 
-    :param purge: what may be deleted that is not declared; None if the definition does not
-        describe the whole tenant, so that nothing may and undeclared objects are not reported
+    :param purge: which undeclared objects may be deleted
     """
     return _Planner(state, definition, purge, passwords).plan()
 
 
 class _Planner:
     def __init__(
-        self,
-        state: TenantState,
-        definition: Definition,
-        purge: Purge | None,
-        passwords: Passwords,
+        self, state: TenantState, definition: Definition, purge: Purge, passwords: Passwords
     ) -> None:
         self.state = state
         self.definition = definition
@@ -70,9 +65,13 @@ class _Planner:
             *self._resolve_address_conflicts(),
             *self._check_limits(),
         ]
-        blocking, warnings = Checks(self.state, self.definition, self.purge, self.desired).run()
-        problems += blocking
-        warnings += self._options_without_effect()
+        checks = Checks(self.state, self.definition, self.desired)
+        problems += checks.problems()
+        warnings = checks.warnings + [
+            Problem("purge_without_aliases")
+            for each in self.definition.individuals.values()
+            if each.purge_aliases and each.aliases is None and not each.absent
+        ]
         changes = order_changes(self.desired, self.state)
         changed = {change.subject.name for change in changes}
         declared = (*self.definition.domains.values(), *self.definition.individuals.values())
@@ -82,15 +81,16 @@ class _Planner:
             tuple(warnings),
             tuple(each for each in declared if each.name not in changed),
         )
-        if self.purge is None:
+        if not self.definition.is_whole:
             return plan
+        ignores = self.purge.ignores
         return plan._replace(
-            undeclared=tuple(each for each in self._unnamed() if not self._ignores(each.name)),
+            undeclared=tuple(each for each in self._undeclared() if not ignores(each.name)),
             undeclared_aliases=tuple(
                 (alias, desired.current)
                 for desired in self.desired.kept.values()
                 for alias in desired.undeclared
-                if not self._ignores(alias)
+                if not ignores(alias)
             ),
         )
 
@@ -107,7 +107,9 @@ class _Planner:
 
     def _decide_individuals(self) -> Iterator[Problem]:
         """Decide on each declared mailbox and forwarder by itself."""
-        claimed = self._declared_addresses()
+        present = [each for each in self.definition.individuals.values() if not each.absent]
+        claimed = {each.name for each in present}
+        claimed = claimed.union(*(each.aliases or () for each in present))
         for declared in self.definition.individuals.values():
             found = self.state.find(declared.name)
             if found is not None and not isinstance(found, _model(declared)):
@@ -151,8 +153,9 @@ class _Planner:
         if isinstance(current, Mailbox) and (is_new or self.passwords.replace):
             desired.secrets = self.passwords.by_name.get(declared.name, ())
             # A task about one object plans again if another client creates it first.
-            is_whole = self.purge is not None
-            desired.always_set = is_whole and self.passwords.replace and bool(desired.secrets)
+            desired.always_set = (
+                self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
+            )
             if is_new and not desired.secrets:
                 params = {"name": declared.name}
                 yield Problem("password_missing", params, declared.place, prerequisite=True)
@@ -171,7 +174,7 @@ class _Planner:
         if declared.purge_aliases and declared.aliases is not None:
             purged = desired.undeclared
         else:
-            purged = self.purge.of_aliases(desired.undeclared) if self.purge else frozenset()
+            purged = self.purge.of_aliases(desired.undeclared)
             self.desired.unnamed[ALIAS] |= purged
         desired.remove |= dict.fromkeys(purged, Reason("undeclared"))
         if (
@@ -185,9 +188,9 @@ class _Planner:
         return desired
 
     def _purge_undeclared(self) -> Iterator[Problem]:
-        if self.purge is None or not self.purge.rules.kinds:
+        if not self.purge.kinds:
             return
-        chosen = [each for each in self._unnamed() if self.purge.takes(each)]
+        chosen = [each for each in self._undeclared() if self.purge.takes(each)]
         domains = {each.name for each in chosen if isinstance(each, Domain)}
         occupants = self.state.occupants(domains) if domains else {}
         for principal in chosen:
@@ -214,7 +217,7 @@ class _Planner:
         for domain, occupants in remaining.occupants(deleted).items():
             declared = self.definition.domains[domain]
             unmanaged = [each for each in occupants if isinstance(each.principal, Foreign)]
-            ignored = [each for each in occupants if any(map(self._ignores, _lost(each)))]
+            ignored = [each for each in occupants if any(map(self.purge.ignores, _lost(each)))]
             if unmanaged:
                 code, blocking = "domain_in_use_unmanaged", unmanaged
             elif not declared.force:
@@ -267,10 +270,10 @@ class _Planner:
                 return "alias_in_use"
             self.desired.desired_of(owner).remove[address] = moves
             return ""
-        return "address_in_use" if self.purge is None else "address_in_use_undeclared"
+        return "address_in_use_undeclared" if self.definition.is_whole else "address_in_use"
 
     def _check_limits(self) -> Iterator[Problem]:
-        if self.purge is not None and any(self.desired.unnamed.values()):
+        if self.definition.is_whole and any(self.desired.unnamed.values()):
             held = Counter(principal.kind for principal in self.state.principals)
             held[ALIAS] = sum(
                 len(each.aliases)
@@ -279,17 +282,7 @@ class _Planner:
             )
             yield from self.purge.problems(self.desired.unnamed, held)
 
-    def _options_without_effect(self) -> Iterator[Problem]:
-        for declared in self.definition.individuals.values():
-            if declared.purge_aliases and declared.aliases is None and not declared.absent:
-                yield Problem("purge_without_aliases")
-
-    def _declared_addresses(self) -> set[Name]:
-        present = [each for each in self.definition.individuals.values() if not each.absent]
-        names = {each.name for each in present}
-        return names.union(*(each.aliases or () for each in present))
-
-    def _unnamed(self) -> Iterator[Principal]:
+    def _undeclared(self) -> Iterator[Principal]:
         for principal in self.state.principals:
             if (
                 principal.name not in self.definition.individuals
@@ -297,9 +290,6 @@ class _Planner:
                 and not isinstance(principal, Foreign)
             ):
                 yield principal
-
-    def _ignores(self, name: Name) -> bool:
-        return self.purge is not None and self.purge.ignores(name)
 
 
 def _model(declared: DeclaredIndividual) -> type[Individual]:

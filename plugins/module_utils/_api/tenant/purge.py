@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..errors import InvalidInput
 from ..models import Domain, Forwarder, Mailbox, Principal
@@ -26,14 +27,14 @@ _PLURALS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PurgeRules:
-    """Which undeclared objects an administrator allows to be deleted.
+@dataclass(frozen=True)
+class Purge:
+    """Which undeclared objects may be deleted. By default none.
 
     :param kinds: which of KINDS
-    :param scope: shell-style patterns; only what matches one of them is deleted
-    :param ignore: shell-style patterns; what matches one of them is kept
-    :param max_deletions: how many may be deleted without being named
+    :param scope: shell-style patterns; only objects that match one of them are deleted
+    :param ignore: shell-style patterns; objects that match one of them are kept
+    :param max_deletions: how many objects may be deleted without being named
     :param max_percent: how much of each kind may be deleted, in percent of what exists
     :raises InvalidInput: a value is out of range
     """
@@ -46,27 +47,24 @@ class PurgeRules:
 
     def __post_init__(self) -> None:
         if self.max_deletions < 0:
-            raise InvalidInput(
-                f"max_deletions: {self.max_deletions} can't be used. Give 0 or more."
-            )
+            raise InvalidInput(f"max_deletions: {self.max_deletions} is negative. Set 0 or more.")
         if self.max_percent is not None and not 0 <= self.max_percent <= 100:
             raise InvalidInput(
-                f"max_delete_percent: {self.max_percent:g} can't be used. Give 0 to 100."
+                f"max_delete_percent: {self.max_percent:g} is out of range. Set 0 to 100."
             )
         for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             if not all(pattern.strip() for pattern in patterns):
                 raise InvalidInput(
-                    f"{option}: a pattern is empty. Write one such as *@example.com."
+                    f"{option}: A pattern is empty. Write one such as *@example.com."
                 )
 
+    @cached_property
+    def _in_scope(self) -> Callable[[str], bool]:
+        return matcher(self.scope)
 
-class Purge:
-    """Rules for purging, applied to each object of a tenant."""
-
-    def __init__(self, rules: PurgeRules) -> None:
-        self.rules = rules
-        self._in_scope = matcher(rules.scope)
-        self._is_ignored = matcher(rules.ignore)
+    @cached_property
+    def _is_ignored(self) -> Callable[[str], bool]:
+        return matcher(self.ignore)
 
     def takes(self, principal: Principal) -> bool:
         """Return whether to delete an undeclared object.
@@ -74,7 +72,7 @@ class Purge:
         An object with an ignored address is kept.
         """
         return (
-            principal.kind in self.rules.kinds
+            principal.kind in self.kinds
             and self._in_scope(principal.name.key)
             and not any(map(self.ignores, {principal.name, *principal.addresses}))
         )
@@ -85,7 +83,7 @@ class Purge:
 
     def of_aliases(self, undeclared: Iterable[Name]) -> frozenset[Name]:
         """Return which undeclared aliases of a declared object to delete."""
-        if ALIAS not in self.rules.kinds:
+        if ALIAS not in self.kinds:
             return frozenset()
         return frozenset(
             alias for alias in undeclared if self._in_scope(alias.key) and not self.ignores(alias)
@@ -96,7 +94,7 @@ class Purge:
 
         A pattern for any domain, such as ``postmaster@*``, may well wait for something to match.
         """
-        for option, patterns in (("scope", self.rules.scope), ("ignore", self.rules.ignore)):
+        for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             for pattern in patterns:
                 matches = matcher([pattern])
                 names = ({each.name, *each.addresses} for each in principals)
@@ -115,16 +113,19 @@ class Purge:
         """
         counts = Counter({kind: len(names) for kind, names in unnamed.items() if names})
         total = sum(counts.values())
-        if total > self.rules.max_deletions:
+        if total > self.max_deletions:
             names = [f"{kind} {name}" for kind in KINDS for name in sorted(unnamed.get(kind, ()))]
+            numbers = [
+                f"{counts[k]} {k if counts[k] == 1 else _PLURALS[k]}" for k in KINDS if counts[k]
+            ]
             params = {
-                "counts": _count(counts),
+                "counts": " and ".join(filter(None, (", ".join(numbers[:-1]), numbers[-1]))),
                 "names": listed(names),
-                "allowed": self.rules.max_deletions,
+                "allowed": self.max_deletions,
                 "total": total,
             }
             yield Problem("too_many_deletions", params, prerequisite=True)
-        most = self.rules.max_percent
+        most = self.max_percent
         for kind, count in counts.items():
             percent = 100 * count / max(held.get(kind, 0), 1)
             if most is not None and percent > most:
@@ -136,13 +137,3 @@ class Purge:
                     "allowed": most,
                 }
                 yield Problem("percentage_exceeded", params, prerequisite=True)
-
-
-def _count(counts: Counter[str]) -> str:
-    """Return numbers with their nouns, such as ``2 aliases, 1 mailbox and 3 domains``."""
-    parts = [
-        f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS[kind]}"
-        for kind in KINDS
-        if counts[kind]
-    ]
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

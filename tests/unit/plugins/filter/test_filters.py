@@ -260,7 +260,7 @@ def test_passwords_may_be_encrypted() -> None:
         (f"{ANN}: !{STRAY}\n", f"{NO_YAML}, because of line 1."),
         (f"{ANN}: a\n{STRAY}: a\n\n{STRAY}: b\n", "passwords: A key is given twice, on lines 2"),
         (STRAY, NO_MAP),
-        (f"{STRAY}: {ANN}\n", "passwords: A key is not an email address. Write address: password;"),
+        (f"{STRAY}: {ANN}\n", "passwords: A key is not an email address. Write address: password."),
         ({ANN: STRAY, "Ann@Bücher.example": STRAY}, "passwords: Ann@Bücher.example is the same"),
     ],
 )

@@ -90,6 +90,15 @@ def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
     assert not run(server, definition_file=str(tmp_path / "tenant.json"))["changed"]
 
 
+def test_missing_pydantic_is_reported(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for other libraries, before a request is sent."""
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    server = serve(inhabited())
+    result = run(server, mailboxes=[ANN])
+    assert "Failed to import the required Python library (pydantic)" in result["msg"]
+    assert server.requests == []
+
+
 def test_the_result_is_the_plan(serve: Serve) -> None:
     """Only the plan that check mode predicted is carried out, and unchanged objects are listed."""
     options: dict[str, Any] = {

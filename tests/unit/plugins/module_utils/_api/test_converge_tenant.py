@@ -16,14 +16,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     TenantReport,
-    Wanted,
     converge_tenant,
     raise_if_incomplete,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     KINDS,
-    PurgeRules,
+    Purge,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import Fussy
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
@@ -81,21 +80,27 @@ def inhabited(quirks: Quirks | None = None) -> QuirkyService:
     return QuirkyService(quirks, *principals)
 
 
-def wanted(parts: Parts | None = None, expected: str | None = None, **rules: Any) -> Wanted:
-    """Return what is wanted, with a password for each mailbox."""
+def wanted(parts: Parts | None = None, expected: str | None = None, **rules: Any) -> dict[str, Any]:
+    """Return arguments of ``converge_tenant``, with a password for each mailbox."""
     parts = PARTS if parts is None else parts
     passwords = {named(entry["name"]): (PASSWORD,) for entry in parts.get("mailboxes", ())}
-    return Wanted(declare(parts), Passwords(passwords), PurgeRules(**rules), expected, 4)
+    return {
+        "definition": declare(parts),
+        "passwords": Passwords(passwords),
+        "purge": Purge(**rules),
+        "expected_plan": expected,
+        "concurrency": 4,
+    }
 
 
 def checked(client: Client, *args: Any, **rules: Any) -> TenantReport:
     """Converge in check mode."""
-    return converge_tenant(client, wanted(*args, **rules), dry_run=True)
+    return converge_tenant(client, **wanted(*args, **rules), dry_run=True)
 
 
 def converged(client: Client, *args: Any, **rules: Any) -> TenantReport:
     """Converge."""
-    found = converge_tenant(client, wanted(*args, **rules), dry_run=False)
+    found = converge_tenant(client, **wanted(*args, **rules), dry_run=False)
     raise_if_incomplete(found)
     return found
 
@@ -108,7 +113,7 @@ def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
     assert server.writes == []
     done = converged(connect(server))
     assert foretold.values() == done.values()
-    assert tuple(foretold.summary().items()) == (
+    assert tuple(foretold.values()["summary"].items()) == (
         *(("created", 2), ("updated", 1), ("deleted", 1)),
         *(("unchanged", 2), ("failed", 0), ("not_attempted", 0)),
     )
@@ -172,9 +177,9 @@ def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> No
 def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect) -> None:
     """Its digest is the same; a warning names the mailboxes that lack one."""
     server = serve(inhabited())
-    bare = wanted()._replace(passwords=Passwords())
-    foretold = converge_tenant(connect(server), bare, dry_run=True)
-    assert foretold.summary()["created"] == 2
+    bare = wanted() | {"passwords": Passwords()}
+    foretold = converge_tenant(connect(server), **bare, dry_run=True)
+    assert foretold.values()["summary"]["created"] == 2
     assert "bob@example.com" in "".join(foretold.warnings)
     assert converged(connect(server), PARTS, foretold.digest).digest == foretold.digest
 
@@ -256,11 +261,11 @@ def test_one_object_that_half_failed_is_one_failure(serve: Serve, connect: Conne
     service.disturb("PATCH", problem(422, "no"), skip=1)
     parts: Parts = {**PARTS, "domains": []}
     found = converge_tenant(
-        connect(serve(service)), wanted(parts)._replace(concurrency=1), dry_run=False
+        connect(serve(service)), **(wanted(parts) | {"concurrency": 1}), dry_run=False
     )
-    (alice,) = [row for row in found.rows(unchanged=False) if row["name"] == "alice@example.com"]
+    (alice,) = [row for row in found.rows.values() if row["name"] == "alice@example.com"]
     assert alice["outcome"] == "failed"
-    summary = found.summary()
+    summary = found.values()["summary"]
     assert (summary["updated"], summary["failed"]) == (0, 1)
     done = [change.subject.name.key for change in found.done]
     assert done == ["alice@example.com", "bob@example.com", "carol@example.com"]
@@ -522,5 +527,5 @@ def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) 
 def test_invalid_rules_are_refused(option: str, rules: dict[str, Any]) -> None:
     """The message names the option."""
     with pytest.raises(InvalidInput, match=f"^{option}"):
-        PurgeRules(**rules)
-    assert PurgeRules(max_percent=100).max_percent == 100
+        Purge(**rules)
+    assert Purge(max_percent=100).max_percent == 100

@@ -26,33 +26,35 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
     Definition,
-    InvalidDefinition,
-    Source,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
+    read_passwords,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import export
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
     DECLARED_ABSENT,
+    InvalidDefinition,
     Reason,
+    Source,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
-    read_passwords,
 )
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 SECRET = "hunter2-hunter2"
 
-# A file, and each finding as its line, its place and a part of its text.
+# A file, and each problem as its line, its place, and its code or a part of its text.
 ONE_FILE: dict[str, list[tuple[str, str]]] = {
-    "mailboxs: [x]": [("1: mailboxs", "mean mailboxes")],
-    "zebra: hunter2": [("1: zebra", "domains, mailboxes and forwarders")],
-    "passwords: {alice@example.com: hunter2}": [("1: passwords", "option passwords")],
-    "mailboxes:\n- a@example.com hunter2": [("2: mailboxes[0]", "option passwords")],
+    "mailboxs: [x]": [("1: mailboxs", "unknown_key: ")],
+    "zebra: hunter2": [("1: zebra", "Known are: domains, mailboxes, forwarders.")],
+    "passwords: {alice@example.com: hunter2}": [("1: passwords", "secret_key: ")],
+    "mailboxes:\n- a@example.com hunter2": [("2: mailboxes[0]", "text_after_name: ")],
     "domains:\nmailboxes: {}\nforwarders: a@example.com": [
         ("1: domains", "not null"),
         ("2: mailboxes", "not a mapping"),
-        ("3: forwarders", "not text"),
+        ("3: forwarders", "not a string"),
     ],
     "domains:\n- no\n- null\n- [a.example]\n- name: yes\n- state: absent": [
         ("2: domains[0]", "not false"),
@@ -67,20 +69,19 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
         ("4: mailboxes[2]", "501"),
     ],
     "mailboxes:\n- nmae: alice@example.com\n- address: b@example.com\n- expires: 2026-12-31": [
-        ("2: mailboxes[0].nmae", "mean name"),
-        ("3: mailboxes[1].address", "mean name"),
-        ("4: mailboxes[2].expires", "name, state and aliases"),
-        ("4: mailboxes[2]", "no name"),
+        ("2: mailboxes[0].nmae", "unknown_key: "),
+        ("3: mailboxes[1].address", "unknown_key: "),
+        ("4: mailboxes[2].expires", "Known are: name, state, aliases."),
     ],
     "mailboxes:\n- name: a@example.com\n  aliases:\n  - b\n  - [c]\n  - {}\n  - name: d@x.test": [
         ("4: mailboxes[0].aliases[0]", "no @"),
         ("5: mailboxes[0].aliases[1]", "key address"),
         ("6: mailboxes[0].aliases[2]", "no address"),
-        ("7: mailboxes[0].aliases[3].name", "mean address"),
+        ("7: mailboxes[0].aliases[3].name", "unknown_key: "),
     ],
     "domains:\n- {name: a.example, force: maybe}\n- {name: b.example, force: true}": [
-        ("2: domains[0].force", "not text"),
-        ("3: domains[1].force", "absent"),
+        ("2: domains[0].force", "not a string"),
+        ("3: domains[1].force", "force_without_absent: "),
     ],
     "forwarders:\n"
     "- {name: a@example.com, members: [x@example.net], expires: 31.12.2026}\n"
@@ -89,37 +90,37 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
     "- {name: d@example.com, members: [x@example.net], expires: ~}\n"
     "- {name: e@example.com, state: absent, expires: 2026-12-31}": [
         ("2: forwarders[0].expires", "'31.12.2026'"),
-        ("3: forwarders[1].expires", "zone"),
+        ("3: forwarders[1].expires", "time_without_zone: "),
         ("4: forwarders[2].expires", "'2026-02-30'"),
         ("5: forwarders[3].expires", "not null"),
-        ("6: forwarders[4].expires", "absent"),
+        ("6: forwarders[4].expires", "absent_with: "),
     ],
     "forwarders:\n"
     "- {name: a@example.com, state: absent, aliases: [b@example.com], members: [c@example.com]}": [
-        ("2: forwarders[0].aliases", "absent"),
-        ("2: forwarders[0].members", "absent"),
+        ("2: forwarders[0].aliases", "absent_with: "),
+        ("2: forwarders[0].members", "absent_with: "),
     ],
     "mailboxes:\n- alice@example.com\n- bob@example.com\n- Alice@example.com\n- bob@example.com": [
-        ("4: mailboxes[2]", "same as alice@example.com, which is declared in mailboxes[0] (line 2"),
-        ("5: mailboxes[3]", "twice, first in mailboxes[1] (line 3)"),
+        ("4: mailboxes[2]", "first as alice@example.com in mailboxes[0] (line 2)"),
+        ("5: mailboxes[3]", "duplicate: "),
     ],
     "mailboxes:\n- name: a@example.com\n  aliases:\n  - c@example.com\n  - C@example.com\n"
     "  - A@example.com\n- name: b@example.com\n  aliases: [c@example.com, a@example.com]": [
         ("5: mailboxes[0].aliases[1]", "mailboxes[0].aliases[0] (line 4)"),
-        ("6: mailboxes[0].aliases[2]", "own primary address"),
-        ("8: mailboxes[1].aliases[0]", "mailbox a@example.com too, declared in mailboxes[0].al"),
-        ("8: mailboxes[1].aliases[1]", "primary address of a mailbox, declared in mailboxes[0]"),
+        ("6: mailboxes[0].aliases[2]", "own_alias: "),
+        ("8: mailboxes[1].aliases[0]", "mailbox a@example.com, declared in mailboxes[0].al"),
+        ("8: mailboxes[1].aliases[1]", "alias_is_primary: "),
     ],
     "domains:\n- {name: Old.example, state: absent}\nmailboxes:\n- name: a@old.example\n"
     "- name: b@example.com\n  aliases: [c@old.example]": [
-        ("4: mailboxes[0]", "Old.example is to be absent, as declared in domains[0] (line 2)"),
-        ("6: mailboxes[1].aliases[0]", "Old.example is to be absent"),
+        ("4: mailboxes[0]", "Old.example is declared absent in domains[0] (line 2)"),
+        ("6: mailboxes[1].aliases[0]", "domain_absent: "),
     ],
     "forwarders:\n- name: a@example.com\n  aliases: [b@example.com]\n"
     "  members: [a@example.com, B@example.com, c@example.net, C@example.net]": [
-        ("4: forwarders[0].members[3]", "same as c@example.net"),
-        ("4: forwarders[0].members[0]", "forward to itself."),
-        ("4: forwarders[0].members[1]", "alias of a@example.com"),
+        ("4: forwarders[0].members[3]", "first as c@example.net"),
+        ("4: forwarders[0].members[0]", "a@example.com -> a@example.com."),
+        ("4: forwarders[0].members[1]", "forwarding_loop: "),
     ],
     "forwarders:\n"
     "- {name: a@example.com, members: [b@example.com, d@example.net]}\n"
@@ -130,33 +131,33 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
         ("6: forwarders[4].members[0]", "b@example.com -> c@example.com -> d@example.com -> b@exam")
     ],
     "forwarders:"
-    + "".join(f"\n- {{name: f{n}@x.test, members: [f{(n + 1) % 9}@x.test]}}" for n in range(9)): [
-        ("10: forwarders[8].members[0]", "f4@x.test -> 3 more -> f8@x.test -> f0@x.test.")
+    + "".join(f"\n- {{name: f{n}@x.test, members: [f{(n + 1) % 12}@x.test]}}" for n in range(12)): [
+        ("13: forwarders[11].members[0]", "f8@x.test -> 3 more -> f0@x.test.")
     ],
 }
 
-# A first and a second file, and the findings in the second.
+# A first and a second file, and the problems in the second.
 TWO_FILES: dict[tuple[str, str], list[tuple[str, str]]] = {
     (
         "domains: [{name: a.example, state: absent, force: true}]",
         "domains: [{name: a.example, state: absent, force: false}]",
-    ): [("1: domains[0]", "force: false here and has force: true in")],
+    ): [("1: domains[0]", "force: false here, but has force: true in")],
     (
         "mailboxes: [{name: a@a.example, aliases: [b@a.example]}]",
         "mailboxes:\n- name: a@a.example\n  aliases: [{address: b@a.example, state: absent}]",
-    ): [("3: mailboxes[0].aliases[0]", "absent here and is to be present in mailboxes[0].al")],
+    ): [("3: mailboxes[0].aliases[0]", "absent here, but is present in mailboxes[0].al")],
     (
         "forwarders: [{name: a@a.example, members: [b@b.example]}]",
         "forwarders: [{name: a@a.example, aliases: [c@a.example], expires: 2020-12-31}]",
-    ): [("1: forwarders[0]", "expires on 2020-12-31 here and never expires in")],
+    ): [("1: forwarders[0]", "expires on 2020-12-31 here, but never expires in")],
     (
         "mailboxes: [{name: a@a.example, aliases: [b@a.example]}]",
         "mailboxes: [{name: a@a.example, aliases: [{address: b@a.example, expires: 2026-12-31}]}]",
-    ): [("1: mailboxes[0].aliases[0]", "expires on 2026-12-31 here and never expires in")],
+    ): [("1: mailboxes[0].aliases[0]", "expires on 2026-12-31 here, but never expires in")],
     (
         "mailboxes: [a@a.example]",
         "forwarders: [{name: a@a.example, members: [b@b.example]}]",
-    ): [("1: forwarders[0]", "can't be a forwarder, for it is a mailbox in mailboxes[0]")],
+    ): [("1: forwarders[0]", "because it is a mailbox in mailboxes[0]")],
 }
 
 
@@ -193,18 +194,49 @@ CASES = [((text,), found) for text, found in ONE_FILE.items()] + list(TWO_FILES.
 def test_every_mistake_is_reported(
     texts: tuple[str, ...], expected: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    """All findings at once, in order, each with file, line and place, and without secrets."""
+    """All problems at once, in order, each with file, line and place, and without secrets."""
     with pytest.raises(InvalidDefinition) as caught:
         read(tmp_path, *texts)
-    found = [str(finding).replace(f"{tmp_path}/", "") for finding in caught.value.findings]
+    found = [str(problem).replace(f"{tmp_path}/", "") for problem in caught.value.problems]
     file = f"{len(texts)}.yml"
-    for text, (place, words) in zip(found, expected, strict=True):
+    codes = [problem.code for problem in caught.value.problems]
+    for text, code, (place, words) in zip(found, codes, expected, strict=True):
         assert text.startswith(f"{file}:{place}: ")
-        assert words in text
+        assert words in f"{code}: {text}"
     assert "hunter2" not in str(caught.value)
     for problem, (place, _words) in zip(caught.value.details["problems"], expected, strict=True):
         assert problem["file"] == str(tmp_path / file)
         assert f"{problem['line']}: {problem['where']}" == place
+
+
+def test_invalid_entries_hide_no_other_problems() -> None:
+    """The valid entries are checked, too, and keep their places."""
+    with pytest.raises(InvalidDefinition) as caught:
+        inline(
+            mailboxes=["x", "a@a.example", None, "A@a.example", {"name": "b@a.example", 7: SECRET}],
+            forwarders=["c@a.example"],
+            password=SECRET,
+        )
+    assert [(each["code"], each["where"]) for each in caught.value.details["problems"]] == [
+        ("invalid_name", "mailboxes[0]"),
+        ("wrong_value", "mailboxes[2]"),
+        ("unknown_key", "mailboxes[4].7"),
+        ("secret_key", "password"),
+        ("duplicate", "mailboxes[3]"),
+        ("no_members", "forwarders[0]"),
+    ]
+    assert SECRET not in str(caught.value.details)
+
+
+def test_members_are_not_missing_if_they_are_invalid(tmp_path: Path) -> None:
+    """The forwarder of the first file is left out, so the second one seems to have none."""
+    with pytest.raises(InvalidDefinition) as caught:
+        read(
+            tmp_path,
+            "forwarders: [{name: f@a.example, members: [x]}]",
+            "forwarders: [{name: f@a.example, aliases: [s@a.example]}]",
+        )
+    assert [problem.code for problem in caught.value.problems] == ["invalid_name"]
 
 
 def test_mistakes_in_options_are_reported_without_a_file(tmp_path: Path) -> None:
@@ -296,9 +328,9 @@ def test_absent_objects_claim_no_address() -> None:
     ("raw", "words"),
     [
         ({SECRET: "alice@a.example"}, "not an email address"),
-        ({7: SECRET}, "a number"),
-        ({"a@a.example": 12345}, "of a@a.example is no text"),
-        ({"a@a.example": [SECRET, {"x": SECRET}]}, "of a@a.example is no text"),
+        ({7: SECRET}, "not a string"),
+        ({"a@a.example": 12345}, "of a@a.example is not a string"),
+        ({"a@a.example": [SECRET, {"x": SECRET}]}, "of a@a.example is not a string"),
         ({"a@a.example": [SECRET, ""]}, "of a@a.example is empty"),
         ({"a@a.example": []}, "list of a@a.example is empty"),
         ({"a@a.example": SECRET, "A@A.example": SECRET}, "A@A.example is the same as a@a.example"),
@@ -335,32 +367,32 @@ READ = {
     "a: &x no\nb: *x": {"a": False, "b": False},
 }
 
-# What can't be loaded, as the line of the finding and a part of its text.
+# What can't be loaded, as the line of the problem and a part of its text.
 REFUSED_YAML: dict[str, tuple[int | None, str]] = {
     "# nothing\n": (None, "is empty"),
     "- a": (None, "not a mapping"),
-    "a: 1\nb: 2\na: 3": (3, "'a' is given twice"),
+    "a: 1\nb: 2\na: 3": (3, "'a' occurs twice"),
     "a: b\n---\nc: d": (2, "second document"),
-    "a:\n  b: !!python/object/apply:os.system [x]": (2, "tag"),
-    "password: !s3cret": (1, "tag"),
-    "a:\n  b: !!set {c}": (2, "tag"),
+    "a:\n  b: !!python/object/apply:os.system [x]": (2, "Tags"),
+    "password: !s3cret": (1, "Tags"),
+    "a:\n  b: !!set {c}": (2, "Tags"),
     "a:\n- !vault |\n  $ANSIBLE_VAULT;1.1;AES256": (2, "option passwords"),
     "$ANSIBLE_VAULT;1.1;AES256\n6162": (None, "option passwords"),
-    "a: &x [*x]": (1, "*x"),
+    "a: &x [*x]": (1, "alias"),
     "password: *s3cret": (1, "anchor"),
     "? [a]\n: b": (1, "key"),
     "a: b\nc: \x07": (2, "U+0007"),
     "a: b\nc: d: e\n": (2, "column 5"),
-    "<<: a": (None, "<<"),
+    "<<: a": (1, "<<"),
     "[" * 100_000: (1, "nested"),
     "{a: " * 100_000: (1, "nested"),
-    LAUGHS: (6, "aliases"),
+    LAUGHS: (1, "aliases"),
 }
 REFUSED_JSON: dict[str, tuple[int | None, str]] = {
     "": (None, "is empty"),
     "[]": (None, "not a mapping"),
-    '{"a": 1,\n "a": 2}': (2, "'a' is given twice"),
-    f'{{"a": {"[" * 30 + "]" * 30}, "a": 2}}': (None, "'a' is given twice"),
+    '{"a": 1,\n "a": 2}': (2, "'a' occurs twice"),
+    f'{{"a": {"[" * 30 + "]" * 30}, "a": 2}}': (None, "'a' occurs twice"),
     '{"a": 1,\n}': (2, "not valid JSON"),
     "[" * 100_000: (None, "nested"),
 }
@@ -389,7 +421,7 @@ def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> Non
     """JSON that is nested too deep for the YAML reader has no lines."""
     text = '{\n "a": [\n  "b"]}'
     for found, line in ((text, 2), (f'{{"a": {"[" * 30 + "]" * 30}}}', None)):
-        lines = loaded(tmp_path, found, "x.json").lines
+        lines = loaded(tmp_path, found, "x.json").find_line
         assert lines is not None
         assert lines(("a", 7)) == line
 

@@ -28,7 +28,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converg
     Converged,
     apply_changes,
     converge_object,
-    definition_of,
     plan_object,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
@@ -36,15 +35,16 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definit
     DeclaredDomain,
     DeclaredForwarder,
     DeclaredMailbox,
+    definition_of,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
+    Passwords,
+    read_passwords,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
     DECLARED_ABSENT,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
-    read_passwords,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.plugins.module_utils._passwords import mailbox_passwords
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (

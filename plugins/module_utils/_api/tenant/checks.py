@@ -12,42 +12,32 @@ from ..models import Forwarder, Principal
 from ..names import Name
 from .definition import DeclaredForwarder, Definition
 from .desired import Desired, DesiredState
-from .loops import find_new_cycles, forwarding_graph
+from .loops import describe_cycle, find_new_cycles, forwarding_graph
 from .messages import Problem, listed
-from .purge import ALIAS, Purge
+from .purge import ALIAS
 from .state import TenantState
-
-_MAX_SHOWN_IN_LOOP = 10
 
 
 class Checks:
     """Checks a desired state.
 
-    :param purge: None if the definition does not describe the whole tenant
+    :ivar warnings: problems that don't block the plan, once ``problems`` was called
     """
 
-    def __init__(
-        self,
-        state: TenantState,
-        definition: Definition,
-        purge: Purge | None,
-        desired: DesiredState,
-    ) -> None:
+    def __init__(self, state: TenantState, definition: Definition, desired: DesiredState) -> None:
         self._state = state
         self._definition = definition
-        self._purge = purge
         self._desired = desired
-        self._warnings: list[Problem] = []
+        self.warnings: list[Problem] = []
 
-    def run(self) -> tuple[list[Problem], list[Problem]]:
-        """Return what blocks the plan, and what does not."""
-        problems = [
+    def problems(self) -> list[Problem]:
+        """Return what blocks the plan."""
+        return [
             *self._check_domains(),
             *self._check_members(),
             *self._check_loops(),
             *self._check_delivery(),
         ]
-        return problems, self._warnings
 
     def _check_domains(self) -> Iterator[Problem]:
         """Yield domains of new addresses that are not registered after the plan."""
@@ -87,17 +77,13 @@ class Checks:
         if not any(isinstance(self._desired.kept[name].current, Forwarder) for name in changed):
             return
         before = [each for each in self._state.principals if isinstance(each, Forwarder)]
-        after = forwarding_graph(self._desired.forwarders(list(self._state.principals)))
+        after = forwarding_graph(self._desired.forwarders(self._state.principals))
         for cycle in find_new_cycles(forwarding_graph(before), after):
             start = min(changed.intersection(cycle), default=cycle[0])
             at = cycle.index(start)
-            way = [*cycle[at:-1], *cycle[:at], start]
-            shown = list(map(str, way))
-            if len(shown) > _MAX_SHOWN_IN_LOOP:
-                more = len(shown) - _MAX_SHOWN_IN_LOOP
-                shown = [*shown[: _MAX_SHOWN_IN_LOOP - 1], f"{more} more", shown[-1]]
+            way = describe_cycle([*cycle[at:-1], *cycle[:at], start])
             holder = self._desired.kept.get(start)
-            params = {"name": start, "way": " -> ".join(shown)}
+            params = {"name": start, "way": way}
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
     def _check_delivery(self) -> Iterator[Problem]:
@@ -106,12 +92,13 @@ class Checks:
         Those that a definition of the whole tenant causes are refused, others are warnings.
         """
         kept = self._desired.kept.values()
-        if self._purge is None and not (
+        is_whole = self._definition.is_whole
+        if not is_whole and not (
             self._desired.deleted or any(d.remove or d.add_members for d in kept)
         ):
             return
         claimed = {address for desired in kept for address in desired.claims}
-        for forwarder in self._desired.forwarders(list(self._state.principals)):
+        for forwarder in self._desired.forwarders(self._state.principals):
             desired = self._desired.kept.get(forwarder.name)
             is_declared = desired is not None and desired.declared is not None
             place = desired.place if desired else None
@@ -126,21 +113,21 @@ class Checks:
                     lost = self._why_lost(owner, member)
                     if lost:
                         problem = Problem("member_removed", params | lost, place)
-                        if is_declared and self._purge is not None:
+                        if is_declared and is_whole:
                             yield problem
                         else:
-                            self._warnings.append(problem)
+                            self.warnings.append(problem)
                     continue
                 declared = self._definition.individuals.get(member)
                 is_new = (declared is not None and declared.absent) or (
                     desired is not None and member in desired.add_members
                 )
-                if is_declared and (is_new or self._purge is not None):
+                if is_declared and (is_new or is_whole):
                     problem = Problem("member_missing", params, place)
-                    if is_new and self._purge is not None:
+                    if is_new and is_whole:
                         yield problem
                     else:
-                        self._warnings.append(problem)
+                        self.warnings.append(problem)
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
         """Return the parameters of ``member_removed``; none if mail is still delivered."""
@@ -153,5 +140,7 @@ class Checks:
             is_unnamed = address in self._desired.unnamed[ALIAS]
         else:
             return {}
-        or_keep = ", declare it, or add it to ignore" if is_unnamed and self._purge else ""
+        or_keep = (
+            ", declare it, or add it to ignore" if is_unnamed and self._definition.is_whole else ""
+        )
         return {"lost": lost, "why": str(reason), "or_keep": or_keep}
