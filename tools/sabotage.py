@@ -83,9 +83,9 @@ SABOTAGES = {
     ),
     "spf-merge": Sabotage(
         "an SPF record gets its new mechanism before `all`",
-        f"{CORE}/dns/spf_merge.py",
-        "place = _end_of_mechanisms(spf)",
-        "place = len(spf.terms)",
+        f"{CORE}/dns/spf.py",
+        "    place = spf.first_all",
+        "    place = len(spf.terms)",
         (f"tests/unit/{CORE}",),
     ),
     "repeated-post": Sabotage(

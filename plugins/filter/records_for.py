@@ -6,64 +6,57 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: records_for
-short_description: Turn record sets into what a DNS provider takes
+short_description: Convert record sets to the format of a DNS provider
 version_added: 0.1.0
 description:
-  - Returns a list of mappings, each of them the options of one call of a provider's module, so that
-    a task with a loop publishes the records. Credentials are added in the task.
-  - TXT values are written so that they arrive whole, DKIM keys of 4096 bits included.
+  - Returns a list of mappings, each with the options of one call of a provider's module, so that
+    a task with a loop publishes the records. Add the credentials in the task.
 author:
   - Postroom contributors (@postroom)
 positional: provider, zone
 options:
   _input:
     description:
-      - Record sets to write, as P(postroom.email.record_sets#filter) returns them. Those with
-        the C(action) V(none) are left out, and those without one are refused, for they would be
-        written over what others have there.
+      - Record sets to write, from P(postroom.email.record_sets#filter). Those with the C(action)
+        V(none) are left out. Those without C(action) are refused, because writing them would replace
+        records of others.
     type: list
     elements: dict
     required: true
   provider:
     description:
-      - V(nsupdate) is for M(community.general.nsupdate) and V(route53) for M(amazon.aws.route53).
-        Bytes beyond ASCII are escaped for each in its way.
-      - V(cloudflare) is for M(community.general.cloudflare_dns), which takes one record a call. What
-        is new comes before what goes, so that a failure between loses nothing of others. As a loop
-        of the module goes on after a failure, loop over M(ansible.builtin.include_tasks) with a
-        file of tasks that holds it, as the role P(postroom.email.dns#role) does.
-      - V(hetzner) is for M(hetzner.hcloud.zone_rrset), so for zones in Hetzner's Console.
-      - V(community_dns) is for M(community.dns.hosttech_dns_record_set), and for
-        M(community.dns.hetzner_dns_record_set), whose service Hetzner has ended.
-      - V(powerdns) is for PowerDNS's HTTP API. The list is what C(rrsets) is to be in the body of
-        C(PATCH /api/v1/servers/localhost/zones/example.com.), sent with M(ansible.builtin.uri).
+      - V(route53) is for M(amazon.aws.route53).
+      - V(cloudflare) is for M(community.general.cloudflare_dns), which writes one record per call. New
+        records come before removals, so that no record is lost if a call fails. A loop of a module
+        continues after a failure, so loop over M(ansible.builtin.include_tasks) as the role
+        P(postroom.email.dns#role) does.
+      - V(hetzner) is for M(hetzner.hcloud.zone_rrset).
+      - V(powerdns) is for C(rrsets) in the body of
+        C(PATCH /api/v1/servers/localhost/zones/example.com.) of the PowerDNS HTTP API.
     type: str
-    choices: [nsupdate, route53, cloudflare, hetzner, community_dns, powerdns]
+    choices: [route53, cloudflare, hetzner, powerdns]
     required: true
   zone:
     description:
-      - Name of the zone, in any spelling. The options then have it as well, but for V(powerdns).
-        Required with V(cloudflare) and V(hetzner).
-      - The names have to lie in it.
+      - Name of the zone, which must contain the names. It is added to the options, except with
+        V(powerdns). Required with V(cloudflare) and V(hetzner).
     type: str
 seealso:
   - plugin: postroom.email.record_sets
     plugin_type: filter
-  - module: community.general.nsupdate
   - module: amazon.aws.route53
   - module: community.general.cloudflare_dns
   - module: hetzner.hcloud.zone_rrset
-  - module: community.dns.hosttech_dns_record_set
 """
 
 EXAMPLES = r"""
-- name: Get the records, and what is there
+- name: Verify the records
   postroom.email.email_dns_records:
     domain: example.com
     state: verified
   register: dns
 
-- name: Publish them at Route 53
+- name: Publish the records at Route 53
   amazon.aws.route53:
     zone: "{{ item.zone }}"
     record: "{{ item.record }}"
@@ -79,7 +72,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Options of one call each, in the order in which to make the calls.
+  description: The options of each call, in the order of the calls.
   type: list
   elements: dict
 """
@@ -87,13 +80,13 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import providers as shapes
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import providers
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 
 @as_filter
-def records_for(record_sets: Any, provider: Any, zone: Any = None) -> list[shapes.Options]:
-    return shapes.records_for(record_sets, provider, zone)
+def records_for(record_sets: Any, provider: Any, zone: Any = None) -> list[providers.Options]:
+    return providers.records_for(record_sets, provider, zone)
 
 
 class FilterModule:

@@ -6,36 +6,34 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: spf_merge
-short_description: Put the terms of one SPF record into another
+short_description: Merge an SPF record into another
 version_added: 0.1.0
 description:
-  - Returns the SPF record to publish where a domain has one already, for a second SPF record would
-    make both invalid.
-  - The mechanisms of the wanted record go in before V(all). Everything else stays as it was
-    written, and a record that has them already is returned as it is.
-  - Fails where only the owner of the domain can decide, such as with several SPF records, and says
-    what to publish then.
+  - Returns the SPF record to publish if a domain has one already, because receivers ignore SPF if
+    there are two records.
+  - The mechanisms of the wanted record are inserted before V(all). Everything else is unchanged.
+  - Fails if only the owner of the domain can decide, for example if there are several SPF records.
 author:
   - Postroom contributors (@postroom)
 positional: wanted
 options:
   _input:
     description:
-      - The TXT records at the name, as a list or as one text. Those that are not SPF do not matter.
-      - Each is a bare text, or strings in double quotes as a zone file has them.
+      - The TXT records at the name, as a list or a string. Others than SPF are ignored.
+      - Each is a text without quotes, or strings in double quotes as in a zone file.
     type: list
     elements: str
     required: true
   wanted:
-    description: SPF record that the service asks for.
+    description: SPF record that the service requires.
     type: str
     required: true
 seealso:
   - module: postroom.email.email_dns_records
-    description: Retrieves the SPF record that the service asks for, and merges it by itself.
+    description: Retrieves the SPF record that the service requires, and merges it when publishing.
   - plugin: postroom.email.record_sets
     plugin_type: filter
-    description: Merges all records of a domain into what is there.
+    description: Merges all records of a domain into the current ones.
 """
 
 EXAMPLES = r"""
@@ -58,9 +56,9 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as spf
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
-    listed_texts,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
+    listed,
     read_text,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
@@ -68,7 +66,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filtering import a
 
 @as_filter
 def spf_merge(current: Any, wanted: Any) -> str:
-    given = enumerate(listed_texts(current, "input"), 1)
+    given = enumerate(listed(current, "input"), 1)
     texts = [read_text(text, f"input, item {number}") for number, text in given]
     return spf.merge(texts, read_text(wanted, "wanted"))
 

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: txt_strings
-short_description: Cut a text into the strings of a TXT record
+short_description: Divide a text into the strings of a TXT record
 version_added: 0.1.0
 description:
   - DNS carries a TXT record as strings of at most 255 bytes. Longer texts, such as DKIM keys of
-    2048 bits, have to be cut, and many providers and tools leave that to the caller.
-  - No character is cut in two.
+    2048 bits, must be divided, and many providers and tools leave that to the caller.
 author:
   - Postroom contributors (@postroom)
 options:
   _input:
     description:
-      - The text, without quotes. If it begins with a double quote, it is taken to be strings in
-        double quotes, which are joined and cut anew.
+      - The text without quotes, or strings in double quotes, which are joined and divided again.
     type: str
     required: true
 seealso:
@@ -27,7 +25,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Write a zone file's line for a long text
+- name: Show a long text as a line of a zone file
   ansible.builtin.debug:
     msg: >-
       note.example.com. 3600 IN TXT
@@ -38,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The strings in their order; together they are the text.
+  description: The strings in order.
   type: list
   elements: str
 """
@@ -46,14 +44,14 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import formats as notation
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import read_text
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import read_text
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 
 @as_filter
 def txt_strings(text: Any) -> list[str]:
-    return notation.txt_strings(read_text(text, "input"))
+    return rrset.txt_strings(read_text(text, "input"))
 
 
 class FilterModule:

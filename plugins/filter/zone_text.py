@@ -9,21 +9,19 @@ name: zone_text
 short_description: Write DNS records as lines of a zone file
 version_added: 0.1.0
 description:
-  - Returns MX and TXT records as lines of a zone file, with absolute names, and with TXT values in
-    quotes and cut into strings.
+  - Returns MX and TXT records as lines of a zone file, with absolute names and quoted strings.
 author:
   - Postroom contributors (@postroom)
 options:
   _input:
     description:
-      - Records as M(postroom.email.email_dns_records) returns them, or record sets as
-        P(postroom.email.record_sets#filter) takes and returns them.
-      - Items of other types are left out.
+      - Records from M(postroom.email.email_dns_records), or record sets from
+        P(postroom.email.record_sets#filter). Items of other types are ignored.
     type: list
     elements: dict
     required: true
   ttl:
-    description: Time to live of the records that do not say theirs, in seconds.
+    description: Time to live in seconds, for records without one.
     type: int
     default: 3600
 seealso:
@@ -38,7 +36,7 @@ EXAMPLES = r"""
     domain: example.com
   register: dns
 
-- name: Show those of the MX type as lines for a zone file
+- name: Show the MX records as lines for a zone file
   ansible.builtin.debug:
     msg: "{{ dns.records | selectattr('type', 'eq', 'MX') | postroom.email.zone_text }}"
     # "example.com. 3600 IN MX 10 mail.example.net.\n"
@@ -46,27 +44,27 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The lines, each with an end of line.
+  description: The lines, each with a line break.
   type: str
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_input import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
     DEFAULT_TTL,
-    read_found,
+    read_record_sets,
     read_ttl,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import as_lines
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
 
 
 @as_filter
 def zone_text(records: Any, ttl: Any = DEFAULT_TTL) -> str:
     seconds = read_ttl(ttl, "option ttl")
-    found = read_found(records, DEFAULT_TTL if seconds is None else seconds)
-    return as_lines(found.sets.values())
+    found = read_record_sets(records, DEFAULT_TTL if seconds is None else seconds)
+    return rrset.zone_text(found.sets.values())
 
 
 class FilterModule:

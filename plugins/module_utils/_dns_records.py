@@ -2,14 +2,14 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Retrieve the DNS records that the service wants, in every notation."""
+"""Retrieve the DNS records that the service requires."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from ._api.client.client import Client
-from ._api.dns import formats
+from ._api.dns import rrset
 from ._api.errors import NotFound, Refused
 from ._api.models import DnsRecordSet
 from ._api.names import parse_domain
@@ -19,8 +19,8 @@ from ._module import Params
 class Retrieved(NamedTuple):
     """The records of a domain.
 
-    :param record_set: without records if the domain is not registered, if that is not an error
-    :param values: the records in every notation, as return values
+    :param record_set: without records if the domain is not registered and that is not an error
+    :param values: the return values about the records
     """
 
     record_set: DnsRecordSet
@@ -35,10 +35,10 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
     :raises Refused: the domain is not registered and the state is not absent
     """
     domain = parse_domain(params["domain"], "domain")
-    ttl = formats.checked_ttl(params["ttl"])
+    ttl = rrset.checked_ttl(params["ttl"])
     state = params["state"]
     warnings: list[str] = []
-    # Servers and keys may be defaults for many tasks, and are not warned of.
+    # Servers and keys may be defaults for many tasks, so they cause no warning.
     if params["wait"] and state not in ("verified", "present"):
         warnings.append(f"wait: state {state} does not wait. Use it with verified or present.")
     try:
@@ -48,7 +48,7 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
         if state == "absent":
             warnings.append(f"{domain} is not registered in this tenant. Nothing is withdrawn.")
         elif check_mode:
-            # The planner's sentence: Ansible shows equal warnings once.
+            # The same sentence as the planner's, because Ansible shows equal warnings once.
             warnings.append(
                 f"The domain {domain} is not registered yet. Check mode assumes that an earlier "
                 "task creates it."
@@ -59,8 +59,8 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
         record_set = DnsRecordSet(domain, ())
     values = {
         "domain": str(domain),
-        "records": formats.neutral(record_set, ttl),
-        "zone": formats.zone_text(record_set, ttl),
-        "octodns": formats.octodns(record_set, ttl),
+        "records": rrset.as_return_values(record_set, ttl),
+        "zone": rrset.zone_text(rrset.wanted_sets(record_set, ttl)),
+        "octodns": rrset.octodns(record_set, ttl),
     }
     return Retrieved(record_set, values, tuple(warnings))

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Verify, publish or withdraw DNS records as a task's options say.
+"""Verify, publish or withdraw DNS records according to a task's options.
 
 Importing this imports dnspython, which retrieving records does not need.
 """
@@ -14,21 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ._api.dns import messages
-from ._api.dns.answers import Redirection
-from ._api.dns.observe import Asked
-from ._api.dns.publish import Attempts, Published, publish
-from ._api.dns.query import require_dnspython
-from ._api.dns.resolver import (
-    NameServer,
-    Resolvers,
-    addresses,
-    confirmed,
-    parse_server,
-    primary_of,
-    system_resolvers,
-)
+from ._api.dns.observe import Servers
+from ._api.dns.publish import publish
+from ._api.dns.query import Server, require_dnspython
+from ._api.dns.resolver import Resolvers, addresses, parse_server, primary_of, system_resolvers
 from ._api.dns.rrset import RecordSet, wanted_sets
-from ._api.dns.update import Key, UpdateServer, time_left
+from ._api.dns.update import Key, UpdateServer
 from ._api.dns.verify import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
 from ._api.models import DnsRecordSet
@@ -55,7 +46,7 @@ class Watch(NamedTuple):
 class Task:
     """The checked options of a task.
 
-    :raises InvalidInput: one of them can't be used
+    :raises InvalidInput: an option is invalid
     :raises ImportError: dnspython is not installed
     """
 
@@ -63,26 +54,26 @@ class Task:
         require_dnspython()
         self._state: str = params["state"]
         self._ttl: int = params["ttl"]
-        self._asked = Asked.parse(
+        self._servers = Servers.parse(
             params["nameservers"] or (), params["resolvers"] or (), _QUESTION_TIMEOUT
         )
         seconds: int = params["wait_timeout"]
         if not 0 <= seconds <= _MAX_WAIT:
             raise InvalidInput(
-                f"wait_timeout: {seconds} can't be used. Set seconds from 0 to {_MAX_WAIT}."
+                f"wait_timeout: {seconds} is out of range. Set seconds from 0 to {_MAX_WAIT}."
             )
         self._wait_seconds = seconds if params["wait"] else None
-        # Published records may conflict with records of others, which stay.
+        # Published records may conflict with records of others, which are kept.
         default = "presence" if self._state == "present" else "match"
         self._beside = (params["wait_for"] or default) == "presence"
         self._key: Key | None = None
-        self._server: NameServer | None = None
+        self._server: Server | None = None
         if self._state != "verified":
             for option in ("tsig_name", "tsig_secret"):
                 if not (params[option] or "").strip():
                     raise InvalidInput(
                         f"{option}: it is not set, and updates must be signed. Set tsig_name and "
-                        "tsig_secret to the key that the name server knows."
+                        "tsig_secret to the name and the secret of the name server's key."
                     )
             # The text of a file or a YAML block often ends with a line break.
             name, secret = params["tsig_name"].strip(), params["tsig_secret"].strip()
@@ -100,16 +91,14 @@ class Task:
         """
         record_set, values, warnings = retrieved
         if not record_set.records:
-            values = {**values, "current": []}
-            if self._key is None:
-                values |= {"verified": False, "stage": "unknown", "advice": []}
-            else:
-                values["changes"] = []
+            is_verified = self._state == "verified"
+            none = {"verified": False, "stage": "unknown", "advice": []}
+            values = {**values, "current": [], **(none if is_verified else {"changes": []})}
             return Outcome(values=values, warnings=warnings)
         outcome = Outcome(values=values, warnings=warnings)
         if self._key is not None:
             outcome = self._publish(record_set, self._key, outcome, seconds, dry_run=check_mode)
-        # In check mode nothing is published that could be waited for.
+        # In check mode nothing is published that the task could wait for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
             report, sleep = watch or Watch()
@@ -119,18 +108,12 @@ class Task:
         return outcome
 
     def _publish(
-        self,
-        record_set: DnsRecordSet,
-        key: Key,
-        outcome: Outcome,
-        seconds: float,
-        *,
-        dry_run: bool,
+        self, record_set: DnsRecordSet, key: Key, outcome: Outcome, seconds: float, *, dry_run: bool
     ) -> Outcome:
-        attempts = Attempts(seconds)
         until = time.monotonic() + seconds
-        timeout = min(_QUESTION_TIMEOUT, time_left(until))
-        resolvers = Resolvers(self._asked.resolvers or system_resolvers(), timeout)
+        resolvers = Resolvers(
+            self._servers.resolvers or system_resolvers(), min(_QUESTION_TIMEOUT, seconds)
+        )
         try:
             named = self._server or primary_of(record_set.domain.key, resolvers)
         except NameServersNotFound as error:
@@ -140,51 +123,48 @@ class Task:
                 "respond.",
             ) from None
         servers = addresses([named], resolvers)
-        published: Published = publish(
+        published = publish(
             wanted_sets(record_set, self._ttl),
             UpdateServer(servers, key, _QUESTION_TIMEOUT, until),
             absent=self._state == "absent",
             dry_run=dry_run,
-            attempts=attempts,
-            ask=confirmed(resolvers, servers),
+            ask=Resolvers(resolvers.servers, min(_QUESTION_TIMEOUT, seconds), servers).lookup,
         )
-        changes, warnings, _refused = published.publication
+        plan = published.plan
+        aliases = {n: a.target for n, a in published.redirections.items() if a.type != "NS"}
         values = {
             **outcome.values,
-            "changes": [change.as_dict() for change in changes],
-            "current": _current(published.sets, published.aliases, published.redirections),
+            "changes": [change.as_dict() for change in plan.changes],
+            "current": _current(published.sets, aliases),
         }
-        return Outcome(bool(changes), values, published.diff, (*outcome.warnings, *warnings))
+        warnings = (*outcome.warnings, *plan.warnings)
+        return Outcome(bool(plan.changes), values, plan.diff, warnings)
 
     def _verify(
         self, record_set: DnsRecordSet, outcome: Outcome, waiting: Waiting | None
     ) -> Outcome:
         if waiting is None:
-            found = verify(record_set, self._asked)
+            found = verify(record_set, self._servers)
         else:
-            found = wait(record_set, self._asked, waiting)
+            found = wait(record_set, self._servers, waiting)
         sets = [one for one in found.current.values() if one is not None]
         values: Values = {
             "verified": found.verified,
             "stage": found.stage,
             "advice": list(found.advice),
-            "current": _current(sets, found.aliases, found.redirections),
+            "current": _current(sets, found.aliases),
             # The server of the update has newer record sets.
             **outcome.values,
-            "records": _verdicts(outcome.values["records"], found),
+            "records": _with_verdicts(outcome.values["records"], found),
         }
         if waiting is None:
             return outcome._replace(values=values)
         lacking = [each for each in found.verdicts if not waiting.is_over(each)]
         if lacking:
-            head = messages.text(
-                "timed_out",
-                seconds=f"{waiting.seconds:g}",
-                lacking=len(lacking),
-                number=len(found.verdicts),
-                domain=record_set.domain,
-            )
-            error = NotPublished("\n".join([head, *(verdict.line for verdict in lacking)]))
+            params: Values = {"seconds": f"{waiting.seconds:g}", "domain": record_set.domain}
+            params |= {"lacking": len(lacking), "number": len(found.verdicts)}
+            lines = [messages.text("timed_out", **params), *(each.line for each in lacking)]
+            error = NotPublished("\n".join(lines))
             error.done = values.pop("changes", ())
             error.details = values
             raise error
@@ -193,7 +173,7 @@ class Task:
         return outcome._replace(values=values, warnings=warnings)
 
 
-def _verdicts(records: list[Values], found: Verification) -> list[Values]:
+def _with_verdicts(records: list[Values], found: Verification) -> list[Values]:
     """Return the records with their verdicts."""
     return [
         {
@@ -209,19 +189,12 @@ def _verdicts(records: list[Values], found: Verification) -> list[Values]:
     ]
 
 
-def _current(
-    sets: Iterable[RecordSet], aliases: Mapping[str, str], redirections: Mapping[str, Redirection]
-) -> list[Values]:
-    """Return record sets, and what makes their names aliases, as plain data."""
-    owners = [
-        *((name, "CNAME", to) for name, to in aliases.items() if name not in redirections),
-        *(
-            (above.owner, "DNAME", above.dname_target(name))
-            for name, above in redirections.items()
-            if above.type == "DNAME"
-        ),
-    ]
+def _current(sets: Iterable[RecordSet], aliases: Mapping[str, str]) -> list[Values]:
+    """Return record sets and aliases as plain data."""
     return [
         *(one.as_dict() for one in sets if one.values),
-        *({"name": n, "type": kind, "ttl": None, "value": [f"{to}."]} for n, kind, to in owners),
+        *(
+            {"name": name, "type": "CNAME", "ttl": None, "value": [f"{target}."]}
+            for name, target in aliases.items()
+        ),
     ]

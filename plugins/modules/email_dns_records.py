@@ -302,8 +302,8 @@ advice:
   elements: str
   sample:
     - >-
-      There is no DMARC record at _dmarc.example.com, so receivers do not know what to do with mail
-      that is not yours. Begin with TXT v=DMARC1; p=none
+      The DNS look-ups of the SPF record at example.com could not be counted, so there may be more
+      than the 10 that receivers allow: no resolver answered for spf.example.net.
 current:
   description:
     - The current record sets of the wanted names and types, as far as known, with the values of

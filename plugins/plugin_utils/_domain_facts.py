@@ -13,15 +13,14 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import (
-    Asked,
-    map_concurrently,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import Servers
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
     require_dnspython,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.verdict import Stage
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import verify
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
+    map_concurrently,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import Stage, verify
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
     BadAnswer,
     InvalidInput,
@@ -134,12 +133,12 @@ def _is_fact(key: object, value: object) -> bool:
     return key in _NUMBERS and isinstance(value, int)
 
 
-def _asked(options: Mapping[str, Any]) -> Asked:
+def _asked(options: Mapping[str, Any]) -> Servers:
     require_dnspython()
-    return Asked.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
+    return Servers.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
 
 
-def _stage(client: Client, asked: Asked, end: float, name: Name) -> _Looked:
+def _stage(client: Client, asked: Servers, end: float, name: Name) -> _Looked:
     if time.monotonic() >= end:
         return _Looked("unknown", reason="timed_out")
     own = client.with_timeout(client.timeout, extend_when_throttled=True)

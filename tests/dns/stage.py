@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,24 +15,18 @@ from pathlib import Path
 
 import dns.opcode
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
-    quoted,
-    txt_strings,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import (
-    Asked as Servers,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import Servers
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
-    Attempts,
     Published,
     publish,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import wanted_sets
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import (
-    Ask,
-    Lookup,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Server
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+    as_rdata,
+    txt,
+    wanted_sets,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Ask
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
     Key,
     UpdateServer,
@@ -88,9 +83,9 @@ def records_of(domain: str, include: str = INCLUDE) -> DnsRecordSet:
     return DnsRecordSet(parse_domain(domain, "domain"), rows)
 
 
-def no_answer(_name: str, _kind: str) -> Lookup:
+def no_answer(_name: str, _kind: str) -> tuple[str, ...] | None:
     """Fail every look-up outside the name server."""
-    return Lookup("failed")
+    return None
 
 
 @dataclass
@@ -157,10 +152,9 @@ class Stage:
         """Publish or withdraw a domain's records."""
         return publish(
             wanted_sets(records, TTL),
-            server or self.server(),
+            server or self.server(until=time.monotonic() + seconds),
             absent=absent,
             dry_run=dry_run,
-            attempts=Attempts(seconds),
             ask=ask,
         )
 
@@ -183,7 +177,7 @@ def stage_with(place: Path, zones: dict[str, Zone | str]) -> Iterator[Stage]:
 
 
 def zone(
-    domain: str, *more: str, mx: str = MX[0], spf: str = SPF, dkim: str = quoted(txt_strings(DKIM))
+    domain: str, *more: str, mx: str = MX[0], spf: str = SPF, dkim: str = as_rdata(txt(DKIM))
 ) -> str:
     """Return a zone's lines: the wanted records, or others in their place, and more.
 
@@ -191,7 +185,7 @@ def zone(
     :param dkim: the data of the key's record; empty for none
     """
     lines = [f"{domain}. 300 IN MX {value}" for value in mx.split(";")]
-    lines += [f"{domain}. 300 IN TXT {quoted(txt_strings(spf))}"]
+    lines += [f"{domain}. 300 IN TXT {as_rdata(txt(spf))}"]
     lines += [f"service._domainkey.{domain}. 300 IN TXT {dkim}"] if dkim else []
     return "\n".join([*lines, *more])
 

@@ -9,24 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
     Answer,
     Server,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
-    answer_of,
-    ask,
-    find,
+    query,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
-    NameServer,
     Resolvers,
-    Zone,
     addresses,
     servers_of,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Txt
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
@@ -44,8 +37,7 @@ def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False)
     """Ask a server with that habit for the MX records of example.com."""
     with misbehaving({("example.com", "MX"): habit}) as server:
         at = Server("ns1.example.com", server.address, server.port)
-        found = find(at, "example.com", "MX", timeout=timeout, recursive=recursive)
-        return answer_of(at, found)
+        return query(at, "example.com", "MX", timeout=timeout, recursive=recursive)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +71,20 @@ def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
         ("silent", "timed out", habits.wrong_question(RIGHT)),
         ("silent", "timed out", habits.no_response(RIGHT)),
         ("lame", "REFUSED", habits.refused),
-        (
-            "failed",
-            "(NO REACHABLE AUTHORITY: a[31m)",
-            habits.failing("SERVFAIL", error=22, text="a\x1b[31m"),
-        ),
-        ("failed", "SERVFAIL (4711)", habits.failing("SERVFAIL", error=4711)),
-        ("lame", "not an authority's", habits.answer(MX, aa=False)),
+        ("failed", "SERVFAIL", habits.failing("SERVFAIL", error=22, text="a\x1b[31m")),
+        ("lame", "not authoritative", habits.answer(MX, aa=False)),
         ("lame", "a resolver answered", habits.answer(MX, aa=False, ra=True)),
-        ("lame", "not an authority's", habits.nothing_there(soa="example.com", aa=False)),
-        ("lame", "servers of example.com", habits.referral("example.com", "ns9.example.net")),
+        ("lame", "not authoritative", habits.nothing_there(soa="example.com", aa=False)),
+        ("lame", "refers to ns9.example.net", habits.referral("example.com", "ns9.example.net")),
         ("garbled", "other records", habits.another_name("example.org", MX)),
         ("garbled", "other records", habits.alias("example.net", MX, of="example.org")),
         ("garbled", "", habits.alias("example.com")),
         ("garbled", "does not name the zone", habits.nothing_there()),
         ("garbled", "does not name the zone", habits.nothing_there("NXDOMAIN", soa="example.org")),
         ("lame", "answers for com", habits.nothing_there("NXDOMAIN", soa="com")),
-        ("garbled", "the connection ended", habits.truncated(habits.half(RIGHT))),
-        ("silent", "over TCP it timed out", habits.truncated(habits.dripping(0.1, RIGHT))),
-        ("garbled", "over TCP the answer cannot be read", habits.truncated(habits.garbage)),
+        ("garbled", "can't be read", habits.truncated(habits.half(RIGHT))),
+        ("silent", "timed out", habits.truncated(habits.dripping(0.1, RIGHT))),
+        ("garbled", "can't be read", habits.truncated(habits.garbage)),
     ],
 )
 def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: habits.Habit) -> None:
@@ -110,12 +97,12 @@ def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: hab
 def test_servers_that_do_not_listen() -> None:
     """A refused connection, by UDP or TCP, and an unknown route are reported without waiting."""
     with misbehaving({("*", "*"): habits.truncated(RIGHT)}, tcp=False) as server:
-        found = ask(Server("", server.address, server.port), "example.com", "MX", timeout=30)
-        assert (found.kind, found.detail[-21:]) == ("silent", "nothing listens there")
-    found = ask(Server("", "127.0.0.1", free_port()), "example.com", "MX", timeout=30)
-    assert (found.kind, found.detail) == ("silent", "nothing listens there")
-    unreachable = Server("", "2001:db8::1%nowhere", 53)
-    assert ask(unreachable, "example.com", "MX", timeout=QUICK).kind == "unfound"
+        found = query(Server("", server.address, server.port), "example.com", "MX", timeout=30)
+        assert (found.kind, found.detail) == ("silent", "Connection refused")
+    found = query(Server("", "127.0.0.1", free_port()), "example.com", "MX", timeout=30)
+    assert (found.kind, found.detail) == ("silent", "Connection refused")
+    unknown = Server("ns1.example.com", "")
+    assert query(unknown, "example.com", "MX", timeout=QUICK).kind == "unfound"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +120,7 @@ def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kin
     """An authority for the zone is believed; one for a parent zone knows no delegated name."""
     with misbehaving({("*", "*"): habits.nothing_there("NXDOMAIN", soa=soa)}) as server:
         at = Server("", server.address, server.port)
-        found = ask(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
+        found = query(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
     assert (found.kind, found.values, found.ttl, found.alias) == (kind, (), None, None)
 
 
@@ -155,8 +142,8 @@ def test_flags_of_a_question() -> None:
     """Authorities are not asked to recurse; the EDNS payload fits every path."""
     with misbehaving({("*", "*"): RIGHT}) as server:
         at = Server("", server.address, server.port)
-        ask(at, "example.com", "MX", timeout=2)
-        find(at, "example.com", "MX", timeout=2, recursive=True, checking_disabled=True)
+        query(at, "example.com", "MX", timeout=2)
+        query(at, "example.com", "MX", timeout=2, recursive=True, checking_disabled=True)
     plain, recursive = (question.query for question in server.asked)
     assert (int(plain.flags), plain.payload) == (0, 1232)
     assert int(recursive.flags) == 0x0110
@@ -165,7 +152,7 @@ def test_flags_of_a_question() -> None:
 @pytest.mark.parametrize("name", ["a..b", "a" * 64 + ".example", "abcdefg." * 40, "\udc80"])
 def test_an_impossible_name_has_no_records(name: str) -> None:
     """No question is sent for a name that DNS cannot hold."""
-    found = ask(Server("", "127.0.0.1", 9), name, "TXT", timeout=QUICK)
+    found = query(Server("", "127.0.0.1", 9), name, "TXT", timeout=QUICK)
     assert (found.kind, found.values) == ("answered", ())
 
 
@@ -186,16 +173,17 @@ def test_answers_of_bind(tmp_path: Path) -> None:
         at = Server("", server.address, server.port)
 
         def of(name: str, kind: str) -> Answer:
-            return ask(at, name, kind, timeout=5)
+            return query(at, name, kind, timeout=5)
 
         mx = set(of("EXAMPLE.com", "MX").values)
         assert mx == {Mx(10, "a.example.net"), Mx(20, "b.example.net")}
-        assert of("example.com", "TXT") == Answer(at, "answered")
+        assert of("example.com", "TXT") == Answer(at, "answered", rcode="NOERROR")
         assert of("x.example.com", "TXT").values == (Txt((b"anything", b"\xff\0")),)
         assert of("null.example.com", "MX").values == (Mx(0, ""),)
         big = (Txt(tuple(string.encode() for string in strings)),)
-        assert of("www.example.com", "TXT")[3:6] == (big, 3600, "big.example.com")
-        assert of("out.example.com", "TXT")[3:6] == ((), None, "mail.example.net")
+        www, out = of("www.example.com", "TXT"), of("out.example.com", "TXT")
+        assert (www.values, www.ttl, www.alias) == (big, 3600, "big.example.com")
+        assert (out.values, out.ttl, out.alias) == ((), None, "mail.example.net")
         assert of("mail.sub.example.com", "MX").kind == "lame"
         assert of("example.org", "MX").detail.startswith("REFUSED")
 
@@ -224,11 +212,12 @@ TEXT = f"""
 """
 TOP = f'example NS ns1.{ZONE}.\nthere TXT "something"'
 SERVERS = [
-    Server("", "ns4.gone.test"),  # has no address
+    Server("ns4.gone.test", ""),  # has no address
     Server(f"ns1.{ZONE}", "127.0.0.1"),
     Server(f"ns1.{ZONE}", "192.0.2.1"),
     Server(f"ns2.{ZONE}", "127.0.0.2"),
-    Server(f"ns3.{ZONE}", "fe80::3"),  # unreachable, but its only address
+    Server(f"ns2.{ZONE}", "fe80::2"),
+    Server(f"ns3.{ZONE}", "fe80::3"),
 ]
 RESOLVED = habits.answer(MX, aa=False)
 
@@ -252,20 +241,21 @@ def resolvers(*servers: bind.BindServer | BadServer, timeout: float = 5.0) -> Re
 
 def test_look_ups(world: Resolvers) -> None:
     """Texts, hosts, addresses and names are found, also behind an alias; the rest is void."""
-    texts = Lookup("found", ("one text", "two"))
+    texts = ("one text", "two")
     expected = {
         (f"text.{ZONE}", "TXT"): texts,
         (f"www.text.{ZONE}", "TXT"): texts,
-        (f"text.{ZONE}", "MX"): Lookup("found", (f"mail.{ZONE}",)),
-        (f"alias.{ZONE}", "A"): Lookup("found", ("127.0.0.1", "192.0.2.1")),
-        (f"ns2.{ZONE}", "AAAA"): Lookup("found", ("fe80::2",)),
-        (f"alias.{ZONE}", "TXT"): Lookup("void"),
-        (f"nobody.{ZONE}", "TXT"): Lookup("void"),
-        (f"a..b.{ZONE}", "TXT"): Lookup("void"),
+        (f"text.{ZONE}", "MX"): (f"mail.{ZONE}",),
+        (f"alias.{ZONE}", "A"): ("127.0.0.1", "192.0.2.1"),
+        (f"ns2.{ZONE}", "AAAA"): ("fe80::2",),
+        (f"alias.{ZONE}", "MX"): (),
+        (f"nobody.{ZONE}", "MX"): (),
+        (f"a..b.{ZONE}", "TXT"): (),
     }
     for (name, kind), lookup in expected.items():
         found = world.lookup(name, kind)
-        assert found._replace(values=tuple(sorted(found.values))) == lookup
+        assert found is not None
+        assert tuple(sorted(found)) == lookup
 
 
 @pytest.mark.parametrize(
@@ -288,7 +278,7 @@ def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
         if kind == "bogus":
             # The search for zones ignores signatures; look-ups do not.
             assert client.find("example.com", "MX").kind == "answered"
-            assert client.lookup("example.com", "MX") == Lookup("failed")
+            assert client.lookup("example.com", "MX") is None
 
 
 def test_a_resolver_that_fails_is_asked_last() -> None:
@@ -300,28 +290,28 @@ def test_a_resolver_that_fails_is_asked_last() -> None:
         ) as alive,
     ):
         both = resolvers(dead, alive, timeout=1.0)
-        found = Lookup("found", ("mail.example.net",))
+        found = ("mail.example.net",)
         assert [both.lookup("example.com", "MX") for _time in range(2)] == [found, found]
         assert len(dead.asked) == 3
     gone = Server("", "127.0.0.1", free_port())
     last = Resolvers([gone], 5.0).find("example.com", "MX")
-    assert (last.kind, last.detail) == ("silent", f"{gone}: nothing listens there")
+    assert (last.kind, last.detail) == ("silent", f"{gone}: Connection refused")
     none = resolvers()
     assert none.resolve("example.com", "MX") == ()
-    assert none.lookup("example.com", "MX") == Lookup("failed")
+    assert none.lookup("example.com", "MX") is None
     assert none.find("example.com", "MX").detail == "there is no resolver to ask"
 
 
 def test_the_servers_of_a_name(world: Resolvers) -> None:
     """Each reachable address of each server of the closest zone is found once."""
     for name in (ZONE, f"selector._domainkey.{ZONE}", f"www.{ZONE}"):
-        zone = servers_of(name, world)
-        assert (zone.name, sorted(zone.servers)) == (ZONE, SERVERS)
+        zone, servers = servers_of(name, world)
+        assert (zone, sorted(servers)) == (ZONE, sorted(SERVERS))
     deep = f"deep.{ZONE}"
-    expected = Zone(deep, (Server(f"ns1.{deep}", "127.0.0.1"),))
+    expected = deep, (Server(f"ns1.{deep}", "127.0.0.1"),)
     assert servers_of(f"x._domainkey.{deep}", world) == expected
     # Within a company, a zone may have one label.
-    assert servers_of("there.test", world).name == "test"
+    assert servers_of("there.test", world)[0] == "test"
     with pytest.raises(NameServerError, match=r"Register the domain .* option nameservers"):
         servers_of("selector._domainkey.free.test", world)
 
@@ -329,11 +319,11 @@ def test_the_servers_of_a_name(world: Resolvers) -> None:
 def test_servers_given_as_options(world: Resolvers) -> None:
     """They keep their ports; a host may have several addresses, or none, which is reported."""
     given = [
-        NameServer("192.0.2.7", 5353),
-        NameServer(f"ns2.{ZONE}", 5353),
-        NameServer("127.0.0.1", 5353),
-        NameServer(f"alias.{ZONE}"),
-        NameServer("fe80::1"),
+        Server("", "192.0.2.7", 5353),
+        Server(f"ns2.{ZONE}", "", 5353),
+        Server("", "127.0.0.1", 5353),
+        Server(f"alias.{ZONE}", ""),
+        Server("", "fe80::1"),
     ]
     assert sorted(addresses(given, world)) == [
         Server("", "192.0.2.7", 5353),
@@ -342,10 +332,11 @@ def test_servers_given_as_options(world: Resolvers) -> None:
         Server(f"alias.{ZONE}", "192.0.2.1"),
         Server(f"ns2.{ZONE}", "127.0.0.1", 5353),
         Server(f"ns2.{ZONE}", "127.0.0.2", 5353),
+        Server(f"ns2.{ZONE}", "fe80::2", 5353),
     ]
-    (server,) = addresses([NameServer(f"nobody.{ZONE}", 5353)], world)
+    (server,) = addresses([Server(f"nobody.{ZONE}", "", 5353)], world)
     assert str(server) == f"nobody.{ZONE}:5353"
-    assert ask(server, ZONE, "MX", timeout=5).kind == "unfound"
+    assert query(server, ZONE, "MX", timeout=5).kind == "unfound"
 
 
 SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
@@ -355,7 +346,7 @@ SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
     ("answers", "words"),
     [
         ({("*", "*"): habits.silent}, "timed out"),
-        ({("*", "*"): habits.failing("SERVFAIL", error=22)}, "SERVFAIL (NO REACHABLE"),
+        ({("*", "*"): habits.failing("SERVFAIL", error=22)}, "SERVFAIL"),
         (
             {(ZONE, "SOA"): SOA, (ZONE, "NS"): habits.nothing_there(soa=ZONE)},
             "there are no NS records",

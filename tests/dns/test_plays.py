@@ -32,7 +32,7 @@ PLAYBOOKS = Path(__file__).parent / "playbooks"
 OTHER = new_key("mail")
 SECRETS = [KEY.secret, OTHER.secret]
 OFF = {"POSTROOM_IN_PROCESS": "0"}
-PROGRESS = re.compile(r"\nexample\.com: 0 of 3 records are there, .+; asking again for \d+ s\.\n")
+PROGRESS = re.compile(r"\nexample\.com: 0 of 3 records are published, .+; retrying for \d+ s\.\n")
 PROCESS = re.compile(r"runs in process (\d+)")
 
 
@@ -117,7 +117,7 @@ def test_a_crash_shows_no_secret(
     for folder in ("plugins", "meta"):
         shutil.copytree(repository.ROOT / folder, copy / folder)
     states = copy / "plugins" / "module_utils" / "_dns_states.py"
-    publishing = "        attempts = Attempts(seconds)\n"
+    publishing = "        until = time.monotonic() + seconds\n"
     crash = "        raise RuntimeError(f'broken with {key!r} in {vars(self)!r}')\n"
     text = states.read_text("utf-8")
     assert publishing in text

@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.answers import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
     SetChange,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Server
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
     Resolvers,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.tests.dns.stage import (
     DKIM,
     DKIM_HELD,
@@ -108,7 +107,7 @@ def test_other_records_stay(stage: Stage) -> None:
     assert set(held["DKIM"]) == {*before["DKIM"], *DKIM_HELD}
     (note,) = (text for text in before["TXT"] if "verification" in text)
     assert set(held["TXT"]) == {note, *spf("ip4:192.0.2.1", INCLUDE, "-all")}
-    assert any("backup.example.org" in warning for warning in done.publication.warnings)
+    assert any("backup.example.org" in warning for warning in done.plan.warnings)
     stage.publish(records_of("full.example"), absent=True)
     assert stage.held("full.example") == before
 
@@ -155,11 +154,11 @@ def test_eight_writers_at_once(stage: Stage) -> None:
     includes = [f"include:spf{number}.example.net" for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
         done = list(pool.map(lambda domain: stage.publish(records_of(domain)), domains))
-        assert all(len(one.publication.changes) == 3 for one in done)
+        assert all(len(one.plan.changes) == 3 for one in done)
         assert all(stage.held(domain) == everything() for domain in domains)
 
         done = list(pool.map(lambda include: stage.publish(records_of(HOME, include)), includes))
-        assert all(one.publication.changes for one in done)
+        assert all(one.plan.changes for one in done)
         (record,) = stage.held()["TXT"]
         words = record.strip('"').split()
         assert (words[0], sorted(words[1:-1]), words[-1]) == ("v=spf1", includes, "~all")
@@ -174,7 +173,7 @@ def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
     setattr(stage.gate, lost, 1)
     until = time.monotonic() + 4.0
     done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
-    assert names(done.publication.changes) == [("create", name) for name in ALL]
+    assert names(done.plan.changes) == [("create", name) for name in ALL]
     assert stage.gate.updates == updates
     assert stage.held() == everything()
 
@@ -216,7 +215,7 @@ def test_another_writer_is_faster(stage: Stage) -> None:
     done = stage.publish(records_of(HOME))
     assert stage.gate.updates == 2
     assert stage.held()["TXT"] == spf("a", INCLUDE, "-all")
-    assert [change.action for change in done.publication.changes] == ["create", "update", "create"]
+    assert [change.action for change in done.plan.changes] == ["create", "update", "create"]
 
     rivals = iter(range(1000))
     domain = f"contested.{HOME}"
@@ -224,7 +223,7 @@ def test_another_writer_is_faster(stage: Stage) -> None:
         HOME, add=[f"{domain}. 60 MX 50 m{next(rivals)}.example.org."]
     )
     with pytest.raises(errors.ZoneChanged) as caught:
-        stage.publish(records_of(domain), seconds=1.0)
+        stage.publish(records_of(domain), seconds=4.0)
     assert not caught.value.done
     assert not caught.value.unsure
     assert next(rivals) > 2
@@ -232,44 +231,37 @@ def test_another_writer_is_faster(stage: Stage) -> None:
 
 
 def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
-    """It counts as published, through a short chain, and is never written or withdrawn."""
+    """It counts as published, through a chain, and is never written or withdrawn."""
     alias = f"{SELECTOR}.{HOME}. 60 CNAME"
     chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
     stage.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
     for absent in (False, True):
         done = stage.publish(records_of(HOME), absent=absent)
-        assert [str(change.subject) for change in done.publication.changes] == ALL[:2]
-        assert stage.publish(records_of(HOME), absent=absent).publication.changes == ()
-    longer = [f"a{number}.{HOME}. 60 CNAME a{number + 1}.{HOME}." for number in range(9)]
-    end = f"a9.{HOME}. 60 TXT {DKIM_HELD[0]}"
-    stage.bind.change(
-        HOME, delete=[f"{SELECTOR}.{HOME}. CNAME"], add=[f"{alias} a0.{HOME}.", *longer, end]
-    )
-    with pytest.raises(errors.Refused, match="CNAME"):
-        stage.publish(records_of(HOME))
+        assert [str(change.subject) for change in done.plan.changes] == ALL[:2]
+        assert stage.publish(records_of(HOME), absent=absent).plan.changes == ()
 
 
 def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
     """Resolvers decide whether the service's key is there; otherwise nothing is written."""
     stage.bind.change(HOME, add=[f"{SELECTOR}.{HOME}. 60 CNAME {ELSEWHERE}."])
     asked: list[tuple[str, str]] = []
-    answers = [
-        Lookup("found", (DKIM,)),
-        Lookup("failed"),
-        Lookup("void"),
-        Lookup("found", ("v=DKIM1; k=rsa; p=AAAA",)),
+    answers: list[tuple[str, ...] | None] = [
+        (DKIM,),
+        None,
+        (),
+        ("v=DKIM1; k=rsa; p=AAAA",),
     ]
 
-    def ask(name: str, kind: str) -> Lookup:
+    def ask(name: str, kind: str) -> tuple[str, ...] | None:
         asked.append((name, kind))
         return answers.pop()
 
     for _answer in answers[1:]:
-        with pytest.raises(errors.Refused, match=rf"\(CNAME\) of {ELSEWHERE}"):
+        with pytest.raises(errors.Refused, match=rf"CNAME record at .* leads to {ELSEWHERE}"):
             stage.publish(records_of(HOME), ask=ask)
     assert stage.gate.updates == 0
     done = stage.publish(records_of(HOME), ask=ask)
-    assert len(done.publication.changes) == 2
+    assert len(done.plan.changes) == 2
     assert asked == [(ELSEWHERE, "TXT")] * 4
 
 
@@ -279,7 +271,7 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
 
     def own(domain: str, *terms: str) -> tuple[str, ...]:
         stage.bind.change(HOME, add=[f'{domain}. 60 TXT "v=spf1 {" ".join(terms)} -all"'])
-        return stage.publish(records_of(domain), ask=ask).publication.warnings
+        return stage.publish(records_of(domain), ask=ask).plan.warnings
 
     with pytest.raises(errors.TooExpensive, match="more than 10 DNS look-ups"):
         own(f"eleven.{HOME}", *MAILERS[:10])
@@ -292,9 +284,9 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
     assert stage.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
     # Without resolvers.
     stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
-    (warning,) = stage.publish(records_of(HOME)).publication.warnings
+    (warning,) = stage.publish(records_of(HOME)).plan.warnings
     assert "could not be counted" in warning
-    assert stage.publish(records_of(HOME)).publication.warnings == ()
+    assert stage.publish(records_of(HOME)).plan.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -304,13 +296,13 @@ def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> Non
     """Its records are neither merged nor an obstacle, and reappear after a withdrawal."""
     before = stage.held(domain)
     done = stage.publish(records_of(domain))
-    assert [change.action for change in done.publication.changes] == ["create"] * 3
+    assert [change.action for change in done.plan.changes] == ["create"] * 3
     assert stage.held(domain) == everything()
-    assert stage.publish(records_of(domain)).publication.changes == ()
+    assert stage.publish(records_of(domain)).plan.changes == ()
     stage.publish(records_of(domain), absent=True)
     assert stage.gate.updates == 2
     assert stage.held(domain) == before
-    assert stage.publish(records_of(domain), absent=True).publication.changes == ()
+    assert stage.publish(records_of(domain), absent=True).plan.changes == ()
 
 
 def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
@@ -328,14 +320,10 @@ def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
 
 
 def test_records_by_a_wildcard_end(stage: Stage) -> None:
-    """The warnings and the diff show them, and copies of them at the name are kept and merged."""
+    """A warning predicts it, and copies of them at the name are kept and merged."""
     domain = "shop.wild.example"
-    predicted = stage.publish(records_of(domain), dry_run=True)
-    mx, txt = predicted.publication.warnings
-    assert f"{domain} gets MX 20 wild.example.org. from a wildcard" in mx
-    assert 'TXT "v=spf1 -all"' in txt
-    assert [len(one["before"].splitlines()) for one in predicted.diff] == [1, 2, 2]
-    assert all(one["before"].startswith("; from a wildcard: ") for one in predicted.diff)
+    (warning,) = stage.publish(records_of(domain), dry_run=True).plan.warnings
+    assert warning.startswith(f"{domain} gets MX and TXT records from a wildcard")
     copies = [f"{domain}. 60 MX 20 wild.example.org.", f'{domain}. 60 TXT "v=spf1 -all"']
     stage.bind.change("wild.example", add=copies)
     stage.publish(records_of(domain))
@@ -350,12 +338,12 @@ def test_records_by_a_wildcard_end(stage: Stage) -> None:
         (
             "renamed.example",
             "_domainkey.renamed.example. DNAME",
-            ["DNAME record at _domainkey.renamed.example makes", f"{SELECTOR.split('.')[0]}.keys"],
+            ["DNAME record at _domainkey.renamed.example", f"{SELECTOR.split('.')[0]}.keys"],
         ),
         (
             "delegated.example",
             "_domainkey.delegated.example. NS",
-            ["_domainkey.delegated.example is delegated (NS)", "ns1.elsewhere.example"],
+            ["NS record at _domainkey.delegated.example", "ns1.elsewhere.example"],
         ),
     ],
 )
@@ -371,9 +359,9 @@ def test_keys_that_are_kept_elsewhere(
     if "DNAME" in record:
         key = f"service.keys.{domain}. 60 TXT {DKIM_HELD[0]}"
         stage.bind.change(domain, add=[key])
-    done = stage.publish(records_of(domain), ask=lambda _name, _kind: Lookup("found", (DKIM,)))
-    assert len(done.publication.changes) == 2
-    (warning,) = stage.publish(records_of(domain), absent=True).publication.warnings
+    done = stage.publish(records_of(domain), ask=lambda _name, _kind: (DKIM,))
+    assert len(done.plan.changes) == 2
+    (warning,) = stage.publish(records_of(domain), absent=True).plan.warnings
     assert record.split(". ", maxsplit=1)[0] in warning
     stage.bind.change(domain, delete=[record])
     stage.publish(records_of(domain))
@@ -384,13 +372,13 @@ def test_keys_that_are_kept_elsewhere(
 def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
     """A warning predicts it, once, even where the answer to the update is lost."""
     domain = f"shop.{zone}"
-    predicted = stage.publish(records_of(domain), dry_run=True).publication
+    predicted = stage.publish(records_of(domain), dry_run=True).plan
     (warning,) = predicted.warnings
-    assert f"{domain} has addresses by a wildcard" in warning
+    assert warning.startswith(f"{domain} gets ")
     stage.gate.lost_answers = 1
     server = stage.server(seconds=0.5)
-    assert stage.publish(records_of(domain), server=server).publication == predicted
+    assert stage.publish(records_of(domain), server=server).plan == predicted
     assert stage.gate.updates == 1
     assert not stage.bind.response(domain, "A").answer
     for kept in (domain, "hosts.example", "old.hosts.example"):
-        assert not stage.publish(records_of(kept)).publication.warnings
+        assert not stage.publish(records_of(kept)).plan.warnings

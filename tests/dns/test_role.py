@@ -139,7 +139,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
             ({**wrong, "dns_powerdns_url": nowhere}, f"PowerDNS at {nowhere} does not show"),
             ({**right, "dns_powerdns_server_id": "other"}, "Check dns_powerdns_server_id"),
             (wrong, "Check dns_powerdns_api_key"),
-            ({**right, "dns_zone": "none.example"}, "lie in the zone none.example"),
+            ({**right, "dns_zone": "none.example"}, "is not in the zone none.example"),
             ({**right, "dns_domains": [UNSERVED]}, f" has no zone {UNSERVED}"),
             (
                 {"dns_nameservers": both, "dns_resolvers": [str(server)]},

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
-    quoted,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+    Mx,
+    as_rdata,
+    txt,
     txt_strings,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, txt
 from ansible_collections.postroom.email.tests.dns.stage import (
     DKIM,
     MX,
@@ -40,30 +41,22 @@ from ansible_collections.postroom.email.tests.support.bind import (
 )
 
 MATCH, MISSING, UNKNOWN = ["match"] * 3, ["missing"] * 3, ["unknown"] * 3
-DMARC = '_dmarc 300 IN TXT "v=DMARC1; p=none"'
 TEN = " ".join(f"include:s{number}.example.net" for number in range(10))
 EXPENSIVE = f"v=spf1 {TEN} include:spf.example.net -all"
 ALIAS = "service._domainkey{} 300 IN CNAME {}"
-KEY = quoted(txt_strings(DKIM))
+KEY = as_rdata(txt(DKIM))
 #: Domains that have no records yet.
 HOMES = [f"wait{number}.example" for number in range(3)]
 ZONES: dict[str, Zone | str] = {
     **dict.fromkeys(HOMES, ""),
-    "signed.example": Zone(zone("signed.example", DMARC), signed=True),
+    "signed.example": Zone(zone("signed.example"), signed=True),
     "bogus.example": Zone(zone("bogus.example"), signed=True),
     "plain.example": zone("plain.example"),
     "bare.example": "",
     "two.example": zone("two.example", '@ 300 TXT "v=spf1 a -all"'),
-    "cut.example": zone("cut.example", dkim=quoted(txt_strings(DKIM)[:1])),
+    "cut.example": zone("cut.example", dkim=as_rdata(txt(txt_strings(DKIM)[0]))),
     "fixed.example": zone("fixed.example", spf=EXPENSIVE),
-    "refused.example": zone("refused.example", spf=f"v=spf1 -ip4:192.0.2.0/24 {SPF[7:]}"),
-    "refusing.example": zone("refusing.example", spf="v=spf1 -ip4:192.0.2.0/24 ~all"),
     "full.example": zone("full.example", spf=f"v=spf1 {TEN} -all"),
-    "halves.example": zone(
-        "halves.example",
-        f'@ 300 TXT "v=spf1 {TEN[: TEN.index("include:s6")]}-all"',
-        spf=f"v=spf1 {TEN[TEN.index('include:s5') :]} -all",
-    ),
     "linked.example": zone(
         "linked.example", ALIAS.format("", "service._domainkey.plain.example."), dkim=""
     ),
@@ -202,13 +195,13 @@ def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
     play = Play([lambda: None, fix])
     assert statuses(play.wait(home, scene.authority, (scene.resolver,))) == MATCH
     assert len(play.pauses) == 2
-    assert f"2 of 3 records are there, TXT of {home} is in conflict" in play.lines[0]
+    assert f"2 of 3 records are published, TXT of {home} is in conflict" in play.lines[0]
     vain = Play().wait("bogus.example", scene.authority, (scene.resolver,), seconds=3)
     assert "DNSSEC" in shortfall(vain)
 
 
 def test_a_stale_resolver_delays_active(scene: Scene) -> None:
-    """The records match, and the advice names the resolver that does not give them."""
+    """The records match at the authorities."""
     stale = {
         ("*", "MX"): habits.nothing_there(soa="plain.example"),
         ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
@@ -216,43 +209,26 @@ def test_a_stale_resolver_delays_active(scene: Scene) -> None:
     with misbehaving(stale) as behind:
         verification = seen("plain.example", scene.authority, resolvers=(scene.resolver, behind))
     assert (statuses(verification), verification.stage) == (MATCH, "published")
-    assert any(f"{behind}, a resolver, does not give the MX" in a for a in verification.advice)
-    assert any("no DMARC record at _dmarc.plain.example" in a for a in verification.advice)
 
 
-@pytest.mark.parametrize("home", ["full.example", "halves.example"])
-def test_no_remedy_costs_more_than_receivers_allow(home: str, scene: Scene) -> None:
-    """A record of eleven look-ups is not suggested, and the remedy names the dearest terms."""
-    verification = seen(home, scene.authority, resolvers=(scene.resolver,))
+def test_no_remedy_costs_more_than_receivers_allow(scene: Scene) -> None:
+    """A record of eleven look-ups is not suggested, and the remedy lists the terms."""
+    verification = seen("full.example", scene.authority, resolvers=(scene.resolver,))
     (spf,) = [each for each in verification.verdicts if each.status != "match"]
-    assert "Replace them" not in spf.remedy
+    assert spf.code == "spf_too_expensive"
     assert "replace the SPF record by" not in spf.remedy
     assert "more than 10 DNS look-ups (include:" in spf.remedy
 
 
-@pytest.mark.parametrize("home", ["refused.example", "refusing.example"])
-def test_a_term_that_refuses_the_services_mail(home: str, scene: Scene) -> None:
-    """It is a conflict, and the suggested record is a match."""
-    resolvers = (scene.resolver,)
-    verification = seen(home, scene.authority, resolvers=resolvers)
-    assert verification.stage == "created"
-    assert statuses(verification) == ["match", "conflict", "match"]
-    spf = verification.verdicts[1]
-    assert "-ip4:192.0.2.0/24 before include:spf.example.net" in spf.detail
-    suggested = f'"{spf.remedy[spf.remedy.index("v=spf1") :]}"'
-    scene.authority.change(home, delete=[f"{home}. TXT"], add=[f"{home}. 60 TXT {suggested}"])
-    assert statuses(seen(home, scene.authority, resolvers=resolvers)) == MATCH
-
-
 def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
-    """An authority overrules it; without one, the look-ups are not known, and it is named."""
+    """An authority overrules it; without one, the look-ups are not known."""
     lie = {
         ("spf.example.net", "TXT"): habits.nothing_there(soa="example.net"),
         ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
     }
     with misbehaving(lie) as liar:
         found = seen(HOME, scene.authority, resolvers=(liar,))
-        assert (statuses(found), found.stage) == (MATCH, "active")
+        assert (statuses(found), found.stage, found.advice) == (MATCH, "active", ())
         ignorant = {
             ("*example.net", "*"): habits.failing("REFUSED"),
             ("*", "*"): habits.relay(scene.authority.address, scene.authority.port),
@@ -260,19 +236,26 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
         with misbehaving(ignorant) as authority:
             found = seen(HOME, authority, resolvers=(liar,))
     assert statuses(found) == MATCH
-    (advice,) = [text for text in found.advice if "could not be counted" in text]
-    assert f"{liar} found no TXT record there" in advice
+    assert "could not be counted" in found.advice[0]
 
 
-def test_a_resolver_that_fails_costs_one_line_of_advice(scene: Scene) -> None:
-    """What authorities have is known all the same."""
+def test_a_resolver_that_fails(scene: Scene) -> None:
+    """What authorities have is known all the same; an SPF record is not counted."""
     with misbehaving({("*", "*"): habits.silent}) as bad:
         verification = seen("signed.example", scene.authority, resolvers=(bad,), seconds=2.0)
         # Without an authority given, nothing is.
         lost = seen("signed.example", resolvers=(bad,), seconds=0.4)
     assert (statuses(verification), verification.stage) == (MATCH, "published")
-    (advice,) = verification.advice
-    assert advice.startswith("No resolver answered")
+    assert verification.advice == ()
+    ignorant = {
+        ("*example.net", "*"): habits.failing("REFUSED"),
+        ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
+    }
+    with misbehaving(ignorant) as half:
+        found = seen("signed.example", scene.authority, resolvers=(half,))
+    assert (statuses(found), found.stage) == (MATCH, "active")
+    (advice,) = found.advice
+    assert "no resolver answered for spf.example.net" in advice
     assert (statuses(lost), lost.stage) == (UNKNOWN, "unknown")
     assert "name servers of signed.example could not be found (" in lost.verdicts[0].detail
     assert "option nameservers" in lost.verdicts[0].remedy
@@ -287,7 +270,7 @@ BAD = [
 ]
 RIGHT = {
     (HOME, "MX"): habits.answer(*MX),
-    (HOME, "TXT"): habits.answer(quoted([SPF])),
+    (HOME, "TXT"): habits.answer(as_rdata(txt(SPF))),
     (f"service._domainkey.{HOME}", "TXT"): habits.answer(KEY),
 }
 
@@ -303,8 +286,6 @@ def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
             assert all(str(server) in each.detail for each in alone.verdicts)
         beside = seen(HOME, *bad, scene.authority)
         assert (statuses(beside), beside.stage) == (MATCH, "published")
-        lines = [line for line in beside.advice if "gave no answer (" in line]
-        assert len(lines) == 3
         assert statuses(seen("bare.example", scene.authority, bad[0], seconds=2.0)) == MISSING
     assert statuses(seen(HOME, bad[0], seconds=0.4)) == UNKNOWN
 
@@ -394,9 +375,9 @@ def test_only_missing_records_are_asked_for_again(scene: Scene) -> None:
         sorted([spf, dkim, mx, spf, dkim]),
     ]
     progress = [line.partition(", ")[0] for line in play.lines]
-    assert progress == [f"{home}: {count} of 3 records are there" for count in (0, 1)]
+    assert progress == [f"{home}: {count} of 3 records are published" for count in (0, 1)]
     assert all(f"TXT of {home} is missing at {server}" in line for line in play.lines)
-    assert [line.rpartition("again for ")[2] for line in play.lines] == ["600 s.", "599 s."]
+    assert [line.rpartition("retrying for ")[2] for line in play.lines] == ["600 s.", "599 s."]
 
 
 @pytest.mark.parametrize(
@@ -411,7 +392,7 @@ def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> N
     assert play.pauses == pauses
     assert statuses(verification) == ["unknown"] * 3
     assert len(play.lines) == 2
-    assert play.lines[0].endswith("asking again for 100 s.")
+    assert play.lines[0].endswith("retrying for 100 s.")
 
 
 def test_unknown_records_are_waited_for(scene: Scene) -> None:

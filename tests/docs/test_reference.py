@@ -15,7 +15,7 @@ import yaml
 
 from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import messages as model
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
 from ansible_collections.postroom.email.tests.docs import examples
@@ -131,7 +131,7 @@ def test_every_kind_of_failure_is_explained() -> None:
     text = repository.read("docs/troubleshooting.md")
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text, re.MULTILINE)
     codes = codes_of(errors.PostroomError)
-    assert {model.InvalidDefinition.__name__, merging.SpfConflict.__name__} < codes.keys()
+    assert {model.InvalidDefinition.__name__, spf.SpfConflict.__name__} < codes.keys()
     for abstract in ("PostroomError", "ServiceError"):
         del codes[abstract]
     assert len(set(codes.values())) == len(codes)
@@ -145,4 +145,4 @@ def test_spf_records_are_merged_as_documented() -> None:
     )
     assert len(rows) >= 3
     for before, after in rows:
-        assert merging.merge([before], "v=spf1 include:spf.postroom.test ~all") == after
+        assert spf.merge([before], "v=spf1 include:spf.postroom.test ~all") == after

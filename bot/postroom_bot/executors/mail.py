@@ -23,7 +23,7 @@ from postroom_bot.model import Action, Request, Wish
 from postroom_client import errors
 from postroom_client.client.client import Client
 from postroom_client.client.transport import Transport
-from postroom_client.dns import formats as notation
+from postroom_client.dns import rrset
 from postroom_client.models import (
     Forwarder,
     Mailbox,
@@ -207,8 +207,10 @@ class Mail:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
                 raise no_domain(domain) from None
-        records = tuple(notation.neutral(found, _TTL))
-        return DnsRecords(found.domain.key, records, notation.zone_text(found, _TTL))
+        records = tuple(rrset.as_return_values(found, _TTL))
+        return DnsRecords(
+            found.domain.key, records, rrset.zone_text(rrset.wanted_sets(found, _TTL))
+        )
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:

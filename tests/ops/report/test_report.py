@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.formats import (
-    quoted,
-    txt_strings,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+    as_rdata,
+    txt,
 )
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import running
@@ -95,7 +95,7 @@ def stage(
         api.create("team@active.example", members=MEMBERS)
     zones = {
         domain: f'@ MX 10 mail.postroom.test.\n@ TXT "{wanted[domain][0]}"\n'
-        f"service._domainkey TXT {quoted(txt_strings(wanted[domain][1]))}"
+        f"service._domainkey TXT {as_rdata(txt(wanted[domain][1]))}"
         for domain in ("active.example", "published.example")
     }
     resolved = {"active.example": zones["active.example"]}

@@ -2,29 +2,16 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""DKIM keys as they are published (RFC 6376, 3.2 and 3.6.1), compared by their meaning.
-
-Spaces, the order of tags and tags without effect do not matter.
-"""
+"""DKIM keys as they are published (RFC 6376, 3.2 and 3.6.1), compared by their meaning."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from . import messages
-
-Problem = tuple[str, Mapping[str, object]]
-
-_VERSION = "DKIM1"
-_LONGEST_SHOWN = 40
 _TAG = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*=([\t\r\n -:<-~]*)")
 _SPACE = re.compile(r"[ \t\r\n]+")
 _BROKEN_KEY = re.compile(r"(?:^|;)(?:v=dkim|k=(?:rsa|ed25519);)", re.IGNORECASE)
-_SIGNS = re.compile(r'["\\]')
 _LONG_KEY = re.compile(r"(\bp=[A-Za-z0-9+/]{20})[A-Za-z0-9+/]{20,}=*")
-# Every RSA key of one length begins alike, so only beyond that two keys have something in common.
-_COMMON_BEGINNING = 60
 
 
 def parse_tags(text: str) -> dict[str, str] | None:
@@ -46,7 +33,7 @@ def parse_tags(text: str) -> dict[str, str] | None:
 
 def is_key(text: str) -> bool:
     """Return whether a text is meant to be a DKIM key, well formed or not."""
-    clean = _SIGNS.sub("", text)
+    clean = re.sub(r'["\\]', "", text)
     tags = parse_tags(clean)
     if tags is None:
         return _BROKEN_KEY.search(_SPACE.sub("", clean)) is not None
@@ -61,71 +48,37 @@ def same_key(one: str, other: str) -> bool:
     return _key(first) == _key(second) and _type(first) == _type(second)
 
 
+def problem(wanted: str, text: str) -> tuple[str, dict[str, object]] | None:
+    """Return what keeps a published text from being the wanted key.
+
+    Spaces, the order of tags and tags without effect do not matter.
+
+    :returns: a code of ``messages`` and its parameters; None if it is the key
+    """
+    asked, tags = parse_tags(wanted) or {}, parse_tags(text)
+    if text == wanted or (tags and same_key(wanted, text) and _applies_to_mail(tags)):
+        return None
+    if '"' in text or "\\" in text:
+        return "dkim_quoted", {}
+    ours, found = _key(asked), _key(tags or {})
+    if tags and "p" in tags and not found and ours:
+        return "dkim_revoked", {}
+    if tags and found and len(found) < len(ours) and ours.startswith(found):
+        return "dkim_truncated", {"found": len(found), "expected": len(ours)}
+    return "dkim_other_key", {}
+
+
 def abridged(text: str) -> str:
     """Return a text with only the beginnings of the keys in it, for messages."""
     return _LONG_KEY.sub(r"\1...", text)
 
 
-def problem(wanted: str, text: str) -> Problem | None:
-    """Return what keeps a published text from being the wanted key, the likeliest cause first.
-
-    :param wanted: the record that the service asks for
-    :returns: a code of ``messages`` and what its text needs; None if it is the key
-    """
-    if text == wanted:
-        return None
-    asked, tags = parse_tags(wanted), parse_tags(text)
-    if asked is None:
-        return "dkim_other_text", {}
-    found = _malformed(text) if tags is None else _difference(asked, tags)
-    # Quotes and backslashes come from a zone file's notation that was entered as it is.
-    signs = [name for name, sign in (("quotes", '"'), ("backslashes", "\\")) if sign in text]
-    if found and signs:
-        return "dkim_quoted", {"signs": " and ".join(signs)}
-    return found
-
-
-def advice(wanted: str, text: str) -> tuple[str, ...]:
-    """Return advice on a published key that is the wanted one."""
-    asked, tags = parse_tags(wanted) or {}, parse_tags(text) or {}
-    if "y" not in _listed(tags, "t") or "y" in _listed(asked, "t"):
-        return ()
-    return (messages.text("dkim_testing"),)
-
-
-def _malformed(text: str) -> Problem:
-    names = [part.partition("=")[0].strip() for part in text.split(";")]
-    twice = sorted({name for name in names if name.isalnum() and names.count(name) > 1})
-    return ("dkim_repeated_tag", {"tag": _short(twice[0])}) if twice else ("dkim_malformed", {})
-
-
-def _difference(  # noqa: PLR0911 - one for each problem
-    asked: dict[str, str], tags: dict[str, str]
-) -> Problem | None:
-    """Return why receivers can't verify the service's signatures with a key."""
-    wanted, found = _key(asked), _key(tags)
-    if "v" in tags and next(iter(tags.items())) != ("v", _VERSION):
-        return "dkim_version", {}
-    if "p" not in tags:
-        return "dkim_no_key", {}
-    if wanted and not found:
-        return "dkim_revoked", {}
-    if _type(tags) != _type(asked):
-        return "dkim_type", {"found": _short(_type(tags)), "wanted": _short(_type(asked))}
-    if found != wanted:
-        pairs = enumerate(zip(wanted, found, strict=False))
-        shorter = min(len(wanted), len(found))
-        common = next((place for place, (one, other) in pairs if one != other), shorter)
-        if common == len(found):
-            return "dkim_truncated", {"found": common, "wanted": len(wanted)}
-        if common < _COMMON_BEGINNING:
-            return "dkim_other_key", {}
-        return "dkim_altered", {"found": common}
-    if "h" in tags and "sha256" not in _listed(tags, "h"):
-        return "dkim_hash", {"found": _short(tags["h"])}
-    if "s" in tags and not {"*", "email"} & set(_listed(tags, "s")):
-        return "dkim_service", {"found": _short(tags["s"])}
-    return None
+def _applies_to_mail(tags: dict[str, str]) -> bool:
+    """Return whether receivers use a key for mail that is signed with SHA-256."""
+    is_dkim = "v" not in tags or next(iter(tags.items())) == ("v", "DKIM1")
+    hashes = [_SPACE.sub("", each) for each in tags.get("h", "sha256").split(":")]
+    services = {_SPACE.sub("", each) for each in tags.get("s", "*").split(":")}
+    return is_dkim and "sha256" in hashes and bool({"*", "email"} & services)
 
 
 def _key(tags: dict[str, str]) -> str:
@@ -134,14 +87,3 @@ def _key(tags: dict[str, str]) -> str:
 
 def _type(tags: dict[str, str]) -> str:
     return tags.get("k", "rsa")
-
-
-def _short(value: str) -> str:
-    """Shorten a published value for a message."""
-    value = _SPACE.sub(" ", value)
-    return value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}..."
-
-
-def _listed(tags: dict[str, str], name: str) -> list[str]:
-    """Return the elements of a tag that lists several, between colons."""
-    return [_SPACE.sub("", element) for element in tags.get(name, "").split(":")]

@@ -2,40 +2,29 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Ask all authoritative servers for all records at once, and then resolvers."""
+
+"""Ask all authoritative servers of a domain, and resolvers, for all of its records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..errors import NameServersNotFound
-from .answers import Answer, Observation, Redirection, Server
-from .compare import Wanted
-from .query import ask, random_names
+from .compare import WantedRecord, compare
+from .query import Answer, Server, query, random_names
 from .resolver import (
-    NameServer,
     Resolvers,
-    Zone,
     addresses,
-    confirmed,
-    parse_address,
+    map_concurrently,
     parse_server,
     servers_of,
     system_resolvers,
 )
 from .rrset import Key
-from .verdict import is_wildcards, judge
-
-Item = TypeVar("Item")
-T = TypeVar("T")
-Observations = dict[Key, Observation]
-
-_MAX_CONCURRENCY = 32
 
 
-class Asked(NamedTuple):
+class Servers(NamedTuple):
     """The servers to ask.
 
     :param nameservers: authoritative servers; if there are none, each name's own are found through
@@ -45,137 +34,121 @@ class Asked(NamedTuple):
     :param timeout: seconds for one question to one server
     """
 
-    nameservers: tuple[NameServer, ...]
+    nameservers: tuple[Server, ...]
     resolvers: tuple[Server, ...]
     timeout: float
 
     @classmethod
-    def parse(cls, nameservers: Iterable[str], resolvers: Iterable[str], timeout: float) -> Asked:
+    def parse(cls, nameservers: Iterable[str], resolvers: Iterable[str], timeout: float) -> Servers:
         """Parse servers as options have them, with or without ports.
 
-        :param nameservers: host names or addresses
-        :param resolvers: addresses
         :raises InvalidInput: one of them is invalid
         """
         return cls(
             tuple(parse_server(text, "nameservers") for text in nameservers),
-            tuple(parse_address(text, "resolvers") for text in resolvers),
+            tuple(parse_server(text, "resolvers", is_resolver=True) for text in resolvers),
             timeout,
         )
 
 
-class _Source(NamedTuple):
-    """The servers of a name.
+class Observation(NamedTuple):
+    """All answers about one name and type.
 
-    :param apex: the name of the zone; empty if it is not known
-    :param problem: why there are no servers
+    :param answers: of each authoritative server
+    :param wildcard: the answer of one of these servers for a random name beside it, which only a
+        wildcard can answer, or None
+    :param resolved: of each recursive resolver
+    :param problem: why the name servers are not known, or None
     """
 
-    servers: tuple[Server, ...]
-    apex: str = ""
+    answers: tuple[Answer, ...] = ()
+    wildcard: Answer | None = None
+    resolved: tuple[Answer, ...] = ()
     problem: NameServersNotFound | None = None
 
-    def delegation(self, domain: str) -> Redirection | None:
-        """Return the delegation of a part of a domain to these servers, if it is one."""
-        hosts = dict.fromkeys(server.name or server.address for server in self.servers)
-        delegation = Redirection("NS", self.apex, ", ".join(hosts))
-        return delegation if delegation.is_below(domain) else None
+    @property
+    def own(self) -> list[Answer]:
+        """The answers with what the name has, without those from a wildcard."""
+        answered = [answer for answer in self.answers if answer.kind == "answered"]
+        return [answer for answer in answered if not is_wildcards(answer, self.wildcard)]
+
+
+def is_wildcards(answer: Answer, wildcard: Answer | None) -> bool:
+    """Return whether an answer comes from a wildcard."""
+    has_records = bool(answer.values) or answer.alias is not None
+    return wildcard is not None and has_records and answer.is_like(wildcard)
 
 
 class Observer:
-    """Asks servers. Their failures are in the answers."""
+    """Asks the servers. Their failures are in the answers."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._given, resolvers, self._timeout = asked
+    def __init__(self, servers: Servers) -> None:
+        self._given, resolvers, self._timeout = servers
         finders = resolvers or system_resolvers()
         self._finders = Resolvers(finders, self._timeout)
-        self._resolvers = Resolvers(finders if resolvers or not self._given else (), self._timeout)
-        given = [Server("", one.host, one.port) for one in self._given if one.is_address]
-        #: The function that looks up names that records lead to.
-        self.lookup = confirmed(self._resolvers, given)
+        #: The resolvers that verify records.
+        known = finders if resolvers or not self._given else ()
+        self.resolvers = Resolvers(known, self._timeout, self._given)
 
-    def observe(
-        self, wanted: Sequence[Wanted]
-    ) -> tuple[Observations, Mapping[str, NameServersNotFound]]:
-        """Ask the authoritative servers for records.
+    def resolve(self, seen: Mapping[Key, Observation]) -> dict[Key, Observation]:
+        """Ask the resolvers for the same records."""
+        resolved = map_concurrently(list(seen), lambda key: self.resolvers.resolve(*key))
+        return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
 
-        :returns: the observations, and why the servers of a name are not known, by name
-        """
-        sources = map_concurrently({each.name for each in wanted}, self._source)
+    def observe(self, wanted: Sequence[WantedRecord]) -> dict[Key, Observation]:
+        """Ask the authoritative servers for records."""
         by_key = {each.key: each for each in wanted}
-        asked = [
-            (each, server) for each in by_key.values() for server in sources[each.name].servers
-        ]
-        answers = map_concurrently(asked, lambda pair: self._ask(*pair, sources[pair[0].name]))
-        seen: dict[Key, list[Answer]] = {key: [] for key in by_key}
-        for each, server in asked:
-            seen[each.key].append(answers[each, server])
-        found = {key: Observation(*key, tuple(seen[key])) for key in seen}
+        zones = map_concurrently({each.name for each in wanted}, self._zone)
+        pairs = [(key, server) for key in by_key for server in zones[key[0]][1]]
+        answers = map_concurrently(
+            pairs, lambda pair: self._ask(by_key[pair[0]], pair[1], zones[pair[0][0]][0])
+        )
+        seen = {
+            key: Observation(
+                tuple(answers[pair] for pair in pairs if pair[0] == key), problem=zones[key[0]][2]
+            )
+            for key in by_key
+        }
         probes = map_concurrently(
-            wanted, lambda each: self._probe(found[each.key], each, sources[each.name])
+            wanted, lambda each: self._probe(each, seen[each.key], zones[each.name][0])
         )
         for each, wildcard in probes.items():
             if wildcard is not None:
-                found[each.key] = found[each.key]._replace(wildcard=wildcard)
-        return found, {name: one.problem for name, one in sources.items() if one.problem}
+                seen[each.key] = seen[each.key]._replace(wildcard=wildcard)
+        return seen
 
-    def resolve(self, seen: Observations) -> Observations:
-        """Ask the resolvers for the same records."""
-        resolved = map_concurrently(seen, lambda key: self._resolvers.resolve(*key))
-        return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
-
-    def _source(self, name: str) -> _Source:
+    def _zone(self, name: str) -> tuple[str, tuple[Server, ...], NameServersNotFound | None]:
+        """Return the zone of a name if it is known, its servers, and why there are none."""
         try:
             if self._given:
-                return _Source(addresses(self._given, self._finders))
-            zone: Zone = servers_of(name, self._finders)
+                return "", addresses(self._given, self._finders), None
+            return *servers_of(name, self._finders), None
         except NameServersNotFound as error:
-            return _Source((), problem=error)
-        return _Source(zone.servers, zone.name)
+            return "", (), error
 
-    def _ask(self, wanted: Wanted, server: Server, source: _Source) -> Answer:
-        answer = ask(server, wanted.name, wanted.type, timeout=self._timeout, zone=source.apex)
-        cut = answer.redirection
-        is_delegated = answer.kind == "lame" and cut is not None and cut.is_below(wanted.domain)
-        elsewhere = wanted.name if is_delegated else answer.alias
-        if elsewhere is None and answer.kind == "answered":
-            return answer._replace(redirection=source.delegation(wanted.domain))
+    def _ask(self, wanted: WantedRecord, server: Server, zone: str) -> Answer:
+        """Ask a server, and the resolvers if the record is kept elsewhere."""
+        answer = query(server, wanted.name, wanted.type, timeout=self._timeout, zone=zone)
+        above = answer.redirection
         # A domain can't be an alias. A key can, of a name in any zone.
-        if elsewhere is None or answer.values or wanted.name == wanted.domain:
+        if above is None or answer.values or wanted.name == wanted.domain:
             return answer
-        for behind in self._resolvers.resolve(elsewhere, wanted.type):
-            if behind.kind == "answered":
-                values, ttl = behind.values, behind.ttl
-                return answer._replace(kind="answered", detail="", values=values, ttl=ttl)
-        if is_delegated:
-            return answer
-        return answer._replace(detail="no resolver found what is there")
+        if above.type == "NS" and not above.owner.endswith(f".{wanted.domain}"):
+            return answer._replace(redirection=None)
+        behind = self.resolvers.find(answer.alias or wanted.name, wanted.type)
+        if behind.kind != "answered":
+            return answer._replace(detail="no resolver answered")
+        return answer._replace(kind="answered", detail="", values=behind.values, ttl=behind.ttl)
 
-    def _probe(self, seen: Observation, wanted: Wanted, source: _Source) -> Answer | None:
+    def _probe(self, wanted: WantedRecord, seen: Observation, zone: str) -> Answer | None:
         """Return the answer of a wildcard, if the name is not as it should be and has one."""
-        if wanted.name == source.apex or judge(wanted, seen).status == "match":
-            return None
-        answered = [each for each in seen.answers if each.kind == "answered"]
-        suspect = next((each for each in answered if each.values or each.alias), None)
-        if suspect is None:
+        answered = [answer for answer in seen.answers if answer.kind == "answered"]
+        suspects = [answer for answer in answered if answer.values or answer.alias]
+        compared = [compare(wanted, answer.values).status for answer in answered]
+        if wanted.name == zone or not suspects or set(compared) == {"match"}:
             return None
         below, beside = (
-            ask(suspect.server, name, wanted.type, timeout=self._timeout, zone=source.apex)
+            query(suspects[0].server, name, wanted.type, timeout=self._timeout, zone=zone)
             for name in random_names(wanted.name)
         )
         return beside if is_wildcards(below, beside) else None
-
-
-def map_concurrently(
-    items: Collection[Item], action: Callable[[Item], T], *, most: int = _MAX_CONCURRENCY
-) -> dict[Item, T]:
-    """Call a function with all items concurrently, and return the results.
-
-    An interrupt does not wait for running calls, which end on their own.
-    """
-    pool = ThreadPoolExecutor(most)
-    try:
-        running = {item: pool.submit(action, item) for item in items}
-        return {item: future.result() for item, future in running.items()}
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Publish or withdraw record sets by dynamic updates, so that concurrent writers lose nothing.
+"""Plan and publish record sets, or withdraw them. Records of others stay as they are.
 
 An update contains what was read, and the server compares before it changes anything. If another
 client was faster, it changes nothing, and reading and planning start again. So an update whose
@@ -11,85 +11,233 @@ answer is lost may be sent again.
 
 from __future__ import annotations
 
-import functools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from .. import errors
-from . import messages
-from .answers import Redirection
-from .plan import Publication, SetChange, Surroundings, as_diff, plan_absence, plan_presence
-from .rrset import Key, Mx, RecordSet, texts_of
-from .spf_check import checker
-from .spf_lookups import Ask
-from .update import UpdateServer
+from ..models import Action, shown
+from . import messages, spf
+from .compare import Comparison, WantedRecord, compare, without
+from .messages import Params
+from .query import Redirection
+from .rrset import Key, Mx, RecordSet, Value, texts_of, txt, zone_text
+from .spf_lookups import Ask, check_merged, limited
+from .update import Change, UpdateServer
 
-_FIRST_BACKOFF = 0.05
-_LONGEST_BACKOFF = 2.0
-_MAX_ATTEMPTS = 40
-#: Aliases that lead to aliases.
-_MAX_ALIASES = 8
+CurrentSets = Mapping[Key, RecordSet]
+Redirections = Mapping[str, Redirection]
+
+_FIRST_BACKOFF, _MAX_BACKOFF, _MAX_ATTEMPTS = 0.05, 2.0, 40
 #: Seconds for all questions about SPF records.
 _SPF_TIMEOUT = 10.0
 
 
-class Attempts:
-    """The attempts to do something, with growing pauses.
+class SetChange(NamedTuple):
+    """The change of one record set.
 
-    :param seconds: for all of them, from now
+    :param before: the whole set; None if there is none
+    :param after: the whole set; None if it is deleted
+    :param code: the code of the reason, of the first if there are several
+    :param reason: a clause
     """
 
-    def __init__(
-        self,
-        seconds: float,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] = time.sleep,
-        rng: Callable[[], float] = random.random,
-    ) -> None:
-        self._clock = clock
-        self._end = clock() + seconds
-        self._sleep = sleep
-        self._rng = rng
-        self._made = 0
+    action: Action
+    before: RecordSet | None
+    after: RecordSet | None
+    code: str
+    reason: str
 
     @property
-    def left(self) -> float:
-        """The remaining seconds."""
-        return max(0.0, self._end - self._clock())
+    def subject(self) -> RecordSet:
+        """The record set after the change, or before it if it is deleted."""
+        subject = self.after or self.before
+        if subject is None:
+            raise ValueError("a change without a record set")
+        return subject
 
-    def pause(self) -> bool:
-        """Wait before the next attempt. Return whether there is one."""
-        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2**self._made)
-        # Publishers that invalidate each other's plans must get out of step.
-        pause = backoff * (0.5 + self._rng())
-        self._made += 1
-        if self._made >= _MAX_ATTEMPTS or self._clock() + pause >= self._end:
-            return False
-        self._sleep(pause)
-        return True
+    def as_dict(self) -> dict[str, str]:
+        """Return it as modules show changes."""
+        return {**shown(self.action, "record set", self.subject, self.reason), "code": self.code}
+
+
+class Plan(NamedTuple):
+    """The changes to make, or that were made.
+
+    :param changes: at most one for each record set, in the service's order
+    :param warnings: sentences about what is kept and may conflict
+    :param refused: why record sets that lack something are left alone, by key
+    """
+
+    changes: tuple[SetChange, ...] = ()
+    warnings: tuple[str, ...] = ()
+    refused: Mapping[Key, str] = MappingProxyType({})
+
+    @property
+    def diff(self) -> list[dict[str, str]]:
+        """Before and after as lines of a zone file, one pair for each change."""
+        return [
+            {
+                "before_header": f"record set {change.subject}",
+                "after_header": f"record set {change.subject}",
+                "before": zone_text([change.before] if change.before else []),
+                "after": zone_text([change.after] if change.after else []),
+            }
+            for change in self.changes
+        ]
 
 
 class Published(NamedTuple):
     """The result.
 
-    :param publication: what was changed, or would be, and warnings
+    :param plan: what was changed, or would be, and warnings
     :param sets: the record sets of the wanted names after the changes
-    :param aliases: where CNAME and DNAME records make these names lead to
-    :param redirections: the DNAME records and delegations above these names
+    :param redirections: the records because of which names are kept elsewhere
     """
 
-    publication: Publication
+    plan: Plan
     sets: tuple[RecordSet, ...]
-    aliases: Mapping[str, str]
-    redirections: Mapping[str, Redirection]
+    redirections: Redirections
 
-    @property
-    def diff(self) -> list[dict[str, Any]]:
-        """Before and after, one pair for each change, as Ansible shows differences."""
-        return as_diff(self.publication)
+
+def plan_presence(
+    wanted: Sequence[RecordSet],
+    current: CurrentSets,
+    redirections: Redirections,
+    behind: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ask: Ask | None = None,
+) -> Plan:
+    """Plan to publish the service's records.
+
+    :param current: the record sets at the names, by name and type
+    :param redirections: by name. Such names can't hold records
+    :param behind: the texts where they lead to, as far as known; the service's key there counts as
+        published
+    :param ask: looks up what SPF records include; None if dnspython is missing
+    :raises Refused: only the owner of the domain can decide; all problems are reported together
+    """
+    problems: list[str] = []
+    changes: list[SetChange] = []
+    warnings: list[str] = []
+    refused: dict[Key, str] = {}
+    for one in wanted:
+        above = redirections.get(one.name)
+        if above is not None:
+            there = [txt(text) for text in behind.get(one.name, ())]
+            found = [compare(each, there) for each in _records(one)]
+            if any(each.status != "match" for each in found) or _domain_names([one]):
+                params = {"set": one, "redirection": above, "owner": above.owner}
+                problems.append(messages.text("elsewhere", **params))
+            continue
+        before = current.get(one.key, one._replace(values=()))
+        try:
+            changes += _present(one, before, warnings, ask)
+        except errors.TooExpensive as error:
+            refused[one.key] = str(error)
+        except errors.PostroomError as error:
+            problems.append(f"{one}: {error}")
+    if problems:
+        raise errors.Refused(" ".join(problems))
+    return Plan(tuple(changes), tuple(warnings), refused)
+
+
+def plan_absence(
+    wanted: Sequence[RecordSet], current: CurrentSets, redirections: Redirections
+) -> Plan:
+    """Plan to withdraw the service's records, and nothing else.
+
+    :param current: the record sets at the names, by name and type
+    :param redirections: by name. Such names are left alone, with a warning
+    """
+    changes: list[SetChange] = []
+    warnings: list[str] = []
+    for one in wanted:
+        above = redirections.get(one.name)
+        if above is not None:
+            warnings.append(messages.text("kept_elsewhere", set=one, redirection=above))
+            continue
+        before = current.get(one.key, one._replace(values=()))
+        values, reasons = before.values, list[tuple[str, Params]]()
+        for each in _records(one):
+            removal = without(each, values)
+            values = removal.values
+            if removal.change:
+                reasons.append((removal.change, each.params))
+            if removal.warning:
+                warnings.append(f"{one}: {removal.warning}")
+        changes += _change(one, before, values, reasons)
+    return Plan(tuple(changes), tuple(warnings))
+
+
+def _records(one: RecordSet) -> list[WantedRecord]:
+    return [WantedRecord(one.name, value, one.values) for value in one.values]
+
+
+def _domain_names(wanted: Sequence[RecordSet]) -> set[str]:
+    """Return the names of domains, which have MX or SPF records."""
+    return {one.name for one in wanted for each in _records(one) if each.noun in ("MX", "SPF")}
+
+
+def _present(
+    one: RecordSet, before: RecordSet, warnings: list[str], ask: Ask | None
+) -> Iterator[SetChange]:
+    """Yield the change that publishes one record set, if any. Adds to the warnings.
+
+    :raises Refused: only the owner of the domain can decide
+    :raises TooExpensive: receivers would reject the SPF record
+    """
+    values, reasons = before.values, list[tuple[str, Params]]()
+    for each in _records(one):
+        found = compare(each, values)
+        if found.values is None:
+            raise errors.Refused(found.sentences)
+        if found.change == "spf_incomplete":
+            warnings += [f"{one}: {text}" for text in _check_spf(each, values, found, ask)]
+        if found.change:
+            reasons.append((found.change, found.params))
+        values = found.values
+    hosts = {mx.exchange for mx in one.values if isinstance(mx, Mx)}
+    first = min((mx.priority for mx in one.values if isinstance(mx, Mx)), default=0)
+    for mx in sorted(value for value in before.values if isinstance(value, Mx)):
+        if mx.exchange not in hosts:
+            code = "mx_share" if mx.priority == first else "mx_backup"
+            effect = messages.text("mx_first" if mx.priority < first else code)
+            params = {"host": mx.exchange, "priority": mx.priority, "effect": effect}
+            warnings.append(f"{one}: {messages.text('mx_kept', **params)}")
+    yield from _change(one, before, values, reasons)
+
+
+def _check_spf(
+    wanted: WantedRecord, values: tuple[Value, ...], found: Comparison, ask: Ask | None
+) -> list[str]:
+    """Return warnings about the look-ups of a merged SPF record."""
+    if ask is None:
+        return [messages.text("no_dnspython", record=f"the SPF record at {wanted.name}")]
+    current = next(filter(spf.is_spf, texts_of(values)))
+    return check_merged(wanted.name, current, found.proposal or "", ask)
+
+
+def _change(
+    wanted: RecordSet,
+    before: RecordSet,
+    values: tuple[Value, ...],
+    reasons: list[tuple[str, Params]],
+) -> Iterator[SetChange]:
+    # A set with records of others keeps its TTL.
+    is_ours = set(values) <= set(wanted.values)
+    after = before._replace(values=values, ttl=wanted.ttl if is_ours else before.ttl)
+    if before.values and after.values and before.ttl != after.ttl:
+        reasons = [*reasons, ("ttl", {"found": before.ttl, "wanted": after.ttl})]
+    if reasons:
+        texts = reasons[0][0], ", ".join(messages.reason(*each) for each in reasons)
+        if not before.values:
+            yield SetChange("create", None, after, *texts)
+        elif not after.values:
+            yield SetChange("delete", before, None, *texts)
+        else:
+            yield SetChange("update", before, after, *texts)
 
 
 def publish(
@@ -98,7 +246,6 @@ def publish(
     *,
     absent: bool = False,
     dry_run: bool,
-    attempts: Attempts,
     ask: Ask,
 ) -> Published:
     """Publish record sets at a name server.
@@ -110,10 +257,10 @@ def publish(
     :raises TooExpensive: an SPF record was left alone; the others were written
     :raises NameServerError: it failed; ``done`` lists the changes before that
     """
-    run = _Publisher(wanted, server, attempts, None if absent else ask)
+    run = _Publisher(wanted, server, ask, absent=absent)
     try:
         published = run.read_and_plan() if dry_run else run.apply()
-        refused = published.publication.refused
+        refused = published.plan.refused
         if refused:
             raise errors.TooExpensive(" ".join([*refused.values(), messages.text("left_alone")]))
     except errors.PostroomError as error:
@@ -123,25 +270,20 @@ def publish(
 
 
 class _Publisher:
-    """Publishes, or withdraws if there is no function to ask with."""
+    """Publishes or withdraws record sets."""
 
     def __init__(
-        self,
-        wanted: Sequence[RecordSet],
-        server: UpdateServer,
-        attempts: Attempts,
-        ask: Ask | None,
+        self, wanted: Sequence[RecordSet], server: UpdateServer, ask: Ask, *, absent: bool
     ) -> None:
         self._wanted = wanted
         self._server = server
-        self._attempts = attempts
-        # Each attempt leads to the same questions.
-        self._ask = functools.cache(ask) if ask else None
+        # Each attempt leads to the same questions. Half of the time is for writing.
+        self._ask = limited(ask, min(_SPF_TIMEOUT, server.time_left() / 2))
+        self._absent = absent
         self._done: dict[Key, SetChange] = {}
         #: Changes in updates without an answer.
         self._unsure: dict[Key, SetChange] = {}
         self._zones: dict[str, str] = {}
-        #: Delegations of names to other servers, by name.
         self._delegations: dict[str, Redirection] = {}
         # All zones are found before anything is written.
         for name in sorted({one.name for one in wanted}, key=len):
@@ -149,83 +291,79 @@ class _Publisher:
                 self._zones[name] = server.zone_of(name)
             except errors.UpdateRefused:  # noqa: PERF203 - each name may fail
                 cut = server.delegation_of(name)
-                if cut is None or not any(cut.is_below(known) for known in self._zones):
+                if cut is None or not any(cut.owner.endswith(f".{one}") for one in self._zones):
                     raise
                 self._delegations[name] = cut
 
     def read_and_plan(self) -> Published:
         """Read all record sets and plan."""
         sets: dict[Key, RecordSet] = {}
-        aliases: dict[str, str] = {}
-        wildcards: dict[Key, RecordSet] = {}
         redirections = {**self._delegations}
+        behind: dict[str, Sequence[str]] = {}
         for one in self._wanted:
             if one.name not in self._zones:
                 continue
-            current = self._server.read(one.name, one.type)
-            if current.set is not None:
-                sets[one.key] = current.set
-            if current.alias is not None:
-                aliases[one.name] = current.alias
-            if current.dname is not None:
-                redirections[one.name] = current.dname
-            if current.wildcard is not None:
-                wildcards[one.key] = current.wildcard
-        if self._ask is None:
-            publication = plan_absence(self._wanted, sets, aliases, redirections)
+            found = self._server.read(one.name, one.type)
+            if found.redirection is not None:
+                redirections[one.name] = found.redirection
+                behind[one.name] = found.texts
+            elif found.values:
+                sets[one.key] = one._replace(ttl=found.ttl or 0, values=found.values)
+        if self._absent:
+            plan = plan_absence(self._wanted, sets, redirections)
         else:
-            elsewhere = {**{name: name for name in redirections}, **aliases}
-            behind = {name: self._texts(place, self._ask) for name, place in elsewhere.items()}
-            covered = list(self._covered({*aliases, *(name for name, _type in sets)}))
-            around = Surroundings(behind, covered, wildcards, redirections)
-            # Half of the time is for writing.
-            check = checker(self._ask, min(_SPF_TIMEOUT, self._attempts.left / 2))
-            publication = plan_presence(self._wanted, sets, aliases, around, check)
+            for name, above in redirections.items():
+                place = name if above.type == "NS" else above.target
+                behind[name] = behind.get(name) or self._ask(place, "TXT") or ()
+            plan = plan_presence(self._wanted, sets, redirections, behind, self._ask)
+            hidden = self._hidden_records({name for name, _type in sets} | {*redirections})
+            plan = plan._replace(warnings=(*plan.warnings, *hidden))
         after: dict[Key, RecordSet | None] = {**sets}
-        after.update((change.subject.key, change.after) for change in publication.changes)
+        after.update((change.subject.key, change.after) for change in plan.changes)
         kept = tuple(one for one in after.values() if one is not None)
-        return Published(publication, kept, aliases, redirections)
+        return Published(plan, kept, redirections)
 
-    def _texts(self, name: str, ask: Ask) -> Sequence[str]:
-        """Return the texts at a name, from the server if it is authoritative, else from others."""
-        for _alias in range(_MAX_ALIASES):
-            try:
-                current = self._server.read(name, "TXT")
-            except errors.UpdateRefused:
-                return ask(name, "TXT").values
-            if current.alias is None:
-                return texts_of(current.set.values) if current.set else []
-            name = current.alias
-        return ()
-
-    def _covered(self, known: set[str]) -> Iterator[str]:
-        """Yield the domains that have addresses by a wildcard until something is written there."""
-        for one in self._wanted:
-            is_domain = any(isinstance(value, Mx) for value in one.values)
-            if not is_domain or one.name in known:
-                continue
-            if any(self._server.is_wildcards(one.name, kind) for kind in ("A", "AAAA")):
-                yield one.name
+    def _hidden_records(self, known: set[str]) -> Iterator[str]:
+        """Yield a warning for each domain that loses the records that a wildcard gives it."""
+        for name in sorted(_domain_names(self._wanted) - known):
+            kinds = ("MX", "TXT", "A", "AAAA")
+            types = [kind for kind in kinds if self._server.read(name, kind).is_wildcards]
+            if types:
+                yield messages.text("wildcard", name=name, types=messages.join_words(types))
 
     def apply(self) -> Published:
         """Read, plan and write until nothing is left to do."""
         warnings: tuple[str, ...] = ()
+        lost_races: list[errors.ZoneChanged] = []
+        attempt = 0
         while True:
             try:
                 planned = self.read_and_plan()
-                changes, new, refused = planned.publication
+                changes, new, refused = planned.plan
                 # After a lost answer, the next plan is empty and has no warnings.
                 warnings = new if changes else warnings
                 self._write(changes)
-            except errors.NameServerError as error:  # noqa: PERF203 - that is what the loop is for
+            except errors.NameServerError as error:  # noqa: PERF203 - the loop retries
+                if isinstance(error, errors.ZoneChanged):
+                    lost_races.append(error)
+                elif lost_races and not self._unsure and time.monotonic() >= self._server.until:
+                    # The other clients are the reason, and not the last question that timed out.
+                    raise lost_races[-1] from None
                 final = isinstance(error, (errors.KeyRefused, errors.UpdateRefused))
                 retry = isinstance(error, errors.ZoneChanged) or self._unsure
-                if final or not retry or not self._attempts.pause():
+                # Publishers that invalidate each other's plans must get out of step.
+                backoff = min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt)
+                pause = backoff * (0.5 + random.random())  # noqa: S311 - no secret
+                attempt += 1
+                if final or not retry or attempt >= _MAX_ATTEMPTS:
                     raise
+                if self._server.until - time.monotonic() <= pause:
+                    raise
+                time.sleep(pause)
             else:
                 done = tuple(self._done.values())
-                all_warnings = tuple(dict.fromkeys(warnings + new))
-                return planned._replace(publication=Publication(done, all_warnings, refused))
+                plan = Plan(done, tuple(dict.fromkeys(warnings + new)), refused)
+                return planned._replace(plan=plan)
 
     def _write(self, changes: Sequence[SetChange]) -> None:
         """Send one update for each zone."""
@@ -237,7 +375,7 @@ class _Publisher:
             by_zone.setdefault(self._zones[change.subject.name], []).append(change)
         for zone, ones in by_zone.items():
             try:
-                self._server.update(zone, ones)
+                self._server.update(zone, [Change(one.before, one.after) for one in ones])
             except errors.NoAnswer:
                 self._unsure.update((change.subject.key, change) for change in ones)
                 raise

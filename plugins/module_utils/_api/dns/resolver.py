@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
+
 """Ask recursive resolvers, and find name servers through them.
 
-The servers to ask come from options, the system's configuration, or the records of a zone. The
-behaviour of resolvers raises nothing, except that the servers of a name were not found.
+The behaviour of resolvers raises nothing, except that the servers of a name were not found.
 """
 
 from __future__ import annotations
@@ -14,127 +14,99 @@ import contextlib
 import ipaddress
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TypeVar
 
 from ..errors import InvalidInput, NameServersNotFound
-from .answers import Answer, Server
-from .query import Found, answer_of, find, has_route, plain, upwards, value_of
-from .rrset import Mx
-from .spf_lookups import Ask, Lookup
+from .query import MAX_NAME, Answer, Server, query, upwards
 
 with contextlib.suppress(ImportError):
-    import dns.rdatatype
     import dns.resolver
 
-if TYPE_CHECKING:
-    from dns.rdata import Rdata
-    from dns.rdtypes.ANY.NS import NS
-    from dns.rdtypes.ANY.SOA import SOA
+Item = TypeVar("Item")
+T = TypeVar("T")
 
-_PORT = 53
-_MAX_CONCURRENCY = 16
+_MAX_CONCURRENCY = 32
 #: Each may take seconds to time out.
 _MAX_AUTHORITIES = 3
-_MAX_NAME = 253
-_WITH_PORT = re.compile(r"\[([^\[\]]*)\](?::(\d{1,5}))?|([^:]*):(\d{1,5})", re.ASCII)
-_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
+_SERVER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", re.ASCII)
+_LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
+# A name that ends with a number is a mistyped address.
+_HOST = re.compile(rf"(?:{_LABEL}\.)*(?!\d+$){_LABEL}", re.ASCII)
 _EXAMPLES = "192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:5353"
-
-
-class NameServer(NamedTuple):
-    """A name server as an option gives it.
-
-    :param host: a host name in lower case, without a dot at the end, or an address
-    """
-
-    host: str
-    port: int = _PORT
-
-    @property
-    def is_address(self) -> bool:
-        """Whether the host is an address."""
-        return _is_address(self.host)
-
-
-class Zone(NamedTuple):
-    """The zone of a name.
-
-    :param name: of the zone, as lower-case A-labels, without a dot at the end
-    :param servers: all addresses of all name servers
-    """
-
-    name: str
-    servers: tuple[Server, ...]
 
 
 class Resolvers:
     """Some recursive resolvers. Threads may share them.
 
     :param servers: in order of preference, maybe none
-    :param timeout: seconds for one question to one resolver
+    :param timeout: seconds for one question to one server
+    :param authorities: may be authoritative for some of the names
     """
 
-    def __init__(self, servers: Sequence[Server], timeout: float) -> None:
+    def __init__(
+        self, servers: Sequence[Server], timeout: float, authorities: Sequence[Server] = ()
+    ) -> None:
         self.servers = tuple(servers)
+        self._authorities = [(server, "") for server in authorities if server.address]
         self._timeout = timeout
         self._failed: set[Server] = set()
 
-    def resolve(self, name: str, kind: str) -> tuple[Answer, ...]:
-        """Ask all of them for MX or TXT records, and return their answers in order."""
-        if not self.servers:
-            return ()
-        with ThreadPoolExecutor(len(self.servers)) as pool:
-            return tuple(pool.map(lambda server: self._resolved(server, name, kind), self.servers))
+    def lookup(self, name: str, kind: str) -> tuple[str, ...] | None:
+        """Return the texts of records, none if there are none, or None if that is not known.
 
-    def lookup(self, name: str, kind: str) -> Lookup:
-        """Ask them, one after the other, as mail servers do. Aliases are followed.
-
-        :param kind: TXT, MX, NS, A or AAAA
+        A resolver that reports no TXT records may filter them, so an authority must confirm it.
         """
         found = self.find(name, kind, checking_disabled=False)
-        if found.kind != "answered":
-            return Lookup("failed")
-        values = tuple(text_of(record) for record in found.records)
-        return Lookup("found" if values else "void", values)
+        if found.kind != "answered" or found.texts or kind != "TXT":
+            return found.texts if found.kind == "answered" else None
+        authorities = self._authorities
+        with contextlib.suppress(NameServersNotFound):
+            zone, servers = servers_of(name, self)
+            authorities = [*authorities, *((server, zone) for server in servers[:_MAX_AUTHORITIES])]
+        for server, zone in authorities:
+            answer = query(server, name, kind, timeout=self._timeout, zone=zone)
+            # An alias may lead to another zone, which this server does not know.
+            if answer.kind == "answered" and answer.alias is None:
+                return answer.texts
+        return None
 
-    def find(self, name: str, kind: str, *, checking_disabled: bool = True) -> Found:
+    def find(self, name: str, kind: str, *, checking_disabled: bool = True) -> Answer:
         """Return the first answer. A resolver that fails is asked after the others from then on.
 
         :param checking_disabled: don't check DNSSEC, to find a zone with invalid signatures, too
         """
-        found = Found("silent", "there is no resolver to ask")
+        found = Answer(Server("", ""), "silent", "there is no resolver to ask")
         for server in sorted(self.servers, key=self._failed.__contains__):
-            found = self._ask(server, name, kind, checking_disabled=checking_disabled)
+            found = self._query(server, name, kind, checking_disabled=checking_disabled)
             if found.kind == "answered":
                 return found
             self._failed.add(server)
             found = found._replace(detail=f"{server}: {found.detail}")
         return found
 
-    def ask_authority(self, server: Server, name: str, kind: str, zone: str) -> Found:
-        """Ask a name server that may be an authority for a name, with the same timeout."""
-        return find(server, name, kind, timeout=self._timeout, zone=zone)
+    def resolve(self, name: str, kind: str) -> tuple[Answer, ...]:
+        """Ask all of them, and return their answers in order."""
+        with ThreadPoolExecutor(len(self.servers) or 1) as pool:
+            return tuple(pool.map(lambda server: self._resolve(server, name, kind), self.servers))
 
-    def _resolved(self, server: Server, name: str, kind: str) -> Answer:
+    def _resolve(self, server: Server, name: str, kind: str) -> Answer:
         """Ask one of them, and if it fails, find out whether DNSSEC signatures are the reason."""
-        found = self._ask(server, name, kind)
+        found = self._query(server, name, kind)
         if found.rcode != "SERVFAIL":
-            return answer_of(server, found)
-        unchecked = self._ask(server, name, kind, checking_disabled=True)
+            return found
+        unchecked = self._query(server, name, kind, checking_disabled=True)
         if unchecked.kind != "answered":
-            return answer_of(server, found)
+            return found
         # It may have been a temporary failure that ended before the question without checks.
-        again = self._ask(server, name, kind)
-        if again.rcode != "SERVFAIL":
-            return answer_of(server, again)
-        return answer_of(server, unchecked)._replace(kind="bogus", detail=again.detail)
+        again = self._query(server, name, kind)
+        return again if again.rcode != "SERVFAIL" else unchecked._replace(kind="bogus")
 
-    def _ask(
+    def _query(
         self, server: Server, name: str, kind: str, *, checking_disabled: bool = False
-    ) -> Found:
-        return find(
+    ) -> Answer:
+        return query(
             server,
             name,
             kind,
@@ -142,44 +114,6 @@ class Resolvers:
             recursive=True,
             checking_disabled=checking_disabled,
         )
-
-
-def text_of(record: Rdata) -> str:
-    """Return a record as text: the joined strings of a TXT record, a host name or an address."""
-    if record.rdtype in (dns.rdatatype.MX, dns.rdatatype.TXT):
-        value = value_of(record)
-        return value.exchange if isinstance(value, Mx) else value.text
-    if record.rdtype == dns.rdatatype.NS:
-        return plain(cast("NS", record).target)
-    return record.to_text()
-
-
-def parse_server(text: str, option: str) -> NameServer:
-    """Parse a host name or an address, with or without a port.
-
-    :raises InvalidInput: it is neither
-    """
-    given = _split(text.strip())
-    if given is None or not (given.is_address or _is_host(given.host)):
-        raise InvalidInput(
-            f"{option}: {text!r} is not a name server. Give a host name or an address, and the "
-            f"port if it is not {_PORT}, such as ns1.example.net, {_EXAMPLES}."
-        )
-    return given
-
-
-def parse_address(text: str, option: str) -> Server:
-    """Parse an address, with or without a port.
-
-    :raises InvalidInput: it is not an address
-    """
-    given = _split(text.strip())
-    if given is None or not given.is_address:
-        raise InvalidInput(
-            f"{option}: {text!r} is not the address of a resolver. Give an address, and the port "
-            f"if it is not {_PORT}, such as {_EXAMPLES}."
-        )
-    return Server("", given.host, given.port)
 
 
 def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
@@ -191,125 +125,31 @@ def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
     return tuple(Server("", str(address)) for address in resolver.nameservers)
 
 
-def servers_of(name: str, resolvers: Resolvers) -> Zone:
-    """Find the zone of a name and all of its authoritative servers.
+def parse_server(text: str, option: str, *, is_resolver: bool = False) -> Server:
+    """Parse an address or a host name, with or without a port.
 
-    :raises NameServersNotFound: the resolvers do not know
+    :param is_resolver: it must be an address
+    :raises InvalidInput: it is neither
     """
-    zone, _soa = _zone_of(name, resolvers)
-    found = resolvers.find(zone, "NS")
-    if not found.records:
-        raise NameServersNotFound(
-            f"The name servers of {zone} could not be found "
-            f"({found.detail or 'there are no NS records'}).",
-            "Set the option nameservers.",
-        )
-    hosts = sorted(text_of(record) for record in found.records)
-    return Zone(zone, addresses([NameServer(host) for host in hosts], resolvers))
-
-
-def confirmed(resolvers: Resolvers, servers: Iterable[Server] = ()) -> Ask:
-    """Return a function that looks names up and confirms a missing text at an authority.
-
-    :param servers: may be authorities for some of the names, and are asked first
-    """
-
-    def ask_all(name: str, kind: str) -> Lookup:
-        found = resolvers.lookup(name, kind)
-        if found.kind != "void" or kind != "TXT":
-            return found
-        for server, zone in _authorities(name, resolvers, servers):
-            answer = resolvers.ask_authority(server, name, kind, zone)
-            # An alias may lead to another zone, which this server does not know.
-            if answer.kind == "answered" and answer.alias is None:
-                texts = tuple(text_of(record) for record in answer.records)
-                return Lookup("found" if texts else "void", texts)
-        who = ", ".join(map(str, resolvers.servers))
-        detail = f"{who} found no TXT record there, and no authoritative name server answered"
-        return Lookup("failed", detail=detail)
-
-    return ask_all
-
-
-def _authorities(
-    name: str, resolvers: Resolvers, servers: Iterable[Server]
-) -> Iterator[tuple[Server, str]]:
-    """Yield servers that may be authorities for a name, each with the zone if it is known."""
-    for server in servers:
-        yield server, ""
-    with contextlib.suppress(NameServersNotFound):
-        zone = servers_of(name, resolvers)
-        for server in zone.servers[:_MAX_AUTHORITIES]:
-            yield server, zone.name
-
-
-def primary_of(name: str, resolvers: Resolvers) -> NameServer:
-    """Find the server that takes updates of the zone of a name.
-
-    :raises NameServersNotFound: the resolvers do not know
-    """
-    _zone, soa = _zone_of(name, resolvers)
-    return NameServer(plain(soa.mname))
-
-
-def addresses(given: Iterable[NameServer], resolvers: Resolvers) -> tuple[Server, ...]:
-    """Return all addresses of name servers, each once, in the order of the servers.
-
-    A host without a known address is returned with its name as the address, so that asking it
-    reports that. An address without a route from this machine is left out if the host has another.
-    """
-    with ThreadPoolExecutor(_MAX_CONCURRENCY) as pool:
-        found = list(pool.map(lambda one: _addresses(one, resolvers), given))
-    unique: dict[tuple[str, int], Server] = {}
-    for server in itertools.chain.from_iterable(found):
-        unique.setdefault((server.address, server.port), server)
-    return tuple(unique.values())
-
-
-def _addresses(given: NameServer, resolvers: Resolvers) -> list[Server]:
-    if given.is_address:
-        return [Server("", given.host, given.port)]
-    servers = [
-        Server(given.host, text_of(record), given.port)
-        for kind in ("A", "AAAA")
-        for record in resolvers.find(given.host, kind).records
-    ]
-    return [server for server in servers if has_route(server)] or servers or [Server("", *given)]
-
-
-def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, SOA]:
-    """Return the name of the zone that holds a name, and its SOA record."""
-    exists = True
-    for candidate in upwards(name):
-        found = resolvers.find(candidate, "SOA")
-        if found.kind != "answered":
-            raise NameServersNotFound(
-                f"The name servers of {name} could not be found ({found.detail}).",
-                "Set the option nameservers, or set other servers in the option resolvers.",
-            )
-        if found.records and found.alias is None:
-            if "." not in candidate and not exists:
-                break
-            return candidate, cast("SOA", found.records[0])
-        exists = found.rcode != "NXDOMAIN"
-    raise NameServersNotFound(
-        f"The resolvers know no zone with {name}.",
-        "Register the domain and delegate it, or set the option nameservers.",
+    given = text.strip().lower()
+    match = _SERVER.fullmatch(given)
+    if _is_address(given):
+        return Server("", given)
+    if match and 0 < int(match[3] or 53) < 2**16:
+        address, port = match[1] or match[2], int(match[3] or 53)
+        host = address.removesuffix(".")
+        # Brackets are for IPv6 addresses.
+        if _is_address(address) and bool(match[1]) is (":" in address):
+            return Server("", address, port)
+        is_host = match[2] and _HOST.fullmatch(host) and len(host) <= MAX_NAME
+        if is_host and not is_resolver:
+            return Server(host, "", port)
+    what = "the address of a resolver" if is_resolver else "a name server"
+    example = "" if is_resolver else "ns1.example.net, "
+    raise InvalidInput(
+        f"{option}: {text!r} is not {what}. Set an address{'' if is_resolver else ' or a name'}, "
+        f"with the port if it is not 53, such as {example}{_EXAMPLES}."
     )
-
-
-def _split(text: str) -> NameServer | None:
-    """Return a host in lower case and a port, or None for another text."""
-    if _is_address(text):
-        return NameServer(text.lower())
-    match = _WITH_PORT.fullmatch(text)
-    if not match:
-        return NameServer(text.lower().removesuffix("."))
-    host = (match[1] or match[3] or "").lower().removesuffix(".")
-    port = int(match[2] or match[4] or _PORT)
-    # Brackets are for IPv6 addresses.
-    is_wrong = match[1] is not None and not (":" in host and _is_address(host))
-    return None if is_wrong or not 0 < port < 2**16 else NameServer(host, port)
 
 
 def _is_address(text: str) -> bool:
@@ -320,9 +160,81 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _is_host(text: str) -> bool:
-    labels = text.split(".")
-    # A text that ends with a number is a mistyped address.
-    return (
-        all(map(_LABEL.fullmatch, labels)) and len(text) <= _MAX_NAME and not labels[-1].isdigit()
+def addresses(given: Iterable[Server], resolvers: Resolvers) -> tuple[Server, ...]:
+    """Return all addresses of name servers, each once, in the order of the servers.
+
+    A host without a known address is returned as it is, so that asking it reports that.
+    """
+    servers = map_concurrently(list(given), lambda server: _addresses(server, resolvers))
+    unique: dict[tuple[str, int], Server] = {}
+    for server in itertools.chain.from_iterable(servers.values()):
+        unique.setdefault((server.address or server.name, server.port), server)
+    return tuple(unique.values())
+
+
+def _addresses(server: Server, resolvers: Resolvers) -> list[Server]:
+    if server.address:
+        return [server]
+    found = [text for kind in ("A", "AAAA") for text in resolvers.find(server.name, kind).texts]
+    return [Server(server.name, text, server.port) for text in found] or [server]
+
+
+def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]]:
+    """Return the zone of a name and all addresses of its authoritative servers.
+
+    :raises NameServersNotFound: the resolvers do not know
+    """
+    zone, _primary = _zone_of(name, resolvers)
+    found = resolvers.find(zone, "NS")
+    if not found.texts:
+        raise NameServersNotFound(
+            f"The name servers of {zone} could not be found "
+            f"({found.detail or 'there are no NS records'}).",
+            "Set the option nameservers.",
+        )
+    return zone, addresses([Server(host, "") for host in sorted(found.texts)], resolvers)
+
+
+def primary_of(name: str, resolvers: Resolvers) -> Server:
+    """Return the server that takes updates of the zone of a name.
+
+    :raises NameServersNotFound: the resolvers do not know
+    """
+    return Server(_zone_of(name, resolvers)[1], "")
+
+
+def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
+    """Return the name of the zone that holds a name, and its primary server."""
+    exists = True
+    for candidate in upwards(name):
+        found = resolvers.find(candidate, "SOA")
+        if found.kind != "answered":
+            raise NameServersNotFound(
+                f"The name servers of {name} could not be found ({found.detail}).",
+                "Set the option nameservers, or set other servers in the option resolvers.",
+            )
+        if found.texts and found.alias is None:
+            # A registry's zone is not that of an unregistered domain.
+            if "." not in candidate and not exists:
+                break
+            return candidate, found.texts[0]
+        exists = found.rcode != "NXDOMAIN"
+    raise NameServersNotFound(
+        f"The resolvers know no zone with {name}.",
+        "Register the domain and delegate it, or set the option nameservers.",
     )
+
+
+def map_concurrently(
+    items: Collection[Item], action: Callable[[Item], T], *, most: int = _MAX_CONCURRENCY
+) -> dict[Item, T]:
+    """Call a function with all items concurrently, and return the results.
+
+    An interrupt does not wait for running calls, which end on their own.
+    """
+    pool = ThreadPoolExecutor(most)
+    try:
+        running = {item: pool.submit(action, item) for item in items}
+        return {item: future.result() for item, future in running.items()}
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -2,23 +2,34 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Record sets: all records of one type at one name, as name servers keep and change them."""
+"""Record sets, read from and written to every notation that users and programs paste."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from ..errors import InvalidInput
 from ..models import DnsRecord, DnsRecordSet
-from .formats import Escapes, fqdn, quoted_bytes, read_txt, txt_strings, zone_lines
 
+#: The base of the digits after a backslash: decimal in zone files (RFC 1035, 5.1), octal at
+#: Route 53.
+Escapes = Literal["decimal", "octal"]
+#: The name and type of a record set.
+Key = tuple[str, str]
+
+_MAX_STRING = 255
+_MAX_SHOWN = 60
 _MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
+# A string of a zone file, in quotes or as a single word, and one byte within it.
+_STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
+_BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 
 
 class Mx(NamedTuple):
-    """Where mail goes. Lower priorities are tried first.
+    """An MX record. Lower priorities are tried first.
 
     :param exchange: in lower case, without a dot at the end; empty for a null MX (RFC 7505)
     """
@@ -31,7 +42,7 @@ class Mx(NamedTuple):
 
 
 class Txt(NamedTuple):
-    """A text with its division into strings, which is kept for records of others."""
+    """A TXT record with its division into strings, which is kept for records of others."""
 
     strings: tuple[bytes, ...]
 
@@ -42,8 +53,6 @@ class Txt(NamedTuple):
 
 
 Value = Union[Mx, Txt]  # noqa: UP007 - pylint takes the bar between classes to be arithmetic
-#: What a record set goes by: its name in full, and its type.
-Key = tuple[str, str]
 
 
 class RecordSet(NamedTuple):
@@ -64,80 +73,189 @@ class RecordSet(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What it goes by."""
+        """The name and type."""
         return self.name, self.type
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, with the values as a zone file has them."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "ttl": self.ttl,
-            "value": [as_rdata(value) for value in self.values],
-        }
-
-
-def txt(text: str) -> Txt:
-    """Return a text as it is published: cut into strings of at most 255 bytes."""
-    return Txt(tuple(string.encode("utf-8", "surrogateescape") for string in txt_strings(text)))
-
-
-def texts_of(values: Iterable[Value]) -> list[str]:
-    """Return the texts among values, each with its strings in one."""
-    return [value.text for value in values if isinstance(value, Txt)]
-
-
-def value_of(record: DnsRecord) -> Value:
-    """Return one record of the service as name servers hold it."""
-    if record.type == "MX":
-        return Mx(record.priority or 0, record.value.rstrip(".").lower())
-    return txt(record.value)
+        """Return plain data, with the values as in a zone file."""
+        values = [as_rdata(value) for value in self.values]
+        return {"name": self.name, "type": self.type, "ttl": self.ttl, "value": values}
 
 
 def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
-    """Return what the service asks to publish, by name and type, in the service's order.
+    """Return the record sets that the service requires for a domain, in the service's order.
 
     :param ttl: seconds
     """
     grouped: dict[Key, list[Value]] = {}
     for record in record_set.records:
-        key = fqdn(record_set, record), record.type
-        grouped.setdefault(key, []).append(value_of(record))
+        key = _fqdn(record_set, record), record.type
+        grouped.setdefault(key, []).append(_value_of(record))
     return tuple(
         RecordSet(name, kind, ttl, tuple(values)) for (name, kind), values in grouped.items()
     )
 
 
+def txt(text: str) -> Txt:
+    """Return a text as it is published, in strings of at most 255 bytes."""
+    return Txt(tuple(string.encode("utf-8", "surrogateescape") for string in txt_strings(text)))
+
+
+def txt_strings(text: str) -> list[str]:
+    """Divide a text into strings of at most 255 bytes, without dividing a character.
+
+    :param text: bytes that are not UTF-8 are lone surrogates
+    """
+    strings = [""]
+    for character in text:
+        if len((strings[-1] + character).encode("utf-8", "surrogateescape")) > _MAX_STRING:
+            strings.append("")
+        strings[-1] += character
+    return strings
+
+
+def texts_of(values: Iterable[Value]) -> list[str]:
+    """Return the texts of the TXT records among values."""
+    return [value.text for value in values if isinstance(value, Txt)]
+
+
 def as_rdata(value: Value, escapes: Escapes = "decimal") -> str:
-    """Return a value as a zone file has it, with absolute names and strings in quotes."""
+    """Return a value as in a zone file, with absolute names and strings in quotes."""
     if isinstance(value, Mx):
         return f"{value.priority} {value.exchange}."
-    return quoted_bytes(value.strings, escapes)
+
+    def escaped(byte: int) -> str:
+        if not 0x20 <= byte < 0x7F:
+            return f"\\{byte:03o}" if escapes == "octal" else f"\\{byte:03d}"
+        return f"\\{chr(byte)}" if chr(byte) in '"\\' else chr(byte)
+
+    return " ".join(f'"{"".join(map(escaped, string))}"' for string in value.strings)
 
 
 def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
-    """Return the value that a zone file or a DNS provider writes so.
+    """Parse a value as a zone file or a DNS provider writes it.
 
     :param kind: ``MX`` or ``TXT``
     :param text: ``10 mail.example.net.``, with or without the last dot; strings in quotes, or a
-        bare text
-    :raises InvalidInput: it is no such value
+        text without quotes, which has no escapes
+    :raises InvalidInput: the text is not such a value
     """
-    if kind != "MX":
-        return Txt(read_txt(text, escapes))
-    match = _MX.fullmatch(text.strip())
-    if match is None or int(match[1]) > 0xFFFF:
+    if kind == "MX":
+        match = _MX.fullmatch(text.strip())
+        if match and int(match[1]) <= 0xFFFF:
+            return Mx(int(match[1]), match[2].lower().rstrip("."))
         raise InvalidInput(
             f"{text!r} is not the value of an MX record. Write a priority and a host name, "
             "such as '10 mail.example.net.'."
         )
-    return Mx(int(match[1]), match[2].lower().rstrip("."))
+    try:
+        strings = _read_strings(text.strip(), 8 if escapes == "octal" else 10)
+    except ValueError:
+        strings = ()
+    if strings and max(map(len, strings)) <= _MAX_STRING:
+        return Txt(strings)
+    shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+    raise InvalidInput(
+        f"{shown!r} is not the value of a TXT record. Write strings of at most {_MAX_STRING} "
+        "bytes, each in double quotes, or the whole text without quotes. Values of Route 53 need "
+        "escapes='octal'."
+    )
 
 
-def as_lines(record_sets: Iterable[RecordSet]) -> str:
-    """Return record sets as lines of a zone file, in columns."""
-    return zone_lines(
-        (found.name, found.ttl, found.type, as_rdata(value))
-        for found in record_sets
-        for value in found.values
+def zone_text(record_sets: Iterable[RecordSet]) -> str:
+    """Return record sets as lines of a BIND zone file, in columns, with absolute names."""
+    rows = [
+        (f"{one.name}.", str(one.ttl), "IN", one.type, as_rdata(value))
+        for one in record_sets
+        for value in one.values
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    lines = (
+        " ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def octodns(record_set: DnsRecordSet, ttl: int) -> str:
+    """Return the records as YAML for an octoDNS zone file.
+
+    JSON strings are YAML, so no YAML library is needed. octoDNS requires escaped semicolons in TXT
+    values, and keys in their natural order.
+    """
+    grouped: dict[str, dict[str, list[str]]] = {}
+    for record in record_set.records:
+        value = json.dumps(record.value.replace(";", "\\;"))
+        if record.type == "MX":
+            exchange = json.dumps(f"{record.value.rstrip('.')}.")
+            value = f"{{exchange: {exchange}, preference: {record.priority}}}"
+        host = "" if record.host == "@" else record.host
+        grouped.setdefault(host, {}).setdefault(record.type, []).append(value)
+    lines = ["---"]
+    for host in sorted(grouped, key=_natural):
+        lines.append(f"{json.dumps(host)}:")
+        for kind, values in grouped[host].items():
+            lines += [f"  - ttl: {ttl}", f"    type: {kind}", "    values:"]
+            lines += [f"      - {value}" for value in values]
+    return "\n".join(lines) + "\n"
+
+
+def as_return_values(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
+    """Return the records as the module does: type, host, fqdn, ttl, value and what the type adds.
+
+    :param ttl: seconds
+    """
+    values = []
+    for record in record_set.records:
+        more: dict[str, Any] = {"priority": record.priority}
+        if record.type != "MX":
+            quoted = as_rdata(txt(record.value))
+            more = {"strings": txt_strings(record.value), "quoted": quoted}
+        name = {"host": record.host, "fqdn": _fqdn(record_set, record)}
+        values.append({"type": record.type, **name, "ttl": ttl, "value": record.value, **more})
+    return values
+
+
+def checked_ttl(ttl: int) -> int:
+    """Return a time to live if DNS can carry it (RFC 2181, 8).
+
+    :raises InvalidInput: it is out of range
+    """
+    if 0 <= ttl < 2**31:
+        return ttl
+    raise InvalidInput(f"ttl: {ttl} is out of range. Set seconds from 0 to {2**31 - 1}.")
+
+
+def _fqdn(record_set: DnsRecordSet, record: DnsRecord) -> str:
+    domain = record_set.domain.key
+    return domain if record.host == "@" else f"{record.host}.{domain}"
+
+
+def _value_of(record: DnsRecord) -> Value:
+    if record.type == "MX":
+        return Mx(record.priority or 0, record.value.rstrip(".").lower())
+    return txt(record.value)
+
+
+def _natural(host: str) -> list[tuple[str, int]]:
+    """Return the key that sorts `s2` before `s10`."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", host)]
+
+
+def _read_strings(text: str, base: int) -> tuple[bytes, ...]:
+    """Return the strings of a TXT value, none if its quotes are wrong.
+
+    :raises ValueError: an escape is not a byte, or a character is not Unicode
+    """
+    if not text.startswith('"'):
+        return txt(text).strings
+    if _STRING.sub("", text):
+        return ()
+    strings = [quoted or word for quoted, word in _STRING.findall(text)]
+    return tuple(
+        b"".join(
+            bytes([int(digits, base)]) if digits else sign or plain
+            for digits, sign, plain in _BYTE.findall(string.encode("utf-8", "surrogateescape"))
+        )
+        for string in strings
     )

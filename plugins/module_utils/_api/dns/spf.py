@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Parse SPF records (RFC 7208, 4.5 to 7.1). Nothing is looked up or evaluated.
+"""SPF records (RFC 7208): parse them, merge the service's terms into one, and withdraw them.
 
-Names of mechanisms and modifiers are case-insensitive. Unknown modifiers are allowed, unknown
-mechanisms are not.
+A domain has one SPF record, which belongs to its owner. Only the service's mechanisms are added or
+removed; every other byte stays, spaces included.
 """
 
 from __future__ import annotations
@@ -13,30 +13,43 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused
+from . import messages
 
 _VERSION = "v=spf1"
 _MAX_SHOWN = 60
-_MAX_NAME = 253
-_MAX_LABEL = 63
-_NAMING_MODIFIERS = ("redirect", "exp")
 _ADDRESS_BITS = {"ip4": 32, "ip6": 128}
-
 _MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(=.*)", re.DOTALL)
 _DIRECTIVE = re.compile(r"([+~?-]?)([^:/]*)(.*)", re.DOTALL)
-# A domain or an address after a colon, and the lengths of networks; either may be missing.
+# A domain or an address after a colon, and the lengths of networks; each may be missing.
 _HOSTS = re.compile(r"(?::(.*?))?(?:/([0-9]+))?(?://([0-9]+))?", re.DOTALL)
 # A macro, or one character that stands for itself. The letters c, r and t are for explanations.
 _TOKEN = re.compile(r"%\{[slodiphv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}|%[%_-]|[!-$&-~]", re.IGNORECASE)
-_LAST_LABEL = re.compile(r"(?!-)[0-9a-z-]+(?<!-)", re.IGNORECASE)
+_LAST_LABEL = re.compile(r"(?![0-9]+$)(?!-)[0-9a-z-]+(?<!-)", re.IGNORECASE)
 
 
 class SpfError(InvalidInput):
     """The text of a record is invalid, which receivers treat as a permanent error."""
 
     code = "invalid_spf"
+
+
+class SpfConflict(Refused):
+    """The service's terms can't be merged without a decision of the domain's owner.
+
+    :param reason: a code of ``messages``
+    :param params: what its texts need
+    """
+
+    code = "spf_conflict"
+
+    def __init__(self, reason: str, **params: object) -> None:
+        super().__init__(messages.sentences(reason, params))
+        self.reason = reason
+        self.params = params
 
 
 class Term(NamedTuple):
@@ -58,8 +71,13 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether it is ``name=value``, which has no qualifier and no effective position."""
+        """Whether it is ``name=value``, which has no qualifier and no position."""
         return self.value.startswith("=")
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is the mechanism ``all``, which ends the evaluation."""
+        return self.name == "all" and not self.is_modifier
 
     @property
     def effective(self) -> str:
@@ -68,31 +86,26 @@ class Term(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The domain or the address that it names, as written, without lengths; may be empty."""
-        if self.is_modifier or self.name not in ("a", "mx", "ip4", "ip6"):
-            return self.value[1:]
-        return _parts(_HOSTS, self.value)[0]
-
-    @property
-    def lengths(self) -> tuple[str, str]:
-        """The lengths of IPv4 and IPv6 networks that an ``a`` or ``mx`` has; each may be empty."""
-        _target, length, second = _parts(_HOSTS, self.value)
-        return length, second
+        """The domain that it names, in lower case and without a dot at the end; may be empty."""
+        is_host = self.name in ("a", "mx") and not self.is_modifier
+        return folded(_groups(_HOSTS, self.value)[0] if is_host else self.value[1:])
 
     @property
     def key(self) -> tuple[str, str]:
-        """What two terms with the same meaning have in common, apart from the qualifier."""
-        if self.is_modifier and self.name not in _NAMING_MODIFIERS:
-            return self.name, self.value
+        """The same for two terms that have the same meaning, apart from the qualifier."""
+        if self.is_modifier:
+            is_domain = self.name in ("redirect", "exp")
+            return self.name, f"={self.target}" if is_domain else self.value
+        host, length, second = _groups(_HOSTS, self.value)
         if self.name in _ADDRESS_BITS:
-            address, length, _unused = _parts(_HOSTS, self.value)
-            suffix = f"/{length}" if length else ""
-            return self.name, str(ipaddress.ip_network(f"{address}{suffix}", strict=False))
-        length, second = self.lengths if self.name in ("a", "mx") else ("", "")
+            network = f"{host}/{length}" if length else host
+            return self.name, str(ipaddress.ip_network(network, strict=False))
+        if self.name not in ("a", "mx"):
+            return self.name, self.target
         # The lengths of single addresses change nothing.
         suffix = f"/{length}" if length not in ("", "32") else ""
         suffix += f"//{second}" if second not in ("", "128") else ""
-        return self.name, folded(self.target) + suffix
+        return self.name, self.target + suffix
 
 
 class Spf(NamedTuple):
@@ -100,39 +113,31 @@ class Spf(NamedTuple):
 
     terms: tuple[Term, ...]
 
-    def __str__(self) -> str:
-        return " ".join([_VERSION, *map(str, self.terms)])
+    @property
+    def first_all(self) -> int:
+        """The index of the first ``all``, or the number of terms if there is none."""
+        places = (place for place, term in enumerate(self.terms) if term.is_all)
+        return next(places, len(self.terms))
 
     @property
     def before_all(self) -> tuple[Term, ...]:
-        """The terms before the first ``all``; later ones have no effect."""
+        """The terms before the first ``all``; mechanisms after it have no effect."""
         return self.terms[: self.first_all]
 
     @property
-    def first_all(self) -> int:
-        """The place of the first ``all``, or the number of terms if there is none."""
-        places = (place for place, term in enumerate(self.terms) if is_all(term))
-        return next(places, len(self.terms))
+    def mechanisms(self) -> list[Term]:
+        """The terms that are merged and withdrawn: all but modifiers and ``all``."""
+        return [term for term in self.terms if not term.is_modifier and not term.is_all]
 
-    def modifier(self, name: str) -> Term | None:
-        """Return the modifier of that name."""
-        found = (term for term in self.terms if term.is_modifier and term.name == name)
-        return next(found, None)
+    def lacking(self, wanted: Spf) -> list[Term]:
+        """Return the mechanisms of another record that have no effect in this one."""
+        keys = {term.key for term in self.before_all}
+        return [term for term in wanted.mechanisms if term.key not in keys]
 
 
 def is_spf(text: str) -> bool:
     """Return whether a text is meant to be SPF (RFC 7208, 4.5), well formed or not."""
     return text[: len(_VERSION)].lower() == _VERSION and text[len(_VERSION) :][:1] in ("", " ")
-
-
-def is_all(term: Term) -> bool:
-    """Return whether a term is the mechanism ``all``, which ends the evaluation."""
-    return term.name == "all" and not term.is_modifier
-
-
-def has_macro(name: str) -> bool:
-    """Return whether a domain contains a macro."""
-    return "%" in name
 
 
 def folded(name: str) -> str:
@@ -141,132 +146,146 @@ def folded(name: str) -> str:
     The letter of a macro keeps its case, which decides whether its value is escaped for URLs.
     """
     name = name.removesuffix(".")
-    return name if has_macro(name) else name.lower()
+    return name if "%" in name else name.lower()
 
 
 def parse(text: str) -> Spf:
     """Return the terms of an SPF record.
 
-    :raises SpfError: it is not one, or a term is wrong, which the message names
+    :raises SpfError: it is not one, or a term is invalid, which the message names
     """
     if not is_spf(text):
-        raise SpfError(
-            f"{_shown(text)} is not an SPF record. Begin it with {_VERSION} and a space."
-        )
-    spf = Spf(tuple(_term(word) for word in text[len(_VERSION) :].split(" ") if word))
-    for name in _NAMING_MODIFIERS:
-        same = [term for term in spf.terms if term.is_modifier and term.name == name]
-        if len(same) > 1:
-            _fail(str(same[1]), f"is a second {name}=. Leave only one of them.")
-    return spf
+        raise SpfError(f"{_shown(text)} is not an SPF record. Begin it with {_VERSION}.")
+    once: set[str] = set()
+    terms = []
+    for word in filter(None, text[len(_VERSION) :].split(" ")):
+        modifier = _MODIFIER.fullmatch(word)
+        qualifier, name, value = _groups(_DIRECTIVE, word)
+        term = Term(qualifier, name.lower(), value, word)
+        if modifier:
+            term = Term("", modifier[1].lower(), modifier[2], word)
+        is_valid = all("!" <= character <= "~" for character in word) and _is_valid(term)
+        if not is_valid or term.name in once:
+            raise SpfError(f"The SPF term {_shown(word)} is invalid. Correct or remove it.")
+        # Each of these may occur once; a mechanism can't have such a name.
+        once |= {term.name} & {"redirect", "exp"}
+        terms.append(term)
+    return Spf(tuple(terms))
 
 
-def _term(word: str) -> Term:
-    """Parse and check one term."""
-    if any(not "!" <= character <= "~" for character in word):
-        _fail(word, "has a character that SPF does not allow. Use visible ASCII only.")
-    modifier = _MODIFIER.fullmatch(word)
-    if modifier:
-        term = Term("", modifier[1].lower(), modifier[2], word)
-        check = _check_domain if term.name in _NAMING_MODIFIERS else _check_macros
-        check(term, term.value[1:])
-        return term
-    qualifier, name, value = _parts(_DIRECTIVE, word)
-    term = Term(qualifier, name.lower(), value, word)
-    if term.name == "all":
-        if value:
-            _fail(word, f"has more than a qualifier. Write {qualifier}all.")
-    elif term.name in ("include", "exists") or (term.name == "ptr" and value):
-        if not value.startswith(":"):
-            _fail(word, f"names no domain. Write {term.name}: and the domain.")
-        _check_domain(term, value[1:])
-    elif term.name in ("a", "mx"):
-        _check_hosts(term)
-    elif term.name in _ADDRESS_BITS:
-        _check_network(term)
-    elif term.name != "ptr":
-        _unknown(term)
-    return term
+def merge(current: Sequence[str], wanted: str) -> str:
+    """Return the SPF record to publish: the current one with the mechanisms of another.
+
+    The text is unchanged if nothing is missing.
+
+    :param current: the TXT records at the name; others than SPF are ignored
+    :raises SpfConflict: there are several SPF records, or one that contradicts the other
+    :raises SpfError: a record is invalid
+    """
+    records = [text for text in current if is_spf(text)]
+    if not records:
+        return wanted
+    if len(records) > 1:
+        raise SpfConflict("spf_several", number=len(records))
+    text, spf, asked = records[0], parse(records[0]), parse(wanted)
+    ours = {term.key: term for term in asked.mechanisms}
+    for term in spf.terms:
+        mine = ours.get(term.key, term)
+        if mine.effective != term.effective:
+            raise SpfConflict("spf_contradicts", term=term, ours=mine)
+    keys = {term.key for term in spf.terms}
+    for term in asked.terms:
+        if term.is_modifier and term.key not in keys:
+            raise SpfConflict("spf_modifier", term=term)
+    missing = list(map(str, spf.lacking(asked)))
+    if not missing:
+        return text
+    place = spf.first_all
+    if place == len(spf.terms):
+        # A modifier has no position in the evaluation, but people read ``redirect=`` as the end.
+        place = max((n for n, term in enumerate(spf.terms, 1) if not term.is_modifier), default=0)
+    merged = _inserted(text, place, missing)
+    if _has_same_words(merged, wanted):
+        # An explicit + keeps the owner's record apart from the service's, which `withdraw` deletes.
+        merged = _inserted(text, place, [f"+{missing[0].removeprefix('+')}", *missing[1:]])
+    return merged
 
 
-def _check_hosts(term: Term) -> None:
-    """Check an a or mx, with an optional domain and network lengths."""
-    matched = _HOSTS.fullmatch(term.value)
-    if not matched:
-        _fail(str(term), f"cannot be read. Write it like {term.name}:example.com/24.")
-    if matched[1] is not None:
-        _check_domain(term, matched[1])
-    _check_length(term, matched[2], 32)
-    _check_length(term, matched[3], 128)
+def withdraw(text: str, wanted: str) -> str | None:
+    """Return an SPF record without the mechanisms of another; None if it is the service's own.
+
+    The text is unchanged if it has none of them.
+
+    :raises SpfError: a record is invalid
+    """
+    if _has_same_words(text, wanted):
+        return None
+    ours = {(term.effective, term.key) for term in parse(wanted).mechanisms}
+    dropped = {str(term) for term in parse(text).terms if (term.effective, term.key) in ours}
+    return re.sub(" ([^ ]+)", lambda word: "" if word[1] in dropped else word[0], text)
 
 
-def _check_network(term: Term) -> None:
-    bits = _ADDRESS_BITS[term.name]
-    address, length, second = _parts(_HOSTS, term.value)
-    if second or not _is_address(address, bits):
-        example = "ip4:192.0.2.0/24" if bits == 32 else "ip6:2001:db8::/32"
-        kind = "IPv4" if bits == 32 else "IPv6"
-        _fail(str(term), f"is not an {kind} address or network. Write it like {example}.")
-    _check_length(term, length, bits)
+def _inserted(text: str, place: int, terms: Iterable[str]) -> str:
+    """Return a record with more terms before the term with an index, the rest as written."""
+    # The version is the first word, so this is the word before that term.
+    end = list(re.finditer("[^ ]+", text))[place].end()
+    return "".join([text[:end], *(f" {term}" for term in terms), text[end:]])
 
 
-def _is_address(text: str, bits: int) -> bool:
+def _has_same_words(text: str, other: str) -> bool:
+    return text.lower().split() == other.lower().split()
+
+
+def _is_valid(term: Term) -> bool:
+    """Return whether a term of visible ASCII characters follows the grammar."""
+    name, value = term.name, term.value
+    if term.is_modifier:
+        return _is_domain(value[1:]) if name in ("redirect", "exp") else bool(_tokens(value))
+    if name in ("include", "exists") or (name == "ptr" and value):
+        return value.startswith(":") and _is_domain(value[1:])
+    if name not in ("a", "mx", *_ADDRESS_BITS):
+        return name in ("all", "ptr") and not value
+    matched = _HOSTS.fullmatch(value)
+    if matched is None:
+        return False
+    host, length, second = matched.groups()
+    if name in ("a", "mx"):
+        is_host = host is None or _is_domain(host)
+        return is_host and _is_length(length, 32) and _is_length(second, 128)
+    bits = _ADDRESS_BITS[name]
     try:
         # A zone, as in fe80::1%eth0, is for one machine's interfaces.
-        return "%" not in text and ipaddress.ip_address(text).max_prefixlen == bits
+        is_address = "%" not in (host or "%") and ipaddress.ip_address(host).max_prefixlen == bits
     except ValueError:
         return False
+    return is_address and second is None and _is_length(length, bits)
 
 
-def _check_length(term: Term, digits: str | None, most: int) -> None:
+def _is_length(digits: str | None, most: int) -> bool:
     # Long numbers are not converted to integers, which would be slow.
-    if digits and not (len(digits) <= 3 and str(int(digits)) == digits and int(digits) <= most):
-        _fail(str(term), f"has a network length that is not 0 to {most}. Correct the number.")
+    return digits is None or (
+        len(digits) <= 3 and str(int(digits)) == digits and int(digits) <= most
+    )
 
 
-def _unknown(term: Term) -> NoReturn:
-    word = str(term)
-    rest = word[len(term.qualifier) :]
-    remedy = "Correct its name, or remove it."
-    for name, bits in _ADDRESS_BITS.items():
-        if _is_address(rest.partition("/")[0], bits):
-            remedy = f"Write {term.qualifier}{name}:{rest}."
-    if word.endswith((",", ";")):
-        remedy = "Separate terms by spaces only."
-    _fail(word, f"is not an SPF mechanism. {remedy}")
-
-
-def _check_domain(term: Term, name: str) -> None:
-    tokens = _check_macros(term, name)
-    if tokens and len(tokens[-1]) > 1:
-        return
+def _is_domain(name: str) -> bool:
+    tokens = _tokens(name)
+    if not tokens or len(tokens[-1]) > 1:
+        return bool(tokens)
     name = name.removesuffix(".")
     labels = name.split(".")
-    last = labels[-1]
-    if len(labels) == 1 or not _LAST_LABEL.fullmatch(last) or last.isdigit():
-        _fail(str(term), "names no full domain. Write one such as mail.example.com.")
-    fits = len(name) <= _MAX_NAME and all(0 < len(label) <= _MAX_LABEL for label in labels)
-    if not has_macro(name) and not fits:
-        _fail(
-            str(term),
-            f"names an invalid domain. Its labels have 1 to {_MAX_LABEL} characters, and all of it "
-            f"at most {_MAX_NAME}.",
-        )
+    if len(labels) == 1 or not _LAST_LABEL.fullmatch(labels[-1]):
+        return False
+    return "%" in name or (len(name) <= 253 and all(0 < len(label) <= 63 for label in labels))
 
 
-def _check_macros(term: Term, text: str) -> list[str]:
-    """Return the macros and characters of a text."""
+def _tokens(text: str) -> list[str]:
+    """Return the macros and characters of a text; none if it has an invalid macro."""
     tokens = _TOKEN.findall(text)
-    if "".join(tokens) != text:
-        _fail(
-            str(term),
-            "has an unknown macro. Write it like %{d} or %{ir}, with one of the letters s, l, o, "
-            "d, i, p, h and v; a percent sign is %%.",
-        )
-    return tokens
+    return tokens if "".join(tokens) == text else []
 
 
-def _parts(pattern: re.Pattern[str], text: str) -> list[str]:
+def _groups(pattern: re.Pattern[str], text: str) -> list[str]:
     """Return the groups of a pattern; empty texts if it does not match."""
     matched = pattern.fullmatch(text)
     return [group or "" for group in matched.groups()] if matched else ["", "", ""]
@@ -274,9 +293,4 @@ def _parts(pattern: re.Pattern[str], text: str) -> list[str]:
 
 def _shown(text: str) -> str:
     """Return a text in quotes, on one line, in ASCII and not too long."""
-    short = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
-    return json.dumps(short)
-
-
-def _fail(word: str, problem: str) -> NoReturn:
-    raise SpfError(f"The SPF term {_shown(word)} {problem}")
+    return json.dumps(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")

@@ -2,140 +2,115 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Count the DNS look-ups of an SPF record (RFC 7208, 4.6.4), and explain what exceeds the limits.
+"""Count the DNS look-ups that receivers need for an SPF record (RFC 7208, 4.6.4).
 
 Receivers end with a permanent error after ten look-ups or, many of them, two that found nothing.
-The worst case counts: an address that no mechanism matches, so that all of them are evaluated, up
-to the first ``all``. The caller provides the function that asks.
+The worst case counts: an IPv4 address that no mechanism matches, so that all of them are evaluated,
+up to the first ``all``. The caller provides the function that asks.
 """
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Optional
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, TooExpensive
 from . import messages
 from .messages import join_words
-from .spf import Spf, Term, folded, has_macro, is_spf, parse
+from .spf import Spf, Term, folded, is_spf, parse
 
-MOST_LOOKUPS = 10
-MOST_VOIDS = 2
-_MOST_EXCHANGES = 10
-_MOST_NAMED = 3
+#: Looks up a name and a type, ``TXT``, ``MX`` or ``A``, and follows aliases. It returns texts, host
+#: names or addresses, none if there are none, and None if no server gave a reliable answer.
+# pylint takes the bar to be arithmetic.
+Ask = Callable[[str, str], Optional[tuple[str, ...]]]  # noqa: UP045
+
+MAX_LOOKUPS = 10
+MAX_VOIDS = 2
+_MAX_EXCHANGES = 10
+_MAX_NAMED = 3
 _COUNTED = ("include", "a", "mx", "ptr", "exists")
-_FAMILIES = ("A", "AAAA")
-
-
-class Lookup(NamedTuple):
-    """The result of one question to DNS.
-
-    :param kind: ``found``, ``void`` (no such name, or nothing of the type) or ``failed`` (no server
-        gave a reliable answer)
-    :param values: the texts of ``TXT``, the names of ``MX``, the addresses of ``A`` and ``AAAA``
-    :param detail: which server gave an unconfirmed answer, as a clause
-    """
-
-    kind: Literal["found", "void", "failed"]
-    values: tuple[str, ...] = ()
-    detail: str = ""
-
-
-#: Asks for a name and a type, ``TXT``, ``MX``, ``A`` or ``AAAA``. It follows aliases.
-Ask = Callable[[str, str], Lookup]
-
-
-def within(seconds: float, ask: Ask, clock: Callable[[], float] = time.monotonic) -> Ask:
-    """Return a function that asks until a timeout; later questions fail immediately."""
-    end = clock() + seconds
-    return lambda name, kind: ask(name, kind) if clock() < end else Lookup("failed")
 
 
 class Cost(NamedTuple):
     """What evaluating a record takes.
 
     :param lookups: a lower bound if ``too_many``: nothing is asked beyond the limit
-    :param voids: look-ups that found nothing, for a sender of IPv4. The reverse name of a ``ptr``
-        is the sender's, so it is not among them
-    :param problem: a clause, without a full stop: why receivers end with a permanent error, apart
-        from these numbers; or None
-    :param failed: names whose look-up failed; what they lead to is not counted
-    :param unfollowed: terms with macros; each is counted, what they lead to is not
+    :param voids: look-ups that found nothing. The reverse name of a ``ptr`` is the sender's, so it
+        is not among them
+    :param problem: why receivers reject the record apart from these numbers, as a clause; or None
+    :param unknown: names whose look-up failed, and terms that depend on the sender; what they lead
+        to is not counted
     :param by_term: the terms of the record itself that take look-ups, each with their number
-    :param voids_ipv6: as ``voids``, for a sender of IPv6; few receivers enforce this limit
     """
 
     lookups: int
     voids: int
     problem: str | None = None
-    failed: tuple[str, ...] = ()
-    unfollowed: tuple[str, ...] = ()
-    voids_ipv6: int = 0
+    unknown: tuple[str, ...] = ()
     by_term: tuple[tuple[str, int], ...] = ()
 
     @property
     def too_many(self) -> bool:
-        """Whether receivers reject the record for a sender of IPv4 because of either number."""
-        return self.lookups > MOST_LOOKUPS or self.voids > MOST_VOIDS
+        """Whether receivers reject the record because of either number."""
+        return self.lookups > MAX_LOOKUPS or self.voids > MAX_VOIDS
 
     @property
-    def rejection(self) -> tuple[str, str] | None:
-        """Why receivers reject the record and what to do, as two clauses; None if they don't."""
+    def rejection(self) -> dict[str, str] | None:
+        """Why receivers reject the record, and how to fix it, as clauses; None if they don't."""
         if self.problem:
-            return self.problem, messages.text("term_leads_there")
-        if self.lookups > MOST_LOOKUPS:
-            total, shown = 0, []
-            for term, number in self.by_term:
-                total += number
-                if total > MOST_LOOKUPS:
-                    shown.append(f"{term} at least {number}")
-                    break
-                shown.append(f"{term} {number}")
-            more = len(self.by_term) - len(shown)
-            terms = ", ".join(shown) + (f" and {more} more terms" if more else "")
-            why = messages.text("too_many_lookups", most=MOST_LOOKUPS, terms=terms)
-            return why, messages.text("too_many_lookups_remedy")
+            return {"why": self.problem, "how": messages.text("bad_include")}
+        if self.lookups > MAX_LOOKUPS:
+            terms = ", ".join(f"{term} {number}" for term, number in self.by_term)
+            why = messages.text("too_many_lookups", most=MAX_LOOKUPS, terms=terms)
+            return {"why": why, "how": messages.text("fewer_lookups")}
         if self.too_many:
-            why = messages.text("too_many_voids", number=self.voids, most=MOST_VOIDS)
-            return why, messages.text("too_many_voids_remedy")
+            why = messages.text("too_many_voids", number=self.voids, most=MAX_VOIDS)
+            return {"why": why, "how": messages.text("fewer_voids")}
         return None
 
-    def advice(self, record: str) -> list[str]:
-        """Return advice on the look-ups of a record, which is given in words."""
-        advice = []
-        for code, names in (("spf_lookup_failed", self.failed), ("spf_macro", self.unfollowed)):
-            more = len(names) - _MOST_NAMED
-            if names:
-                some = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
-                why = messages.text(code, names=join_words(some))
-                advice.append(
-                    messages.text("spf_not_counted", record=record, most=MOST_LOOKUPS, why=why)
-                )
-        if self.voids_ipv6 > MOST_VOIDS:
-            number = self.voids_ipv6
-            advice.append(
-                messages.text("spf_voids_ipv6", number=number, record=record, most=MOST_VOIDS)
-            )
-        return advice
+    def advice(self, name: str) -> list[str]:
+        """Return the warning that the record of a name could not be counted, if so."""
+        if not self.unknown:
+            return []
+        more = len(self.unknown) - _MAX_NAMED
+        names = [*self.unknown[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])]
+        record = f"the SPF record at {name}"
+        params = {"record": record, "most": MAX_LOOKUPS, "names": join_words(names)}
+        return [messages.text("spf_not_counted", **params)]
+
+
+def limited(ask: Ask, seconds: float, clock: Callable[[], float] = time.monotonic) -> Ask:
+    """Return a function that asks each question once, and fails after some seconds."""
+    end = clock() + seconds
+    return functools.cache(lambda name, kind: ask(name, kind) if clock() < end else None)
+
+
+def check_merged(name: str, before: str | None, after: str, ask: Ask) -> list[str]:
+    """Check an SPF record before it is published or suggested. Return warnings.
+
+    :param before: the current record; None if there are several
+    :raises TooExpensive: the new record takes too many look-ups, and the current one does not
+    """
+    cost = count(after, name, ask)
+    if cost.rejection is None:
+        return cost.advice(name)
+    params = {"record": f"the SPF record at {name}", **cost.rejection}
+    if cost.too_many and (before is None or count(before, name, ask).rejection is None):
+        raise TooExpensive(messages.text("spf_merge_rejected", **params))
+    return [messages.text("spf_already_rejected", **params)]
 
 
 def count(text: str, domain: str, ask: Ask) -> Cost:
     """Return what the SPF record of a domain costs.
 
-    :raises SpfError: the record itself is malformed. A record that it includes is a ``problem``
+    :raises SpfError: the record itself is invalid. A record that it includes is a ``problem``
     """
     counter = _Counter(ask)
     counter.record(parse(text), (folded(domain),))
-    return Cost(
-        counter.lookups,
-        counter.voids["A"],
-        counter.problem,
-        tuple(counter.failed),
-        tuple(counter.unfollowed),
-        counter.voids["AAAA"],
-        tuple(counter.by_term),
-    )
+    unknown, by_term = tuple(dict.fromkeys(counter.unknown)), tuple(counter.by_term)
+    return Cost(counter.lookups, counter.voids, counter.problem, unknown, by_term)
 
 
 class _Counter:
@@ -144,11 +119,9 @@ class _Counter:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self.lookups = 0
-        self.voids = dict.fromkeys(_FAMILIES, 0)
+        self.voids = 0
         self.problem: str | None = None
-        # As dictionaries, for their order.
-        self.failed: dict[str, None] = {}
-        self.unfollowed: dict[str, None] = {}
+        self.unknown: list[str] = []
         self.by_term: list[tuple[str, int]] = []
 
     def record(self, spf: Spf, path: tuple[str, ...]) -> None:
@@ -156,86 +129,66 @@ class _Counter:
 
         :param path: the domain that has it, after those that led there
         """
-        for term in _costly(spf):
+        terms = [t for t in spf.before_all if t.name in _COUNTED and not t.is_modifier]
+        # A redirect applies only without an `all` anywhere in the record (RFC 7208, 6.1).
+        if spf.first_all == len(spf.terms):
+            terms += [t for t in spf.terms if t.name == "redirect"]
+        for term in terms:
             before = self.lookups
             self.lookups += 1
             # Beyond the limit, only what is known already is counted: that bounds the questions.
-            if self.lookups <= MOST_LOOKUPS:
+            if self.lookups <= MAX_LOOKUPS:
                 self._term(term, path)
             if len(path) == 1:
                 self.by_term.append((str(term), self.lookups - before))
 
     def _term(self, term: Term, path: tuple[str, ...]) -> None:
-        name = folded(term.target) or path[-1]
-        if has_macro(name):
+        name = term.target or path[-1]
+        if "%" in name:
             if term.name in ("include", "redirect"):
-                self.unfollowed[str(term)] = None
+                self.unknown.append(str(term))
         elif term.name in ("include", "redirect"):
-            self._follow(term, name, path)
+            self._include(term, name, path)
         elif term.name == "mx":
-            self._exchanges(term, name, path)
-        elif term.name == "a":
-            self._addresses(name)
-        elif term.name == "exists":
-            self._question(name, "A", _FAMILIES)
+            exchanges = self._lookup(name, "MX")
+            if len(exchanges) > _MAX_EXCHANGES:
+                self._reject(f"{path[-1]} has {term}, and {name} has {len(exchanges)} MX records")
+                return
+            # The exchange of a null MX (RFC 7505) is empty.
+            for exchange in filter(None, map(folded, exchanges)):
+                self._lookup(exchange, "A")
+        elif term.name in ("a", "exists"):
+            self._lookup(name, "A")
 
-    def _follow(self, term: Term, name: str, path: tuple[str, ...]) -> None:
+    def _include(self, term: Term, name: str, path: tuple[str, ...]) -> None:
         if name in path:
-            self._wrong(f"{path[-1]} has {term}, which leads back to itself")
+            self._reject(f"{path[-1]} has {term}, which leads back to itself")
             return
-        answer = self._question(name, "TXT", _FAMILIES)
-        if answer.kind == "failed":
+        texts = self._ask(name, "TXT")
+        records = [text for text in self._counted(name, texts) if is_spf(text)]
+        if texts is None:
             return
-        records = [text for text in answer.values if is_spf(text)]
         if len(records) != 1:
             number = f"{len(records)} SPF records" if records else "no SPF record"
-            self._wrong(f"{path[-1]} has {term}, but {name} has {number}")
+            self._reject(f"{path[-1]} has {term}, but {name} has {number}")
             return
         try:
             spf = parse(records[0])
         except InvalidInput as error:
             clause = str(error).removesuffix(".")
-            self._wrong(f"{path[-1]} has {term}, and the record there is malformed: {clause}")
+            self._reject(f"{path[-1]} has {term}, and the record there is invalid: {clause}")
             return
         self.record(spf, (*path, name))
 
-    def _exchanges(self, term: Term, name: str, path: tuple[str, ...]) -> None:
-        exchanges = self._question(name, "MX", _FAMILIES).values
-        if len(exchanges) > _MOST_EXCHANGES:
-            self._wrong(
-                f"{path[-1]} has {term}, and {name} has {len(exchanges)} MX records where "
-                f"{_MOST_EXCHANGES} are allowed"
-            )
-            return
-        # The exchange of a null MX (RFC 7505) is the root.
-        for exchange in filter(None, map(folded, exchanges)):
-            self._addresses(exchange)
+    def _lookup(self, name: str, kind: str) -> tuple[str, ...]:
+        return self._counted(name, self._ask(name, kind))
 
-    def _addresses(self, name: str) -> None:
-        """Ask for addresses of both families; a receiver asks for the sender's only."""
-        for family in _FAMILIES:
-            self._question(name, family, (family,))
+    def _counted(self, name: str, found: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Count a look-up that found nothing or failed. Return what it found."""
+        if found is None:
+            self.unknown.append(name)
+        self.voids += found == ()
+        return found or ()
 
-    def _question(self, name: str, kind: str, families: tuple[str, ...]) -> Lookup:
-        """Ask, and count the result for senders of these families."""
-        answer = self._ask(name, kind)
-        if answer.kind == "void":
-            for family in families:
-                self.voids[family] += 1
-        elif answer.kind == "failed":
-            self.failed[f"{name} ({answer.detail})" if answer.detail else name] = None
-        return answer
-
-    def _wrong(self, problem: str) -> None:
+    def _reject(self, problem: str) -> None:
         self.problem = self.problem or problem
-
-
-def _costly(spf: Spf) -> Iterator[Term]:
-    """Yield the terms that take a look-up, as far as they are evaluated, in that order."""
-    for term in spf.before_all:
-        if not term.is_modifier and term.name in _COUNTED:
-            yield term
-    redirect = spf.modifier("redirect")
-    # A redirect applies only without an `all` anywhere in the record (RFC 7208, 6.1).
-    if redirect and spf.first_all == len(spf.terms):
-        yield redirect

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read and change a zone at its primary server, by dynamic updates (RFC 2136).
+"""Read and update a zone at a name server (RFC 2136).
 
-Every message is signed with a TSIG key (RFC 8945) and sent over TCP. An answer that is not signed
-with the same key is not believed.
+Every message is signed with a TSIG key (RFC 8945) and sent over TCP. Answers that are not signed
+with the same key are rejected.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import math
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import (
     InvalidInput,
@@ -26,38 +27,23 @@ from ..errors import (
     UpdateRefused,
     ZoneChanged,
 )
-from .answers import Redirection, Server
-from .query import (
-    NoReply,
-    delegation,
-    dname,
-    no_authority,
-    over_tcp,
-    owners,
-    plain,
-    random_names,
-    upwards,
-    values_of,
-)
+from .query import Answer, Redirection, Server, random_names, read_response, upwards
 from .rrset import RecordSet, as_rdata
 
 with contextlib.suppress(ImportError):
     import dns.exception
-    import dns.flags
+    import dns.inet
     import dns.message
     import dns.name
+    import dns.query
     import dns.rcode
     import dns.rdata
-    import dns.rdataclass
-    import dns.rdatatype
     import dns.tsig
     import dns.update
 
 if TYPE_CHECKING:
     from dns.message import Message
-    from dns.name import Name
     from dns.rdata import Rdata
-    from dns.rrset import RRset
     from dns.update import UpdateMessage
 
 ALGORITHMS = ("hmac-sha256", "hmac-sha384", "hmac-sha512")
@@ -83,65 +69,31 @@ class Key:
         if self.algorithm not in ALGORITHMS:
             known = ", ".join(ALGORITHMS)
             raise InvalidInput(f"tsig_algorithm: {self.algorithm!r} is not one of {known}.")
-        try:
-            is_name = bool(self.name.strip(".")) and bool(dns.name.from_text(self.name))
-        except (dns.exception.DNSException, UnicodeError):
-            is_name = False
+        is_name = is_base64 = False
+        with contextlib.suppress(dns.exception.DNSException, UnicodeError):
+            is_name = bool(self.name.strip(".") and dns.name.from_text(self.name))
+        with contextlib.suppress(ValueError):
+            is_base64 = bool(base64.b64decode(self.secret, validate=True))
         if not is_name:
             raise InvalidInput(
-                f"tsig_name: {self.name!r} cannot be the name of a key. Set the name that the "
-                "name server knows the key by."
+                f"tsig_name: {self.name!r} can't be the name of a key. Set the name of the key at "
+                "the name server."
             )
-        try:
-            is_base64 = bool(base64.b64decode(self.secret, validate=True))
-        except ValueError:
-            is_base64 = False
         if not is_base64:
             raise InvalidInput(
-                "tsig_secret: it is not base64. Copy the secret from the name server's "
-                "configuration."
+                "tsig_secret: it is not base64. Copy it from the configuration of the name server."
             )
 
 
-def time_left(until: float) -> float:
-    """Return the seconds until then, by the monotonic clock.
+class Change(NamedTuple):
+    """The change of one record set.
 
-    :raises NameServerError: there are none
-    """
-    left = until - time.monotonic()
-    if left <= 0:
-        raise NameServerError(
-            "The task timed out before the name servers had answered everything. Raise the option "
-            "timeout, which is for the whole task."
-        )
-    return left
-
-
-class Current(NamedTuple):
-    """What a server has of one name and type. Records from a wildcard don't count.
-
-    :param set: None if there is none
-    :param alias: the target of a CNAME record at this name, or None
-    :param dname: the DNAME record above that makes the alias, or None
-    :param wildcard: the records that a wildcard gives the name, or None
+    :param before: the whole set; None if there is none
+    :param after: the whole set; None if it is deleted
     """
 
-    set: RecordSet | None
-    alias: str | None = None
-    dname: Redirection | None = None
-    wildcard: RecordSet | None = None
-
-
-class Change(Protocol):
-    """A record set before and after a change; None for one that does not exist."""
-
-    @property
-    def before(self) -> RecordSet | None:
-        """The whole set."""
-
-    @property
-    def after(self) -> RecordSet | None:
-        """The whole set."""
+    before: RecordSet | None
+    after: RecordSet | None
 
 
 class UpdateServer:
@@ -149,7 +101,7 @@ class UpdateServer:
 
     :param servers: its addresses, tried in order until one connects
     :param timeout: seconds for one message and its answer
-    :param until: when the time for everything is over, by the monotonic clock
+    :param until: the deadline of everything, by the monotonic clock
     """
 
     def __init__(
@@ -158,12 +110,25 @@ class UpdateServer:
         self.servers = list(servers)
         self._key = key
         self._timeout = timeout
-        self._until = until
+        self.until = until
 
     @property
     def server(self) -> Server:
         """The address that is in use."""
         return self.servers[0]
+
+    def time_left(self) -> float:
+        """Return the seconds until the deadline.
+
+        :raises NameServerError: it is over
+        """
+        left = self.until - time.monotonic()
+        if left > 0:
+            return left
+        raise NameServerError(
+            "The task timed out before the name servers had answered everything. Raise the option "
+            "timeout, which is for the whole task."
+        )
 
     def zone_of(self, name: str) -> str:
         """Return the name of the server's zone that contains a name.
@@ -172,50 +137,40 @@ class UpdateServer:
         :raises NameServerError: it did not answer
         """
         for candidate in upwards(name):
-            response = self._ask(candidate, "SOA")
-            # The rest of the answer is about the target of an alias.
-            if _at(response, candidate, "CNAME"):
-                continue
-            zones = owners([*response.answer, *response.authority], "SOA")
-            if zones:
-                return plain(zones[0])
+            found = self._query(candidate, "SOA")
+            if found.texts and found.alias is None:
+                return candidate
         raise self._not_authoritative(name, "it names no zone")
-
-    def read(self, name: str, kind: str) -> Current:
-        """Return what the server has of a name and a type, MX or TXT.
-
-        :raises UpdateRefused: the server is not authoritative for it
-        :raises NameServerError: it did not answer
-        """
-        response = self._ask(name, kind)
-        found = _at(response, name, kind) or _at(response, name, "CNAME")
-        if found is None:
-            return Current(None)
-        is_alias = found.rdtype == dns.rdatatype.CNAME
-        held = None if is_alias else RecordSet(name, kind, found.ttl, values_of(found))
-        if self._is_from_wildcard(found, name, kind):
-            return Current(None, wildcard=held)
-        if is_alias:
-            target = found[0].target
-            return Current(None, plain(target), dname(response, _name(name), target))
-        return Current(held)
 
     def delegation_of(self, name: str) -> Redirection | None:
         """Return the delegation to other name servers above a name, or None.
 
         :raises NameServerError: the server did not answer
         """
-        return delegation(self._send(_query(name, "SOA")))
+        message = dns.message.make_query(f"{name}.", "SOA", flags=0)
+        return read_response(self.server, self._send(message)).redirection
 
-    def is_wildcards(self, name: str, kind: str) -> bool:
-        """Return whether a name has records of a type, or an alias, from a wildcard.
+    def read(self, name: str, kind: str) -> Answer:
+        """Return the records of a name and a type.
+
+        Those from a wildcard are not records of the name: the answer has none then, and
+        ``is_wildcards`` is set.
 
         :raises UpdateRefused: the server is not authoritative for it
         :raises NameServerError: it did not answer
         """
-        response = self._ask(name, kind)
-        found = _at(response, name, kind) or _at(response, name, "CNAME")
-        return found is not None and self._is_from_wildcard(found, name, kind)
+        found = self._query(name, kind)
+        if not (found.texts or found.alias):
+            return found
+        below, beside = random_names(name)
+        # The name of a zone is never covered by a wildcard.
+        if (
+            found.is_like(self._query(below, kind))
+            and self.zone_of(name) != name
+            and found.is_like(self._query(beside, kind))
+        ):
+            return Answer(self.server, "answered", is_wildcards=True)
+        return found
 
     def update(self, zone: str, changes: Sequence[Change]) -> None:
         """Make all changes in one zone, or none of them.
@@ -228,36 +183,42 @@ class UpdateServer:
         :raises NoAnswer: it may have been written
         :raises NameServerError: the server failed or was not reached; nothing was written
         """
-        message = dns.update.UpdateMessage(_name(zone))
+        message = dns.update.UpdateMessage(f"{zone}.")
         for change in changes:
             _add(message, change)
         rcode = dns.rcode.to_text(self._send(message, _UPDATE_SHARE).rcode())
+        sets = ", ".join(str(change.after or change.before) for change in changes)
+        if rcode in ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET"):
+            raise ZoneChanged(
+                f"Another client changed one of {sets} at the name server {self.server}, so "
+                "nothing was written. Run again."
+            )
+        if rcode == "REFUSED":
+            which = f"one of {sets} (it does not report which)" if ", " in sets else sets
+            raise UpdateRefused(
+                f"The name server {self.server} does not let the TSIG key {self._key.name} change "
+                f"{which}. Allow it there, use another key, or set the option update_server to the "
+                "zone's primary server."
+            )
+        if rcode == "NOTIMP":
+            raise UpdateRefused(
+                f"The name server {self.server} takes no dynamic updates of {zone}. Allow them "
+                "there, or set the option update_server to another server."
+            )
+        if rcode in ("NOTAUTH", "NOTZONE"):
+            raise self._not_authoritative(zone, rcode)
         if rcode != "NOERROR":
-            sets = ", ".join(str(change.after or change.before) for change in changes)
-            raise self._not_updated(rcode, zone, sets)
+            raise self._failed(rcode)
 
-    def _is_from_wildcard(self, found: RRset, name: str, kind: str) -> bool:
-        """Return whether records come from a wildcard, which gives other names the same."""
-
-        def is_same(other: str) -> bool:
-            response = self._ask(other, kind)
-            records = _at(response, other, kind) or _at(response, other, "CNAME")
-            return set(records or ()) == set(found)
-
-        below, beside = random_names(name)
-        return is_same(below) and self.zone_of(name) != name and is_same(beside)
-
-    def _ask(self, name: str, kind: str) -> Message:
+    def _query(self, name: str, kind: str) -> Answer:
         """Return the server's answer as an authority for the name."""
-        response = self._send(_query(name, kind))
-        rcode = dns.rcode.to_text(response.rcode())
-        if rcode in ("NOERROR", "NXDOMAIN"):
-            if response.flags & dns.flags.AA:
-                return response
-            raise self._not_authoritative(name, no_authority(response))
-        if rcode in ("REFUSED", "NOTAUTH"):
-            raise self._not_authoritative(name, rcode)
-        raise self._failed(rcode)
+        response = self._send(dns.message.make_query(f"{name}.", kind, flags=0))
+        found = read_response(self.server, response, ".")
+        if found.kind == "lame":
+            raise self._not_authoritative(name, found.detail)
+        if found.kind != "answered":
+            raise self._failed(found.detail)
+        return found
 
     def _send(self, message: Message, share: float = 1.0) -> Message:
         """Send a signed message to the first address that connects, and return the signed answer.
@@ -267,29 +228,41 @@ class UpdateServer:
         key = self._key
         message.use_tsig(dns.tsig.Key(key.name, key.secret, key.algorithm))
         while True:
-            seconds = min(self._timeout, share * time_left(self._until))
+            seconds = min(self._timeout, share * self.time_left())
             try:
-                response = over_tcp(self.server, message, time.monotonic() + seconds)
-            except NoReply as failure:
-                if failure.sent:
-                    raise NoAnswer(
-                        f"The name server {self.server} gave no answer over TCP "
-                        f"({failure.detail}). Check that it is running."
-                    ) from None
-                if len(self.servers) == 1:
-                    raise NameServerError(
-                        f"The name server {self.server} could not be reached over TCP "
-                        f"({failure.detail}). Check the option update_server and firewalls."
-                    ) from None
-                self.servers.pop(0)
-            except dns.tsig.PeerError as error:
-                raise self._key_refused(error) from None
-            except dns.exception.DNSException:
-                raise self._not_signed() from None
-            else:
-                if not response.had_tsig:
-                    raise self._not_signed()
+                dns.inet.af_for_address(self.server.address)
+                link = socket.create_connection(self.server[1:], seconds)
+            except (OSError, ValueError) as error:
+                if len(self.servers) > 1:
+                    self.servers.pop(0)
+                    continue
+                detail = getattr(error, "strerror", None) or "its address is not known"
+                detail = "it timed out" if isinstance(error, TimeoutError) else detail
+                raise NameServerError(
+                    f"The name server {self.server} could not be reached over TCP ({detail}). "
+                    "Check the option update_server and firewalls."
+                ) from None
+            with link:
+                link.settimeout(0)
+                response = self._exchange(message, link, seconds)
+            if response.had_tsig:
                 return response
+            raise self._not_signed()
+
+    def _exchange(self, message: Message, link: socket.socket, seconds: float) -> Message:
+        try:
+            return dns.query.tcp(message, self.server.address, seconds, sock=link)
+        except dns.tsig.PeerError as error:
+            raise self._key_refused(error) from None
+        except (dns.exception.Timeout, EOFError, OSError) as error:
+            is_timeout = isinstance(error, (dns.exception.Timeout, TimeoutError))
+            detail = "it timed out" if is_timeout else "the connection ended"
+            raise NoAnswer(
+                f"The name server {self.server} gave no answer over TCP ({detail}). Check that it "
+                "is running."
+            ) from None
+        except dns.exception.DNSException:
+            raise self._not_signed() from None
 
     def _not_signed(self) -> NoAnswer:
         return NoAnswer(
@@ -298,7 +271,7 @@ class UpdateServer:
             "update_server, tsig_name and tsig_secret."
         )
 
-    def _key_refused(self, error: dns.tsig.PeerError) -> KeyRefused:
+    def _key_refused(self, error: Exception) -> KeyRefused:
         key = self._key
         if isinstance(error, dns.tsig.PeerBadTime):
             return KeyRefused(
@@ -321,39 +294,17 @@ class UpdateServer:
             "option update_server to the primary server of its zone."
         )
 
-    def _not_updated(self, rcode: str, zone: str, sets: str) -> NameServerError:
-        if rcode in ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET"):
-            return ZoneChanged(
-                f"Another client changed one of {sets} at the name server {self.server}, so "
-                "nothing was written. Run again."
-            )
-        if rcode == "REFUSED":
-            which = f"one of {sets} (it does not report which)" if ", " in sets else sets
-            return UpdateRefused(
-                f"The name server {self.server} does not let the TSIG key {self._key.name} change "
-                f"{which}. Allow it there, use another key, or set the option update_server to the "
-                "zone's primary server."
-            )
-        if rcode == "NOTIMP":
-            return UpdateRefused(
-                f"The name server {self.server} takes no dynamic updates of {zone}. Allow them "
-                "there, or set the option update_server to another server."
-            )
-        if rcode in ("NOTAUTH", "NOTZONE"):
-            return self._not_authoritative(zone, rcode)
-        return self._failed(rcode)
-
     def _failed(self, rcode: str) -> NameServerError:
         return NameServerError(f"The name server {self.server} failed ({rcode}). Check its log.")
 
 
 def _add(message: UpdateMessage, change: Change) -> None:
     """Add a change and its prerequisites to an update."""
-    before, after = change.before, change.after
+    before, after = change
     one = after or before
     if one is None:
         return
-    name = _name(one.name)
+    name = dns.name.from_text(f"{one.name}.")
     old, new = _rdatas(before), _rdatas(after)
     if old:
         message.present(name, *old)
@@ -379,18 +330,3 @@ def _rdatas(one: RecordSet | None) -> list[Rdata]:
         for value in (one.values if one else ())
         if one
     ]
-
-
-def _name(text: str) -> Name:
-    return dns.name.from_text(f"{text}.")
-
-
-def _query(name: str, kind: str) -> Message:
-    return dns.message.make_query(_name(name), kind, flags=0)
-
-
-def _at(response: Message, name: str, kind: str) -> RRset | None:
-    """Return the records of a type at exactly this name."""
-    return response.get_rrset(
-        response.answer, _name(name), dns.rdataclass.IN, dns.rdatatype.from_text(kind)
-    )

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Verify a domain's records, once or until they are published.
+"""Verify the records of a domain at its authoritative name servers, once or until they match.
 
 The behaviour of name servers raises nothing here; it is in the verdicts.
 """
@@ -11,41 +11,87 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from ..errors import NameServersNotFound, TooExpensive
 from ..models import DnsRecordSet
 from . import messages, spf
-from .answers import Observation, Redirection
-from .compare import Wanted, compare, wanted_records
-from .messages import join_words
-from .observe import Asked, Observer
-from .rrset import Key, RecordSet, Value, texts_of, txt
-from .spf_check import checker
-from .spf_lookups import Ask, count, within
-from .spf_merge import SpfConflict
-from .verdict import Stage, Verdict, is_resolved, is_wildcards, judge, stage, with_text
+from .compare import Comparison, Status, WantedRecord, compare, wanted_records
+from .dkim import abridged
+from .messages import Params, join_words
+from .observe import Observation, Observer, Servers, is_wildcards
+from .query import Answer
+from .rrset import Key, RecordSet, Value, as_rdata, texts_of, txt
+from .spf_lookups import Ask, check_merged, count, limited
 
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 30.0
-_MOST_DOUBLINGS = 5
+Stage = Literal["created", "published", "active", "unknown"]
+
+#: If servers disagree, the first of these decides.
+_WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
+_FIRST_PAUSE, _MAX_PAUSE, _MAX_DOUBLINGS = 1.0, 30.0, 5
 #: Seconds for all questions about one SPF record.
-_SPF_TIMEOUT = 10.0
+SPF_TIMEOUT = 10.0
 #: Seconds after which unchanged progress is reported again.
 _REPORT_INTERVAL = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
 
 
+class ServerVerdict(NamedTuple):
+    """The verdict on a record at one server.
+
+    :param server: its name and address
+    :param found: the values of that name and type, as in a zone file
+    :param detail: a clause
+    """
+
+    server: str
+    status: Status
+    code: str
+    found: tuple[str, ...]
+    detail: str
+
+
+class Verdict(NamedTuple):
+    """The verdict on one record.
+
+    :param code: why, as a code of ``messages``
+    :param found: the values that any server has, as in a zone file
+    :param detail: what was found where
+    :param remedy: what to do, in one sentence; empty for a match
+    :param held: whether every server that answered has the record, whatever else it has
+    """
+
+    wanted: WantedRecord
+    status: Status
+    code: str
+    found: tuple[str, ...]
+    detail: str
+    remedy: str
+    servers: tuple[ServerVerdict, ...]
+    held: bool = False
+
+    @property
+    def line(self) -> str:
+        """The whole verdict on one line. Keys are abridged."""
+        text = abridged(f"{self.detail} {self.remedy}")
+        return f"{self.wanted.name} {self.wanted.type} ({self.status}): {text}"
+
+    def with_code(self, status: Status, code: str, params: Params) -> Verdict:
+        """Return the verdict with another reason."""
+        clause, remedy = messages.detail(code, params), messages.remedy(code, params)
+        detail = f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
+        return self._replace(status=status, code=code, detail=detail, remedy=remedy)
+
+
 class Verification(NamedTuple):
-    """What is known of a domain's records.
+    """The verdicts on a domain's records.
 
     :param verdicts: one for each record, in the service's order
-    :param advice: sentences on what may become wrong
+    :param advice: warnings about records that match
     :param current: the record set of each name and type, with the values of all servers that
         answered; without values if only a wildcard answers, and None if no server answered
     :param aliases: where a CNAME or DNAME record leads to, by name
-    :param redirections: the DNAME record above a name, by name
     """
 
     verdicts: tuple[Verdict, ...]
@@ -53,7 +99,6 @@ class Verification(NamedTuple):
     advice: tuple[str, ...]
     current: Mapping[Key, RecordSet | None]
     aliases: Mapping[str, str]
-    redirections: Mapping[str, Redirection]
 
     @property
     def verified(self) -> bool:
@@ -62,7 +107,7 @@ class Verification(NamedTuple):
 
     @property
     def lacking(self) -> tuple[Verdict, ...]:
-        """The verdicts on records that are not, or not known to be, as they should be."""
+        """The verdicts other than matches."""
         return tuple(verdict for verdict in self.verdicts if verdict.status != "match")
 
 
@@ -87,189 +132,214 @@ class Waiting(NamedTuple):
         return verdict.held if self.beside else verdict.status == "match"
 
 
-def verify(record_set: DnsRecordSet, asked: Asked) -> Verification:
+def verify(record_set: DnsRecordSet, servers: Servers) -> Verification:
     """Verify the records of a domain once."""
-    return _Verifier(record_set, asked).verify()
+    return _Verifier(record_set, servers).verify()
 
 
-def wait(record_set: DnsRecordSet, asked: Asked, waiting: Waiting) -> Verification:
+def wait(record_set: DnsRecordSet, servers: Servers, waiting: Waiting) -> Verification:
     """Verify until every record is published or the time is over. Return the last verification.
 
     Records that are published are not asked for again until all seem to be; then everything is
     verified again.
     """
-    verifier = _Verifier(record_set, asked)
-    pauses = _Pauses(record_set.domain.key, waiting)
+    verifier = _Verifier(record_set, servers)
+    end = waiting.clock() + waiting.seconds
+    pauses = 0
+    reported, reported_at = "", float("-inf")
     while True:
         seen = verifier.verify()
         verdicts = seen.verdicts
-        while True:
-            if all(map(waiting.is_over, verdicts)):
-                break
-            if not pauses.pause(verdicts):
+        while lacking := [each for each in verdicts if not waiting.is_over(each)]:
+            now = waiting.clock()
+            if now >= end:
                 return seen if verdicts is seen.verdicts else verifier.verify()
-            verdicts = verifier.again(verdicts)
+            listed = join_words([_progress(each) for each in lacking])
+            if listed != reported or now - reported_at >= _REPORT_INTERVAL:
+                reported, reported_at = listed, now
+                params: dict[str, object] = {"domain": record_set.domain.key, "lacking": listed}
+                params |= {"present": len(verdicts) - len(lacking), "number": len(verdicts)}
+                waiting.report(messages.text("progress", left=f"{end - now:.0f}", **params))
+            pause = min(_MAX_PAUSE, _FIRST_PAUSE * 2.0 ** min(pauses, _MAX_DOUBLINGS))
+            pauses += 1
+            # Tasks that wait for many domains should not ask at the same moment.
+            waiting.sleep(min(end - now, pause * (1 + waiting.rng()) / 2))
+            verdicts = verifier.verify_again(verdicts)
         if verdicts is seen.verdicts:
             return seen
 
 
-class _Verifier:
-    """Verifies one domain's records, all of them or some."""
-
-    def __init__(self, record_set: DnsRecordSet, asked: Asked) -> None:
-        self._observer = Observer(asked)
-        self._domain = record_set.domain.key
-        self._wanted = wanted_records(record_set)
-
-    def verify(self) -> Verification:
-        """Ask all servers for all records."""
-        observations, problems = self._observer.observe(self._wanted)
-        observations = self._observer.resolve(observations)
-        answers = [each for seen in observations.values() for each in seen.resolved]
-        has_resolved = any(each.kind in {"answered", "bogus"} for each in answers)
-        ask = self._observer.lookup if has_resolved else None
-        verdicts = []
-        for each in self._wanted:
-            seen = observations[each.key]
-            verdict = _judged(each, seen, problems)
-            if ask and each.noun == "SPF" and verdict.status != "unknown":
-                verdict = _check_spf(verdict, seen, ask)
-            verdicts.append(verdict)
-        resolved = all(is_resolved(each, observations[each.key]) for each in self._wanted)
-        advice = [text for verdict in verdicts for text in verdict.advice]
-        advice += dmarc_advice(self._domain, ask) if ask else [messages.text("no_resolver")]
-        own = [
-            (seen.name, answer)
-            for seen in observations.values()
-            for answer in seen.answers
-            # A wildcard's alias does not apply to a name with records of its own.
-            if answer.alias is not None and not is_wildcards(answer, seen.wildcard)
-        ]
-        return Verification(
-            tuple(verdicts),
-            stage(verdicts, resolved=resolved),
-            tuple(dict.fromkeys(advice)),
-            {key: _current(seen) for key, seen in observations.items()},
-            {name: answer.alias for name, answer in own if answer.alias is not None},
-            {name: answer.redirection for name, answer in own if answer.redirection is not None},
-        )
-
-    def again(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        """Ask the authoritative servers for the records that are lacking."""
-        lacking = [verdict.wanted for verdict in verdicts if verdict.status != "match"]
-        observations, problems = self._observer.observe(lacking)
-        return tuple(
-            verdict
-            if verdict.status == "match"
-            else _judged(verdict.wanted, observations[verdict.wanted.key], problems)
-            for verdict in verdicts
-        )
-
-
-class _Pauses:
-    """Pauses between verifications, longer each time, and reports progress."""
-
-    def __init__(self, domain: str, waiting: Waiting) -> None:
-        self._domain = domain
-        self._waiting = waiting
-        self._end = waiting.clock() + waiting.seconds
-        self._number = 0
-        self._reported = ""
-        self._reported_at = float("-inf")
-
-    def pause(self, verdicts: Sequence[Verdict]) -> bool:
-        """Wait before the next verification. Return whether there is time for one."""
-        now = self._waiting.clock()
-        left = self._end - now
-        if left <= 0:
-            return False
-        lacking = [each for each in verdicts if not self._waiting.is_over(each)]
-        listed = join_words([_lack(each) for each in lacking])
-        progress = f"{len(lacking)} {listed}"
-        if progress != self._reported or now - self._reported_at >= _REPORT_INTERVAL:
-            self._reported, self._reported_at = progress, now
-            self._waiting.report(
-                messages.text(
-                    "progress",
-                    domain=self._domain,
-                    present=len(verdicts) - len(lacking),
-                    number=len(verdicts),
-                    lacking=listed,
-                    left=f"{left:.0f}",
-                )
-            )
-        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**self._number)
-        self._number = min(self._number + 1, _MOST_DOUBLINGS)
-        # Many domains are waited for at a time, and should not be asked for at the same moment.
-        self._waiting.sleep(min(left, longest * (1 + self._waiting.rng()) / 2))
-        return True
-
-
-def _lack(verdict: Verdict) -> str:
+def _progress(verdict: Verdict) -> str:
     places = [each.server for each in verdict.servers if each.status == verdict.status]
     where = f" at {join_words(places)}" if places else ""
     return f"{verdict.wanted.type} of {verdict.wanted.name} is {_STATUS[verdict.status]}{where}"
 
 
-def _judged(
-    wanted: Wanted, seen: Observation, problems: Mapping[str, NameServersNotFound]
+class _Verifier:
+    """Verifies one domain's records, all of them or some."""
+
+    def __init__(self, record_set: DnsRecordSet, servers: Servers) -> None:
+        self._observer = Observer(servers)
+        self._wanted = wanted_records(record_set)
+
+    def verify(self) -> Verification:
+        """Ask all servers for all records, and then the resolvers."""
+        seen = self._observer.resolve(self._observer.observe(self._wanted))
+        answers = [answer for each in seen.values() for answer in each.resolved]
+        has_resolved = any(answer.kind in ("answered", "bogus") for answer in answers)
+        verdicts: list[Verdict] = []
+        advice: list[str] = []
+        for each in self._wanted:
+            verdict = judge(each, seen[each.key])
+            if has_resolved and each.noun == "SPF" and verdict.status != "unknown":
+                ask = limited(self._observer.resolvers.lookup, SPF_TIMEOUT)
+                verdict, advice = _check_spf(verdict, seen[each.key], ask)
+            verdicts.append(verdict)
+        is_active = all(is_resolved(each, seen[each.key]) for each in self._wanted)
+        aliases = {key[0]: a.alias for key, each in seen.items() for a in each.own if a.alias}
+        current = {key: _current(key, each) for key, each in seen.items()}
+        stage = stage_of(verdicts, resolved=is_active)
+        return Verification(tuple(verdicts), stage, tuple(advice), current, aliases)
+
+    def verify_again(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+        """Ask the authoritative servers for the records that do not match."""
+        seen = self._observer.observe([each.wanted for each in verdicts if each.status != "match"])
+        return tuple(
+            each if each.status == "match" else judge(each.wanted, seen[each.wanted.key])
+            for each in verdicts
+        )
+
+
+def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
+    """Return the verdict on one record."""
+    compared = [(answer, _compare(wanted, answer, seen.wildcard)) for answer in seen.answers]
+    known = [(answer, found) for answer, found in compared if found.status != "unknown"]
+    servers = tuple(
+        ServerVerdict(str(answer.server), found.status, found.code, _rdata(answer), found.detail)
+        for answer, found in compared
+    )
+    values = tuple(dict.fromkeys(value for answer, _found in known for value in _rdata(answer)))
+    held = bool(known) and all(found.held for _answer, found in known)
+    verdict = Verdict(wanted, "unknown", "no_nameservers", values, "", "", servers, held)
+    if not compared:
+        problem = seen.problem or NameServersNotFound(
+            f"No authoritative name server of {wanted.name} could be found.",
+            f"Ensure that {wanted.domain} is delegated, or set the option nameservers.",
+        )
+        texts = {"problem": problem.cause, "how": problem.remedy}
+        return verdict.with_code("unknown", "no_nameservers", texts)
+    if not known:
+        return verdict._replace(
+            code=servers[0].code,
+            detail=f"{'; '.join(f'{each.server} {each.detail}' for each in servers)}.",
+            remedy=" ".join(dict.fromkeys(found.remedy for _answer, found in compared)),
+        )
+    good = [str(answer.server) for answer, found in known if found.status == "match"]
+    if len(good) < len(known):
+        return _wrong(verdict, known, good)
+    doubters = [str(answer.server) for answer in seen.resolved if answer.kind == "bogus"]
+    if doubters:
+        params = {**wanted.params, "servers": join_words(doubters)}
+        return verdict.with_code("conflict", "dnssec", params)
+    detail = f"{join_words(good)} {'has' if len(good) == 1 else 'have'} it."
+    return verdict._replace(status="match", code="present", detail=detail)
+
+
+def _wrong(
+    verdict: Verdict, known: Sequence[tuple[Answer, Comparison]], good: Sequence[str]
 ) -> Verdict:
-    verdict = judge(wanted, seen)
-    problem = problems.get(wanted.name)
-    if problem is None:
-        return verdict
-    params = {"detail": problem.cause, "reason": problem.remedy}
-    return with_text(verdict, "nameservers_not_found", params)
+    """Return the verdict of the worst server, with what each server has."""
+    worst = min((found for _a, found in known), key=lambda one: _WORST_FIRST.index(one.status))
+    by_detail: dict[str, list[str]] = {}
+    for answer, found in known:
+        by_detail.setdefault(found.detail, []).append(str(answer.server))
+    detail = "; ".join(f"{join_words(group)}: {clause}" for clause, group in by_detail.items())
+    code, remedy = worst.code, worst.remedy
+    if good:
+        bad = [str(answer.server) for answer, found in known if found.status != "match"]
+        code, params = "servers_disagree", {"behind": join_words(bad), "current": join_words(good)}
+        remedy = messages.remedy(code, params)
+    return verdict._replace(status=worst.status, code=code, detail=f"{detail}.", remedy=remedy)
 
 
-def _check_spf(verdict: Verdict, seen: Observation, ask: Ask) -> Verdict:
-    """Count the look-ups of an SPF record, and don't suggest one that refuses valid mail."""
+def _compare(wanted: WantedRecord, answer: Answer, wildcard: Answer | None) -> Comparison:
+    """Compare the answer of one server with a wanted record."""
+    params = wanted.params
+    above = answer.redirection
+    if above is not None:
+        params |= {"redirection": above, "owner": above.owner}
+    found = compare(wanted, answer.values)
+    is_answer = answer.kind == "answered"
+    is_alias_of_domain = above is not None and wanted.name == wanted.domain
+    if is_answer and found.status == "match" and not is_alias_of_domain:
+        return found
+    if is_answer and is_wildcards(answer, wildcard):
+        return Comparison("missing", "wildcard", params)
+    if not is_answer or answer.detail:
+        detail = f" ({answer.detail})" if answer.detail else ""
+        code: str = answer.kind if answer.kind in ("lame", "unfound", "failed") else "silent"
+        code = "unresolved" if above is not None else code
+        return Comparison("unknown", code, {**params, "detail": detail})
+    return found if above is None else Comparison("conflict", "elsewhere", params)
+
+
+def is_resolved(wanted: WantedRecord, seen: Observation) -> bool:
+    """Return whether all resolvers that answered, and at least one, have the record."""
+    known = [answer for answer in seen.resolved if answer.kind in ("answered", "bogus")]
+    return bool(known) and all(
+        answer.kind == "answered" and _compare(wanted, answer, None).status == "match"
+        for answer in known
+    )
+
+
+def stage_of(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
+    """Return the stage of a domain.
+
+    :param resolved: whether resolvers have every record
+    :returns: ``created`` while a record is known to be missing or in conflict; ``published`` when
+        all are at the authoritative servers, ``active`` when resolvers have them, too
+    """
+    statuses = {verdict.status for verdict in verdicts}
+    if statuses & {"missing", "conflict"}:
+        return "created"
+    if statuses != {"match"}:
+        return "unknown"
+    return "active" if resolved else "published"
+
+
+def _check_spf(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdict, list[str]]:
+    """Count the look-ups of an SPF record that is published, or that would be suggested.
+
+    :returns: the verdict, and warnings
+    """
     wanted = verdict.wanted
-    texts = [text for text in dict.fromkeys(texts_of(_own_values(seen))) if spf.is_spf(text)]
+    values: list[Value] = [value for answer in seen.own for value in answer.values]
+    texts = [text for text in dict.fromkeys(texts_of(values)) if spf.is_spf(text)]
     if verdict.status == "match":
-        cost = count(texts[0], wanted.name, within(_SPF_TIMEOUT, ask))
-        verdict = judge(wanted, seen, cost)
+        cost = count(texts[0], wanted.name, ask)
+        if cost.rejection:
+            params = {**wanted.params, **cost.rejection}
+            return verdict.with_code("conflict", "spf_rejected", params), []
+        return verdict, cost.advice(wanted.name)
     proposal = compare(wanted, list(map(txt, texts))).proposal if texts else None
-    if proposal is None:
-        return verdict
-    before = texts[0] if len(texts) == 1 else None
-    try:
-        checker(ask, _SPF_TIMEOUT)(wanted.name, wanted.text, before, proposal)
-    except TooExpensive as error:
-        params = {"detail": verdict.detail, "reason": str(error)}
-        return with_text(verdict, "spf_too_expensive", params)
-    except SpfConflict as error:
-        problem = error.problem if len(texts) == 1 else f"{verdict.detail} {error.problem}"
-        params = {"problem": problem, "reason": error.remedy}
-        verdict = verdict._replace(status="conflict")
-        return with_text(verdict, "spf_refuses_service", params)
-    return verdict
+    if proposal is not None:
+        try:
+            check_merged(wanted.name, texts[0], proposal, ask)
+        except TooExpensive as error:
+            params = {"detail": verdict.detail, "problem": error}
+            return verdict.with_code(verdict.status, "spf_too_expensive", params), []
+    return verdict, []
 
 
-def dmarc_advice(domain: str, ask: Ask) -> list[str]:
-    """Return advice if neither a domain nor one above it has a DMARC record (RFC 7489, 6.6.3)."""
-    labels = domain.split(".")
-    for place in range(max(len(labels) - 1, 1)):
-        found = ask(f"_dmarc.{'.'.join(labels[place:])}", "TXT")
-        has_policy = any(text.lower().startswith("v=dmarc1") for text in found.values)
-        if found.kind == "failed" or has_policy:
-            return []
-    return [messages.text("no_dmarc", name=domain)]
-
-
-def _own_values(seen: Observation) -> Iterator[Value]:
-    """Yield the values of a name at all servers, without those from a wildcard."""
-    for answer in seen.answers:
-        if answer.kind == "answered" and not is_wildcards(answer, seen.wildcard):
-            yield from answer.values
-
-
-def _current(seen: Observation) -> RecordSet | None:
+def _current(key: Key, seen: Observation) -> RecordSet | None:
     """Return the record set with all values of all servers, so that none is lost."""
     if all(answer.kind != "answered" for answer in seen.answers):
         return None
-    own = [each for each in seen.answers if each.kind == "answered" and each.alias is None]
-    own = [each for each in own if not is_wildcards(each, seen.wildcard)]
+    own = [answer for answer in seen.own if answer.redirection is None]
     values = dict.fromkeys(value for answer in own for value in answer.values)
     ttl = min((answer.ttl for answer in own if answer.ttl is not None), default=0)
-    return RecordSet(seen.name, seen.type, ttl, tuple(values))
+    return RecordSet(*key, ttl, tuple(values))
+
+
+def _rdata(answer: Answer) -> tuple[str, ...]:
+    return tuple(map(as_rdata, answer.values))

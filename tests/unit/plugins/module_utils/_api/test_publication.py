@@ -5,23 +5,21 @@
 from __future__ import annotations
 
 import base64
-import re
 
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import dkim
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.compare import (
     Comparison,
-    Wanted,
+    WantedRecord,
     compare,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.plan import (
-    Publication,
-    Surroundings,
-    as_diff,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
+    Plan,
     plan_absence,
     plan_presence,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Redirection
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
     Mx,
     RecordSet,
@@ -29,8 +27,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset impo
     Value,
     txt,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_check import checker
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Lookup
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
 from ansible_collections.postroom.email.tests.support.recordsets import (
     DOMAIN,
@@ -68,13 +64,13 @@ SHORT = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 def test_the_same_key_in_other_words(text: str) -> None:
     """Spaces, order, defaults and tags that change nothing; other texts do not count."""
     compared = with_key("google-site-verification=abc", text, "v=spf1 -all", "v=DMARC1; p=none")
-    assert (compared.status, compared.change, compared.advice) == ("match", "", ())
+    assert (compared.status, compared.change) == ("match", "")
     assert dkim.same_key(WANTED, text)
 
 
 def with_key(*found: str, wanted: str = WANTED) -> Comparison:
     """Compare a wanted key with texts."""
-    return compare(Wanted(SELECTOR, txt(wanted), (txt(wanted),)), list(map(txt, found)))
+    return compare(WantedRecord(SELECTOR, txt(wanted), (txt(wanted),)), list(map(txt, found)))
 
 
 @pytest.mark.parametrize("found", [[], ["v=DMARC1; p=none", "MS=ms1", ""]])
@@ -86,30 +82,29 @@ def test_no_key(found: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "detail"),
+    ("text", "code"),
     [
-        ("v=DKIM1; k=rsa; p=", "dkim_revoked", ""),
-        ("v=DKIM1; k=rsa", "dkim_no_key", ""),
-        (f"v=DKIM1; p={OTHER_KEY}", "dkim_other_key", ""),
-        (SHORT, "dkim_type", "ed25519, not rsa"),
-        (f"v=DKIM1; k=RSA; p={RSA}", "dkim_type", "RSA, not rsa"),
-        (f"v=DKIM1; p={RSA[:237]}", "dkim_truncated", "237 of 390 characters"),
-        (f"v=DKIM1; p={RSA[:237]}{RSA[260:]}", "dkim_altered", "up to character 237 and"),
-        (f'v=DKIM1; p={RSA[:237]}" "{RSA[237:]}', "dkim_quoted", "contains quotes,"),
-        (f"v=DKIM1\\; k=rsa\\; p={RSA}", "dkim_quoted", "contains backslashes,"),
-        (f"p={RSA}; k=rsa; v=DKIM1", "dkim_version", ""),
-        (f"v=DKIM1; p={RSA[:9]}; p={RSA}", "dkim_repeated_tag", "the tag p"),
-        (f"v=DKIM1 k=rsa; p={RSA};;", "dkim_malformed", ""),
-        (f"v=DKIM1; h=sha1; p={RSA}", "dkim_hash", "h=sha1"),
-        (f"v=DKIM1; s=a:b; p={RSA}", "dkim_service", "s=a:b"),
+        ("v=DKIM1; k=rsa; p=", "dkim_revoked"),
+        ("v=DKIM1; k=rsa", "dkim_other_key"),
+        (f"v=DKIM1; p={OTHER_KEY}", "dkim_other_key"),
+        (SHORT, "dkim_other_key"),
+        (f"v=DKIM1; k=RSA; p={RSA}", "dkim_other_key"),
+        (f"v=DKIM1; p={RSA[:237]}", "dkim_truncated"),
+        (f"v=DKIM1; p={RSA[:237]}{RSA[260:]}", "dkim_other_key"),
+        (f'v=DKIM1; p={RSA[:237]}" "{RSA[237:]}', "dkim_quoted"),
+        (f"v=DKIM1\\; k=rsa\\; p={RSA}", "dkim_quoted"),
+        (f"p={RSA}; k=rsa; v=DKIM1", "dkim_other_key"),
+        (f"v=DKIM1; p={RSA[:9]}; p={RSA}", "dkim_other_key"),
+        (f"v=DKIM1 k=rsa; p={RSA};;", "dkim_other_key"),
+        (f"v=DKIM1; h=sha1; p={RSA}", "dkim_other_key"),
+        (f"v=DKIM1; s=a:b; p={RSA}", "dkim_other_key"),
     ],
 )
-def test_a_key_that_does_not_do(text: str, code: str, detail: str) -> None:
-    """Each kind of conflict has its own code, and the edit replaces the key."""
+def test_an_unusable_key(text: str, code: str) -> None:
+    """The edit replaces the key."""
     compared = with_key("v=spf1 -all", text)
     assert (compared.status, compared.code, compared.change) == ("conflict", code, code)
-    assert detail in compared.detail
-    assert compared.remedy.startswith(f"At {SELECTOR}: ")
+    assert compared.remedy.startswith(f"At {SELECTOR}, ")
     assert compared.values == (txt("v=spf1 -all"), txt(WANTED))
 
 
@@ -129,17 +124,10 @@ def test_messages_hold_only_the_beginnings_of_keys() -> None:
         assert dkim.abridged(text) == text
 
 
-def test_testing_is_advised_against() -> None:
-    """A key with t=y is the key, but receivers may take unsigned mail as well."""
-    compared = with_key(f"v=DKIM1; t=y:s; p={RSA}")
-    assert (compared.status, len(compared.advice)) == ("match", 1)
-    assert with_key(f"v=DKIM1;t=y;p={RSA}", wanted=f"v=DKIM1; t=y; p={RSA}").advice == ()
-
-
 def test_keys_of_another_type_are_wanted_as_well() -> None:
     """An Ed25519 key is 44 characters, and is compared like any other."""
     assert with_key(SHORT.replace(" ", ""), wanted=SHORT).status == "match"
-    assert with_key(WANTED, wanted=SHORT).code == "dkim_type"
+    assert with_key(WANTED, wanted=SHORT).code == "dkim_other_key"
     assert "20 of 44" in with_key(SHORT[:-24], wanted=SHORT).detail
     assert with_key(SHORT.replace("qYA", "qYB"), wanted=SHORT).code == "dkim_other_key"
 
@@ -155,92 +143,35 @@ def test_whatever_is_wanted_matches_itself(wanted: str) -> None:
 
 OTHER = Mx(20, "mx.other.example")
 NOTE = Txt((b"cut ", b"by its owner \xff"))
-LONG = "v=spf1 " + " ".join(f"ip4:192.0.{n}.0/24" for n in range(30)) + f" {SPF[7:]}"
 
 
-def present(*found: RecordSet) -> Publication:
+def present(*found: RecordSet) -> Plan:
     """Plan to publish; wanted sets that are not given exist already."""
     return plan_presence(wanted(), current(*wanted()) | current(*found), {})
 
 
-def absent(*found: RecordSet) -> Publication:
+def absent(*found: RecordSet) -> Plan:
     """Plan to withdraw."""
     return plan_absence(wanted(), current(*found), {})
 
 
-def test_an_expensive_spf_record_is_neither_written_nor_suggested() -> None:
-    """MX and DKIM are planned; the message names the terms that take the look-ups."""
+def test_an_expensive_spf_record_is_not_written() -> None:
+    """MX and DKIM are planned; the message lists the terms that take the look-ups."""
 
-    def ask(name: str, kind: str) -> Lookup:
+    def ask(name: str, kind: str) -> tuple[str, ...]:
         assert kind == "TXT"
         terms = " include:leaf.example" * int(name[1]) if name[1].isdigit() else ""
-        return Lookup("found", (f"v=spf1{terms} -all",))
+        return (f"v=spf1{terms} -all",)
 
-    check = checker(ask, 5)
     for before, advised in (
         ("v=spf1 include:s9.example -all", False),
         ("v=spf1 include:s8.example -all", True),
     ):
-        plan = plan_presence(wanted(), current(texts(before)), {}, check=check)
+        plan = plan_presence(wanted(), current(texts(before)), {}, ask=ask)
         written = [change.subject.type for change in plan.changes]
         assert written == (["MX", "TXT", "TXT"] if advised else ["MX", "TXT"])
         assert len(plan.refused) == (not advised)
         assert all("(include:s9.example 10, include:spf" in text for text in plan.refused.values())
-    two = ["v=spf1 include:s5.example -all", "v=spf1 include:s4.example -all"]
-    with pytest.raises(Refused, match=r"there are 2 SPF records.*First take out") as caught:
-        plan_presence(wanted(), current(texts(*two)), {}, check=check)
-    assert "Replace them" not in str(caught.value)
-
-
-#: Where the service sends from, and what owners' records lead to.
-SENDERS = {
-    ("spf.example.net", "TXT"): ("v=spf1 -ip4:192.0.2.99 a:out.example.net ip6:2001:db8::/48",),
-    ("out.example.net", "A"): ("192.0.2.7",),
-    ("mail.example.com", "A"): ("192.0.2.7",),
-    (DOMAIN, "A"): ("192.0.2.7",),
-    ("open.example", "TXT"): ("v=spf1 +all",),
-    ("closed.example", "TXT"): ("v=spf1 ip4:198.51.100.0/24 -all",),
-    ("odd.example", "TXT"): ("v=spf1 -a:unknown.example ip4:198.51.100.0/24 -all",),
-}
-
-
-def ask_senders(name: str, kind: str) -> Lookup:
-    """Return what is known of senders; every other question fails."""
-    found = SENDERS.get((name, kind))
-    return Lookup("found", found) if found else Lookup("failed")
-
-
-@pytest.mark.parametrize(
-    ("terms", "refused"),
-    [
-        ("-ip4:192.0.2.0/24 {} -all", "192.0.2.7"),
-        ("mx:198.51.100.1.example -ip4:192.0.2.0/24 {}", ""),
-        ("a:mail.example.com -ip4:192.0.2.0/24 {} -all", ""),
-        ("-ip4:192.0.2.0/24 include:unknown.example {}", "192.0.2.7"),
-        ("-ip4:198.51.100.0/24 ip4:192.0.2.0/29 ~ip6:2001:db8:0:1::/64 {}", "2001:db8:0:1::/64"),
-        ("?a:mail.example.com {}", "192.0.2.7"),
-        ("ip4:192.0.2.0/25 ip4:192.0.2.128/25 -ip4:192.0.2.0/24 {}", ""),
-        ("-ip4:192.0.2.99 -exists:%{{i}}.example.com -include:unknown.example {}", ""),
-        ("include:spf.example.net -ip4:192.0.2.0/24 {}", ""),
-        ("?a {}", "192.0.2.7"),
-        ("include:open.example -ip4:192.0.2.0/24 {}", ""),
-        ("include:closed.example -ip4:192.0.2.0/24 {}", "192.0.2.7"),
-        ("include:odd.example -ip4:192.0.2.0/24 {}", ""),
-    ],
-)
-@pytest.mark.parametrize("is_merged", [True, False])
-def test_terms_that_refuse_the_services_mail(terms: str, refused: str, is_merged: bool) -> None:
-    """They are a conflict if known to match its addresses; the suggested record is accepted."""
-    check = checker(ask_senders, 5)
-    text = f"v=spf1 {' '.join(terms.format('include:spf.example.net' * is_merged).split())}"
-    if not refused:
-        plan_presence(wanted(), current(texts(text)), {}, check=check)
-        return
-    with pytest.raises(Refused, match=f"matches {re.escape(refused)}, a sender") as caught:
-        plan_presence(wanted(), current(texts(text)), {}, check=check)
-    suggested = str(caught.value)[str(caught.value).index("v=spf1") :]
-    plan = plan_presence(wanted(), current(*wanted(), texts(suggested)), {}, check=check)
-    assert plan == Publication()
 
 
 def test_missing_record_sets_are_created() -> None:
@@ -259,7 +190,7 @@ def test_missing_record_sets_are_created() -> None:
         "dkim_missing",
     )
     assert plan.changes[2].subject.as_dict()["name"] == SELECTOR
-    assert present() == Publication()
+    assert present() == Plan()
 
 
 @pytest.mark.parametrize(
@@ -272,11 +203,6 @@ def test_missing_record_sets_are_created() -> None:
             texts(NOTE, "v=spf1 mx -all", "x"),
             [NOTE, txt("v=spf1 mx include:spf.example.net -all"), txt("x")],
             "spf_incomplete",
-        ),
-        (
-            texts("v=spf1 include:spf.example.net include:SPF.example.net -all"),
-            [txt("v=spf1 include:spf.example.net -all")],
-            "spf_repeated",
         ),
         (keys(KEY, key(seed="other")), [txt(KEY)], "dkim_several"),
         (keys(NOTE, "v=DKIM1; p="), [NOTE, txt(KEY)], "dkim_revoked"),
@@ -306,7 +232,6 @@ def test_a_set_that_others_share_keeps_its_ttl() -> None:
         (mx(OURS, Mx(5, "a.b")), "example.com MX: a.b (priority 5) is kept", "first"),
         (mx(OURS, Mx(10, "a.b")), "example.com MX: a.b (priority 10) is kept", "a part"),
         (mx(OURS, Mx(20, "a.b")), "example.com MX: a.b (priority 20) is kept", "be reached"),
-        (texts(LONG), "example.com TXT: The SPF record has 5", " bytes"),
     ],
 )
 def test_a_doubtful_record_is_warned_of(found: RecordSet, start: str, words: str) -> None:
@@ -328,10 +253,10 @@ def test_an_equivalent_key_stays(same: Txt | str) -> None:
     ("found", "words"),
     [
         ([texts("v=spf1 -include:spf.example.net -all")], ["example.com TXT: ", "-include"]),
-        ([texts("v=spf1 ipv4:192.0.2.1 -all")], ["example.com TXT: the SPF record", "Correct"]),
+        ([texts("v=spf1 ipv4:192.0.2.1 -all")], ["example.com TXT: ", '"ipv4:192.0.2.1"']),
         (
             [mx(Mx(0, "")), texts("v=spf1 a", "v=spf1 mx")],
-            ["example.com MX: a null MX", "example.com TXT: there are 2", "by this one: v=spf1"],
+            ["example.com MX: A null MX", "example.com TXT: There are 2"],
         ),
     ],
 )
@@ -353,23 +278,16 @@ def test_owners_decisions_are_refused(found: list[RecordSet], words: list[str]) 
 )
 def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: bool) -> None:
     """No record can be beside a CNAME record; withdrawing leaves it alone."""
-    aliases = {name: "key.example.net"}
+    above = {name: Redirection("CNAME", name, "key.example.net")}
     if is_left:
-        plan = plan_presence(wanted(), {}, aliases, Surroundings({name: behind}))
+        plan = plan_presence(wanted(), {}, above, {name: behind})
         assert [change.subject.name for change in plan.changes] == [DOMAIN, DOMAIN]
     else:
-        with pytest.raises(Refused) as caught:
-            plan_presence(wanted(), {}, aliases, Surroundings({name: behind}))
-        assert str(caught.value).startswith(f"{name}: the name is an alias (CNAME) of key.example")
-        assert str(caught.value).count("CNAME) of") == 1
-    assert plan_absence(wanted(), {}, aliases) == Publication()
-
-
-def test_addresses_by_a_wildcard_are_warned_of() -> None:
-    """Each such name is the last warning."""
-    plan = plan_presence(wanted(), current(mx(OTHER)), {}, Surroundings(covered=[DOMAIN]))
-    assert len(plan.warnings) == 2
-    assert plan.warnings[1].startswith("example.com has addresses by a wildcard only")
+        with pytest.raises(Refused, match=f"the CNAME record at {name} leads to key.example.net"):
+            plan_presence(wanted(), {}, above, {name: behind})
+    plan = plan_absence(wanted(), {}, above)
+    assert not plan.changes
+    assert all("is left alone" in warning for warning in plan.warnings)
 
 
 @pytest.mark.parametrize(
@@ -392,12 +310,12 @@ def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value]
     """A set that holds nothing else is deleted."""
     plan = absent(found)
     if after is None:
-        assert plan == Publication()
+        assert plan == Plan()
     else:
         (change,) = plan.changes
         assert change.action == ("update" if after else "delete")
         assert change.after == (found._replace(values=tuple(after)) if after else None)
-        assert change.after is None or absent(change.after) == Publication()
+        assert change.after is None or absent(change.after) == Plan()
 
 
 def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:
@@ -406,7 +324,7 @@ def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:
     assert [str(change.subject) for change in plan.changes] == ["example.com MX"]
     assert [change.code for change in plan.changes] == ["mx_withdrawn"]
     (warning,) = plan.warnings
-    assert "cannot be read and stays as it is. The SPF term" in warning
+    assert "stays as it is. The SPF term" in warning
 
 
 def test_the_service_may_want_more_records() -> None:
@@ -423,7 +341,7 @@ def test_the_service_may_want_more_records() -> None:
 
 def test_the_diff_is_lines_of_a_zone_file() -> None:
     """Before and after, whole sets."""
-    (changed,) = as_diff(present(mx(OTHER, ttl=60)))
+    (changed,) = present(mx(OTHER, ttl=60)).diff
     before = "example.com. 60 IN MX 20 mx.other.example.\n"
     assert changed == {
         "before_header": "record set example.com MX",
@@ -431,5 +349,5 @@ def test_the_diff_is_lines_of_a_zone_file() -> None:
         "before": before,
         "after": f"{before}example.com. 60 IN MX 10 mail.example.net.\n",
     }
-    (gone,) = as_diff(absent(mx(OURS)))
+    (gone,) = absent(mx(OURS)).diff
     assert gone["after"] == ""

@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf_merge as merging
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf import SpfError
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import (
     Cost,
-    Lookup,
     count,
-    within,
+    limited,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
     InvalidInput,
@@ -61,80 +58,37 @@ def test_a_valid_term_is_kept_as_it_is_written(term: str) -> None:
     """With its case and its last dot; spaces around it do not matter."""
     read = spf.parse(f"v=spf1  {term}   ")
     assert [str(found) for found in read.terms] == [term]
-    assert spf.parse(str(read)) == read
 
 
-#: The problem, and terms that have it.
-WRONG = {
-    "is not an SPF mechanism": ["moo", "ipv4:192.0.2.1", "--all", "-redirect=example.com", "=a"],
-    "is not an SPF mechanism. Separate terms by spaces": ["all,"],
-    "is not an SPF mechanism. Write -ip4:192.0.2.0/24.": ["-192.0.2.0/24"],
-    "is not an SPF mechanism. Write ip6:2001:db8::1.": ["2001:db8::1"],
-    "has more than a qualifier. Write ~all.": ["~all:example.com"],
-    "has more than a qualifier": ["all/24", "all:"],
-    "names no domain": ["include", "ptr/24"],
-    "names no full domain": [
-        "include:",
-        "a:localhost",
-        "a:192.0.2.1",
-        "a:example.com:8080",
-        "a:example.-com",
-        "a:example.com..",
-        "include:%{d}.",
-        "redirect=",
-    ],
-    "has a network length that is not 0 to 32": [
-        "a/33",
-        "mx/" + "9" * 5000,
-        "ip4:192.0.2.1/024",
-    ],
-    "has a network length that is not 0 to 128": ["a//129", "ip6:2001:db8::/129"],
-    "cannot be read": ["a/", "a///64"],
-    "is not an IPv4 address or network. Write it like ip4:": [
-        "ip4",
-        "ip4:192.0.2.256",
-        "ip4:192.0.2.1/255.255.255.0",
-        "ip4:192.0.2.1//32",
-    ],
-    "is not an IPv6 address or network. Write it like ip6:": [
-        "ip6:192.0.2.1",
-        "ip6:2001:db8:zz::",
-        "ip6:fe80::1%eth0",
-    ],
-    "has an unknown macro": [
-        "exists:%{}.example.com",
-        "exists:%{d.example.com",
-        "exists:%{d0}.example.com",
-        "exists:%{c}.example.com",
-        "moo=%{t}",
-    ],
-    "has a character that SPF does not allow": ["a:b\u00fccher.example", "all\t", "all\n"],
-    "names an invalid domain": [
-        f"a:a{LABEL_63}.com",
-        f"a:a.{NAME_253}",
-        "a:example..com",
-    ],
-}
+WRONG = [
+    *("moo", "ipv4:192.0.2.1", "--all", "-redirect=example.com", "=a", "all,", "-192.0.2.0/24"),
+    *("2001:db8::1", "~all:example.com", "all/24", "all:", "include", "ptr/24", "include:"),
+    *("a:localhost", "a:192.0.2.1", "a:example.com:8080", "a:example.-com", "a:example.com.."),
+    *("include:%{d}.", "redirect=", "a/33", "mx/" + "9" * 5000, "ip4:192.0.2.1/024", "a//129"),
+    *("ip6:2001:db8::/129", "a/", "a///64", "ip4", "ip4:192.0.2.256", "ip4:192.0.2.1//32"),
+    *("ip4:192.0.2.1/255.255.255.0", "ip6:192.0.2.1", "ip6:2001:db8:zz::", "ip6:fe80::1%eth0"),
+    *("exists:%{}.example.com", "exists:%{d.example.com", "exists:%{d0}.example.com"),
+    *("exists:%{c}.example.com", "moo=%{t}", "a:b\u00fccher.example", "all\t", "all\n"),
+    *(f"a:a{LABEL_63}.com", f"a:a.{NAME_253}", "a:example..com"),
+]
 
 
-@pytest.mark.parametrize("problem", WRONG)
-def test_a_wrong_term_is_named_with_the_remedy(problem: str) -> None:
+@pytest.mark.parametrize("term", WRONG)
+def test_an_invalid_term_is_named(term: str) -> None:
     """In one short printable line."""
-    for term in WRONG[problem]:
-        with pytest.raises(spf.SpfError) as raised:
-            spf.parse(f"v=spf1 ip4:192.0.2.0/24 {term} -all")
-        message = str(raised.value)
-        assert message.startswith("The SPF term ")
-        assert problem in message
-        assert message.isascii()
-        assert message.isprintable()
-        assert len(message) < 300
+    with pytest.raises(spf.SpfError) as raised:
+        spf.parse(f"v=spf1 ip4:192.0.2.0/24 {term} -all")
+    message = str(raised.value)
+    assert message.startswith(f'The SPF term "{term[:1]}')
+    assert message.isascii()
+    assert message.isprintable()
+    assert len(message) < 300
 
 
 @pytest.mark.parametrize("name", ["redirect", "exp", "Redirect"])
 def test_what_may_stand_once_stands_once(name: str) -> None:
     """A second redirect or exp is an error, wherever it stands; other modifiers may be repeated."""
-    with pytest.raises(spf.SpfError, match=f"is a second {name.lower()}=. Leave only one"):
+    with pytest.raises(spf.SpfError, match=f"{name}=b.example.com"):
         spf.parse(f"v=spf1 {name.lower()}=a.example.com -all {name}=b.example.com")
     assert len(spf.parse("v=spf1 moo=1 moo=2").terms) == 2
 
@@ -179,8 +133,10 @@ MERGED = {
     "v=spf1 redirect=r.example -a": "v=spf1 redirect=r.example -a include:ours.example",
     "v=spf1 exp=e.example ?all": "v=spf1 exp=e.example include:ours.example ?all",
     "v=spf1 a -all mx ~all": "v=spf1 a include:ours.example -all mx ~all",
-    "v=spf1 all a Include:OURS.example.": "v=spf1 include:ours.example all a",
-    "v=spf1 +include:OURS.example a include:ours.example": "v=spf1 +include:OURS.example a",
+    "v=spf1 all a Include:OURS.example.": (
+        "v=spf1 include:ours.example all a Include:OURS.example."
+    ),
+    "v=spf1 +include:OURS.example a include:ours.example": None,
     "v=spf1 include=ours.example": "v=spf1 include:ours.example include=ours.example",
     # Already merged: kept with its spaces.
     "v=spf1 a include:ours.example redirect=r.example": None,
@@ -192,15 +148,14 @@ MERGED = {
 def test_the_include_is_merged(current: str) -> None:
     """It goes before the first `all`, or behind the last mechanism; the rest is kept."""
     merged = MERGED[current] or current
-    assert merging.merge([OTHER_TEXT, current, "v=spf10"], OURS) == merged
-    assert merging.merge([merged], OURS) == merged
+    assert spf.merge([OTHER_TEXT, current, "v=spf10"], OURS) == merged
+    assert spf.merge([merged], OURS) == merged
 
 
 def test_without_an_spf_record_the_services_is_published_as_it_is() -> None:
     """Other texts do not matter."""
     texts = [OTHER_TEXT, "v=spf10 -all", "x v=spf1"]
-    assert merging.merge(texts, OURS) == OURS
-    assert merging.withdraw(texts, OURS) is None
+    assert spf.merge(texts, OURS) == OURS
 
 
 @pytest.mark.parametrize(
@@ -219,7 +174,7 @@ def test_without_an_spf_record_the_services_is_published_as_it_is() -> None:
 def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: str) -> None:
     """Missing terms go in, in the service's order; its `all` does not."""
     current = "v=spf1 mx ip4:192.0.2.7/32 ~all exp=e.example"
-    assert merging.merge([current], wanted) == merged
+    assert spf.merge([current], wanted) == merged
 
 
 @pytest.mark.parametrize(
@@ -227,7 +182,7 @@ def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: st
     [
         (
             "v=spf1 -include:OURS.example ~all",
-            "has -include:OURS.example but the service asks for include:ours.example.",
+            "has -include:OURS.example, but the service requires include:ours.example.",
         ),
         ("v=spf1 include:ours.example ?include:ours.example", "has ?include:ours.example"),
         ("v=spf1 ~all ~include:ours.example", "has ~include:ours.example"),
@@ -235,65 +190,33 @@ def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: st
 )
 def test_another_qualifier_is_the_owners_decision(current: str, words: str) -> None:
     """The conflict names the term."""
-    with pytest.raises(merging.SpfConflict, match=re.escape(words)):
-        merging.merge([current], OURS)
+    with pytest.raises(spf.SpfConflict, match=re.escape(words)):
+        spf.merge([current], OURS)
 
 
 def test_a_modifier_of_the_service_cannot_be_merged() -> None:
     """A redirect would change the result for all senders."""
     with pytest.raises(Refused, match=r"redirect=r.example"):
-        merging.merge(["v=spf1 a -all"], "v=spf1 redirect=r.example")
+        spf.merge(["v=spf1 a -all"], "v=spf1 redirect=r.example")
     wanted = "v=spf1 a:mail.example.net redirect=r.example"
-    assert merging.merge([], wanted) == wanted
-    assert merging.withdraw([wanted], wanted) is None
+    assert spf.merge([], wanted) == wanted
+    assert spf.withdraw(wanted, wanted) is None
 
 
-#: Two records, and the one that the conflict says to publish.
-SEVERAL = {
-    ("v=spf1 a ~all", "v=spf1 mx ~all"): "v=spf1 a mx include:ours.example ~all",
-    (f"{OURS} ", "v=spf1 a ?all"): "v=spf1 a include:ours.example ?all",
-    (OURS, f"{OURS} "): OURS,
-    ("v=spf1 a", "v=spf1 A/32 -all"): "v=spf1 A/32 include:ours.example -all",
-    ("v=spf1 redirect=R.example", "v=spf1 mx redirect=r.example. exp=e.example"): (
-        "v=spf1 mx include:ours.example redirect=r.example. exp=e.example"
-    ),
-    (OURS, "v=spf1 a -all", "v=spf1 mx ~all"): "v=spf1 a mx include:ours.example ~all",
-}
-
-
-@pytest.mark.parametrize("texts", SEVERAL)
-def test_several_records_are_a_conflict_with_the_one_to_publish(texts: tuple[str, ...]) -> None:
-    """If they end in different qualifiers of `all`, it names the one that is taken."""
-    with pytest.raises(merging.SpfConflict) as raised:
-        merging.merge([OTHER_TEXT, *texts], OURS)
-    message = str(raised.value)
-    assert message.startswith(f"There are {len(texts)} SPF records")
-    assert message.endswith(f": {SEVERAL[texts]}")
-    assert ("with the ~all of one of them and not the -all" in message) is (len(texts) > 2)
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["v=spf1 a ?all", "v=spf1 mx -all"],
-        ["v=spf1 a redirect=r.example", "v=spf1 mx -all"],
-        ["v=spf1 redirect=r.example", "v=spf1 redirect=s.example"],
-        ["v=spf1 a -all", "v=spf1 -a -all"],
-        ["v=spf1 a exp=e.example", "v=spf1 mx exp=f.example"],
-        ["v=spf1 a -include:ours.example", "v=spf1 mx"],
-    ],
-)
-def test_several_records_that_contradict_are_the_owners_decision(texts: list[str]) -> None:
+def test_several_records_are_the_owners_decision() -> None:
     """No record is proposed."""
-    with pytest.raises(merging.SpfConflict, match="contradict each other"):
-        merging.merge(texts, OURS)
+    with pytest.raises(spf.SpfConflict, match="There are 2 SPF records") as raised:
+        spf.merge([OTHER_TEXT, "v=spf1 a ~all", "v=spf1 mx ~all"], OURS)
+    assert raised.value.reason == "spf_several"
 
 
-@pytest.mark.parametrize("change", [merging.merge, merging.withdraw])
-def test_an_invalid_record_is_not_changed(change: Callable[..., object]) -> None:
+def test_an_invalid_record_is_not_changed() -> None:
     """The message names the term."""
+    text = "v=spf1 ipv4:1.2.3.4 -all"
     with pytest.raises(InvalidInput, match=r'SPF term "ipv4:1.2.3.4"'):
-        change(["v=spf1 ipv4:1.2.3.4 -all"], OURS)
+        spf.merge([text], OURS)
+    with pytest.raises(InvalidInput, match=r'SPF term "ipv4:1.2.3.4"'):
+        spf.withdraw(text, OURS)
 
 
 WITHDRAWN = {
@@ -309,7 +232,7 @@ WITHDRAWN = {
 @pytest.mark.parametrize("current", WITHDRAWN)
 def test_withdrawing_removes_the_services_terms(current: str) -> None:
     """Withdrawing removes nothing else; a record that is exactly the service's goes."""
-    assert merging.withdraw([OTHER_TEXT, current], OURS) == WITHDRAWN[current]
+    assert spf.withdraw(current, OURS) == WITHDRAWN[current]
 
 
 @pytest.mark.parametrize(
@@ -324,16 +247,9 @@ def test_withdrawing_removes_the_services_terms(current: str) -> None:
 )
 def test_withdrawing_restores_the_owners_record(owners: str) -> None:
     """After merging and withdrawing, the owner's record is what it was, byte for byte."""
-    merged = merging.merge([owners], OURS)
+    merged = spf.merge([owners], OURS)
     assert merged != owners
-    assert merging.withdraw([merged], OURS) == owners
-
-
-@pytest.mark.parametrize(("length", "advised"), [(450, False), (451, True)])
-def test_long_records_are_advised_against(length: int, advised: bool) -> None:
-    """Up to 450 bytes fit every answer."""
-    advice = merging.size_advice("v=spf1 " + "x" * (length - 7))
-    assert (f"has {length} bytes" in str(advice)) is advised
+    assert spf.withdraw(merged, OURS) == owners
 
 
 HOME = "example.com"
@@ -353,13 +269,10 @@ class World:
         self.names |= names
         self.asked: list[tuple[str, str]] = []
 
-    def __call__(self, name: str, kind: str) -> Lookup:
+    def __call__(self, name: str, kind: str) -> tuple[str, ...] | None:
         """Answer a question; one name always fails."""
         self.asked.append((name, kind))
-        if name == SILENT:
-            return Lookup("failed")
-        values = self.names.get(name, {}).get(kind, ())
-        return Lookup("found", values) if values else Lookup("void")
+        return None if name == SILENT else self.names.get(name, {}).get(kind, ())
 
 
 def spf_record(text: str) -> Types:
@@ -379,17 +292,17 @@ def cost(text: str, **names: Types) -> Cost:
         ("v=spf1 ptr ptr:host.example exp=nowhere.example moo=a ?all", Cost(2, 0)),
         ("v=spf1 exists:host.example exists:%{ir}.example a:%{d} mx:%{d2} -all", Cost(4, 0)),
         ("v=spf1 a -all a a redirect=nowhere.example", Cost(1, 0)),
-        # A sender of IPv4 needs no AAAA records, and the other way round; `exists` needs A.
-        ("v=spf1 a:four.example a:six.example -all", Cost(2, 1, voids_ipv6=1)),
-        ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1, voids_ipv6=2)),
+        # Senders of IPv4 count, which need no AAAA records.
+        ("v=spf1 a:four.example a:six.example -all", Cost(2, 1)),
+        ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1)),
         # What fails is not void, and is listed once.
         (
             "v=spf1 a:silent.example mx:silent.example include:silent.example exists:no.example",
-            Cost(4, 1, failed=(SILENT,), voids_ipv6=1),
+            Cost(4, 1, unknown=(SILENT,)),
         ),
         (
             "v=spf1 include:%{d}.example a:%{i}.example redirect=%{d2}.example",
-            Cost(3, 0, unfollowed=("include:%{d}.example", "redirect=%{d2}.example")),
+            Cost(3, 0, unknown=("include:%{d}.example", "redirect=%{d2}.example")),
         ),
     ],
 )
@@ -420,7 +333,7 @@ def test_every_host_of_an_mx_is_looked_up() -> None:
         none={"MX": ("",)},
     )
     by_term = (("mx:mail.example", 1), ("mx:none.example", 1))
-    assert found == Cost(2, 1, voids_ipv6=1, by_term=by_term)
+    assert found == Cost(2, 1, by_term=by_term)
     assert cost("v=spf1 mx:mail.example", mail={"MX": ("host.example",) * 10}).lookups == 1
     hosts = tuple(f"h{number}.example" for number in range(11))
     problem = cost("v=spf1 mx:mail.example -all", mail={"MX": hosts}).problem
@@ -433,7 +346,7 @@ def test_every_host_of_an_mx_is_looked_up() -> None:
     [
         ({}, "example.com has include:one.example, but one.example has no SPF record"),
         ({"TXT": ("v=spf1 a", "V=SPF1")}, "but one.example has 2 SPF records"),
-        (spf_record("v=spf1 moo -all"), 'malformed: The SPF term "moo"'),
+        (spf_record("v=spf1 moo -all"), 'invalid: The SPF term "moo"'),
         (
             spf_record("v=spf1 include:EXAMPLE.com. -all"),
             "one.example has include:EXAMPLE.com., which",
@@ -453,15 +366,14 @@ def test_questions_end_with_the_time() -> None:
     now = [0.0]
     asked: list[str] = []
 
-    def slow(name: str, _kind: str) -> Lookup:
+    def slow(name: str, _kind: str) -> None:
         now[0] += 4
         asked.append(name)
-        return Lookup("failed")
 
     text = "v=spf1 " + " ".join(f"include:s{number}.example" for number in range(9))
-    found = count(text, HOME, within(10, slow, lambda: now[0]))
+    found = count(text, HOME, limited(slow, 10, lambda: now[0]))
     assert asked == ["s0.example", "s1.example", "s2.example"]
-    assert (found.lookups, len(found.failed)) == (9, 9)
+    assert (found.lookups, len(found.unknown)) == (9, 9)
 
 
 def test_ten_are_allowed_and_eleven_are_not() -> None:
@@ -469,10 +381,10 @@ def test_ten_are_allowed_and_eleven_are_not() -> None:
     ten = "v=spf1" + " a:host.example" * 10
     world = World({})
     assert count(ten, HOME, world) == Cost(10, 0, by_term=(("a:host.example", 1),) * 10)
-    assert len(world.asked) == 20
+    assert len(world.asked) == 10
     found = count(f"{ten} include:one.example mx -all", HOME, world)
     assert (found.lookups, found.too_many) == (12, True)
     with pytest.raises(SpfError):
         count("v=spf1 a moo", HOME, world)
-    assert len(world.asked) == 40
+    assert len(world.asked) == 20
     assert cost("v=spf1 exists:no.example mx:no.example a:no.example -all").too_many
