@@ -96,10 +96,10 @@ _value:
   description:
     - One mapping for each name and type of the records, in their order, including unchanged ones.
     - Each has C(name), without a dot at the end, C(type), C(ttl) in seconds, and C(value), the list
-      of all values as in a zone file. A record set without values is to be deleted.
+      of all values as in a zone file. Delete a record set that has no values.
     - C(comments) has the comment of each value, or null, if there are any.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) explains it. C(before) is
-      null if there is no record set, and otherwise a mapping with C(ttl) and C(value).
+      null without a record set, and otherwise a mapping with C(ttl) and C(value).
     - C(refused), if set, explains why a record set that lacks something is left alone.
   type: list
   elements: dict

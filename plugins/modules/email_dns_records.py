@@ -10,15 +10,12 @@ module: email_dns_records
 short_description: Retrieve, verify, publish and withdraw the DNS records of a domain
 version_added: 0.1.0
 description:
-  - Retrieves the MX, SPF and DKIM records that the service wants published for a domain, as data,
-    as text for a BIND zone file and as octoDNS YAML.
-  - Verifies them at every authoritative name server of the domain, and reports for each record
-    whether it is published, what conflicts with it, and how to fix it.
-  - Publishes and withdraws them by dynamic updates (RFC 2136) that are signed (TSIG, RFC 8945). An
-    update contains the record sets that were read, and the name server changes nothing if they have
-    changed since; then the module reads again. Other records at these names are kept.
-  - For domains at DNS providers without dynamic updates, use the role P(postroom.email.dns#role),
-    or the records that this module returns.
+  - Retrieves the MX, SPF and DKIM records that the service requires for a domain, as data, as text for
+    a BIND zone file and as octoDNS YAML.
+  - Verifies them at every authoritative name server, with a remedy for each record.
+  - Publishes and withdraws them by signed dynamic updates (RFC 2136, TSIG). Records of others are
+    kept, and concurrent changes of other clients are not overwritten.
+  - For DNS providers without dynamic updates, use the role P(postroom.email.dns#role).
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -27,10 +24,8 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - In check mode no update is sent and the task does not wait. It can't predict that the name
-        server would not let the key change a name.
-      - A domain that is not registered gives a warning, because an earlier task may register it. A
-        real run fails.
+      - In check mode no update is sent and the task does not wait. A domain that is not registered
+        causes a warning, because an earlier task may register it.
 options:
   domain:
     description: Domain that is registered with the service.
@@ -38,22 +33,16 @@ options:
     required: true
   state:
     description:
-      - V(retrieved) returns the records. It asks no name server.
-      - V(verified) verifies the records and changes nothing. Without O(wait) it does not fail
-        because of its findings.
-      - V(present) publishes the records. The C(include) mechanism is merged into an existing SPF
-        record, and other MX records stay, with a warning. Another key at the service's DKIM selector
-        is replaced. Before a merge, the look-ups of the SPF record are counted through the
-        resolvers; if they would exceed what receivers allow, it is not changed. If a term before the
-        service's own matches an address that the service is known to send from, and does not pass
-        it, the task fails and changes nothing.
-      - A wildcard no longer applies to a domain that has records of its own. If a wildcard gives the
-        domain A, AAAA, MX or TXT records, V(present) warns, and the diff shows MX and TXT records.
-      - If a DNAME record or a delegation (NS) above the DKIM record has it kept elsewhere, V(present)
-        fails unless the key is found there, and V(absent) leaves the key alone with a warning.
-      - V(absent) withdraws exactly these records, and removes the C(include) mechanism from the SPF
-        record. Withdraw before you delete the domain from the service, because the records of an
-        unknown domain are unknown; the task then only warns.
+      - V(retrieved) returns the records and asks no name server.
+      - V(verified) verifies the records. Without O(wait) it does not fail because of its findings.
+      - V(present) publishes the records. The service's terms are merged into an existing SPF record
+        unless it would then exceed the DNS look-ups that receivers allow. Other MX records are kept,
+        with a warning. Another key at the service's DKIM selector is replaced. If a wildcard stops
+        applying to the domain, the task warns.
+      - V(present) fails and changes nothing if only the owner of the domain can decide, for example
+        with a null MX record, several SPF records, or a name that is an alias or delegated.
+      - V(absent) withdraws exactly these records. Withdraw before you delete the domain from the
+        service, because only the service knows the records.
     type: str
     choices: [retrieved, verified, present, absent]
     default: retrieved
@@ -72,13 +61,11 @@ options:
     elements: str
   resolvers:
     description:
-      - Recursive resolvers, each an address, such as V(192.0.2.1), V(192.0.2.1:5353) or
-        V([2001:db8::1]:53). They find name servers, follow the SPF record, validate DNSSEC, and
-        show whether a published domain is visible everywhere. If none answers, RV(advice) has a line
-        about it.
-      - If not set, those of the system find the name servers and follow SPF records for V(present)
-        of O(state). They do the rest, too, unless O(nameservers) is set, which may not be the public
-        ones.
+      - Addresses of recursive resolvers, such as V(192.0.2.1) or V([2001:db8::1]:5353). They find name
+        servers, count the look-ups of the SPF record, validate DNSSEC, and show whether a published
+        domain is visible everywhere.
+      - If not set, those of the system. With O(nameservers), which may not be the public ones,
+        V(verified) then asks no resolver.
     type: list
     elements: str
   update_server:
@@ -99,20 +86,17 @@ options:
     default: hmac-sha256
   wait:
     description:
-      - With V(verified) and V(present) of O(state), wait until every record is seen at every
+      - With V(verified) and V(present) of O(state), wait until every record is published at every
         authoritative name server that answers. After O(wait_timeout), the task fails and lists the
-        records that are not as O(wait_for) requires, and why. Other states don't wait, with a
-        warning.
-      - While it waits, it reports progress, if the task runs inside Ansible's own process.
+        records that do not meet O(wait_for).
+      - Inside Ansible's own process, the task reports progress.
     type: bool
     default: false
   wait_for:
     description:
       - What O(wait) waits for.
-      - With V(match), until every record is V(match). The owner may have to remove conflicting ones.
-      - With V(presence), until every record is published, even if others conflict with it, such as
-        the MX record of an earlier provider. There is a warning about each conflict, and
-        RV(verified) is false.
+      - V(match) waits until every record matches, V(presence) until every record is published, even
+        if records of others conflict with it. Each conflict causes a warning.
       - If not set, V(match) for V(verified) and V(presence) for V(present) of O(state).
     type: str
     choices: [match, presence]
@@ -221,9 +205,8 @@ records:
       sample: '"v=spf1 include:example.net ~all"'
     status:
       description:
-        - Whether it is published. V(match) if every server that answered has it; V(missing) if one
-          certainly does not; V(conflict) if other records conflict with it or replace it; V(unknown)
-          if no server gave a reliable answer.
+        - V(match) if every server that answered has it; V(missing) if one certainly does not;
+          V(conflict) if other records conflict with it; V(unknown) if no server gave a reliable answer.
       type: str
       returned: when it was verified
       sample: missing
@@ -240,8 +223,8 @@ records:
       sample: "ns1.example.com (192.0.2.53): there is no MX record at example.com."
     code:
       description:
-        - Why, as a stable code, such as V(present), V(mx_missing), V(mx_rivals), V(spf_incomplete),
-          V(spf_several), V(dkim_truncated), V(servers_disagree), V(dnssec) or V(silent).
+        - Why, as a stable code, such as V(present), V(mx_missing), V(spf_several), V(dkim_truncated),
+          V(servers_disagree) or V(silent).
       type: str
       returned: when it was verified
       sample: mx_missing
@@ -296,7 +279,7 @@ stage:
   type: str
   sample: active
 advice:
-  description: Warnings about records that are right.
+  description: Warnings about records that match.
   returned: when it was verified
   type: list
   elements: str
@@ -306,10 +289,9 @@ advice:
       than the 10 that receivers allow: no resolver answered for spf.example.net.
 current:
   description:
-    - The current record sets of the wanted names and types, as far as known, with the values of
-      others and without those from a wildcard.
-    - After publishing and withdrawing, those of the name server that takes the updates; else those
-      of the authoritative name servers, with the values of all of them.
+    - The current record sets of these names and types, as far as known, with the values of others.
+    - After publishing and withdrawing, those of the updated name server; else those of all
+      authoritative name servers.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
@@ -321,8 +303,7 @@ current:
       sample: example.com
     type:
       description:
-        - Type of the records. One of V(MX), V(TXT), V(CNAME) for a name that is an alias, and V(DNAME)
-          for a name that makes all names below it aliases.
+        - Type of the records. One of V(MX), V(TXT), and V(CNAME) for a name that is an alias.
       type: str
       returned: always
       sample: TXT

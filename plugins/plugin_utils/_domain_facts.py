@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the inventory tells of each domain of a tenant."""
+"""The facts that the inventory returns for each domain of a tenant."""
 
 from __future__ import annotations
 
@@ -44,41 +44,28 @@ Facts = dict[str, Any]
 #: gave no answer, or ``stage_timeout`` was over.
 Reason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
-#: Seconds for one question to one name server.
-_SECONDS_FOR_ONE = 5.0
-#: Each of them has several questions under way.
-_DOMAINS_AT_ONCE = 16
+_QUESTION_TIMEOUT = 5.0
+#: Each of them has several concurrent questions.
+_MAX_CONCURRENT_DOMAINS = 16
 _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
 _NUMBERS = (*_COUNTS.values(), _ALIASES)
 _STAGE, _REASON = "email_stage", "email_stage_reason"
-_WILD = set("*?[")
-_GONE = "'{name}' was deleted while its stage was looked up. It is no host."
-_NOT_GIVEN = "The stage of '{name}' is unknown: {error}"
-_TIMED_OUT = (
-    "The stages of {number} domains, '{name}' among them, are unknown, because stage_timeout was "
-    "over before they were looked up. Raise it, or choose fewer domains."
-)
 
 
-class _Looked(NamedTuple):
-    """How far a domain has come, None where it has been deleted meanwhile, and what to warn of."""
+class _StageResult(NamedTuple):
+    """The stage of a domain; None if the domain was deleted in the meantime."""
 
     stage: Stage | None
     warning: str = ""
     reason: Reason | None = None
 
-    @property
-    def facts(self) -> Facts:
-        """The variables of the host."""
-        return {_STAGE: self.stage} | ({_REASON: self.reason} if self.reason else {})
-
 
 class Gathered(NamedTuple):
-    """What was read.
+    """The domains of a tenant.
 
-    :param domains: plain data by name, names in order: whole numbers, and a word for the stage
-    :param warnings: a sentence for each domain that is no host, or that there is less to tell of
+    :param domains: the facts by name, names in order: numbers, and the stage
+    :param warnings: a sentence for each domain that is left out or has fewer facts
     """
 
     domains: dict[str, Facts]
@@ -89,35 +76,45 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
     """Read the domains of a tenant.
 
     :param options: ``domains`` and ``exclude``, lists of patterns; ``stage``, whether to ask name
-        servers, whom in ``nameservers`` and ``resolvers``, and ``stage_timeout``, the seconds after
-        which no further domain is looked up
-    :raises InvalidInput: one of the servers is none
-    :raises ImportError: name servers are to be asked, and dnspython is not installed
+        servers, ``nameservers`` and ``resolvers``, and ``stage_timeout``, the seconds after which
+        no further domain is verified
+    :raises InvalidInput: one of the servers is invalid
+    :raises ImportError: name servers are needed, and dnspython is not installed
     """
-    asked = _asked(options) if options["stage"] else None
+    servers: Servers | None = None
+    if options["stage"]:
+        require_dnspython()
+        servers = Servers.parse(options["nameservers"], options["resolvers"], _QUESTION_TIMEOUT)
     principals = client.list_principals()
-    names, warnings = _chosen(principals, options)
-    facts = _counted(principals, names)
-    if asked is not None:
+    names, warnings = _selected(principals, options)
+    counts = Counter(_locations(principals))
+    facts: dict[str, Facts] = {
+        name.key: {key: counts[name.key, key] for key in _NUMBERS} for name in names
+    }
+    if servers is not None:
         end = time.monotonic() + options["stage_timeout"]
-        look = partial(_stage, client, asked, end)
-        stages = map_concurrently(names, look, most=_DOMAINS_AT_ONCE)
-        facts = {
-            name.key: {**facts[name.key], **each.facts}
-            for name, each in stages.items()
-            if each.stage
-        }
-        warnings += tuple(each.warning for each in stages.values() if each.warning)
-        late = [name for name, each in stages.items() if each.reason == "timed_out"]
+        find = partial(_find_stage, client, servers, end)
+        results = map_concurrently(names, find, most=_MAX_CONCURRENT_DOMAINS)
+        for name, found in results.items():
+            if found.stage is None:
+                del facts[name.key]
+            else:
+                facts[name.key][_STAGE] = found.stage
+                facts[name.key] |= {_REASON: found.reason} if found.reason else {}
+        warnings += [found.warning for found in results.values() if found.warning]
+        late = [name for name, found in results.items() if found.reason == "timed_out"]
         if late:
-            warnings += (_TIMED_OUT.format(number=len(late), name=late[0]),)
-    return Gathered(facts, warnings)
+            warnings.append(
+                f"The stages of {len(late)} domains, '{late[0]}' among them, are unknown, because "
+                "stage_timeout was over. Raise it, or select fewer domains."
+            )
+    return Gathered(facts, tuple(warnings))
 
 
 def is_gathered(domains: object) -> bool:
-    """Say whether something, such as what a cache gives, could be the domains of `Gathered`.
+    """Return whether data, for example from a cache, could be the domains of `Gathered`.
 
-    In a cache anybody who may write its files can put something else, such as a template.
+    Anyone who may write the files of a cache can put templates into them.
     """
     return isinstance(domains, dict) and all(
         _is_domain(name) and isinstance(facts, dict) and all(map(_is_fact, facts, facts.values()))
@@ -133,68 +130,59 @@ def _is_fact(key: object, value: object) -> bool:
     return key in _NUMBERS and isinstance(value, int)
 
 
-def _asked(options: Mapping[str, Any]) -> Servers:
-    require_dnspython()
-    return Servers.parse(options["nameservers"], options["resolvers"], _SECONDS_FOR_ONE)
-
-
-def _stage(client: Client, asked: Servers, end: float, name: Name) -> _Looked:
+def _find_stage(client: Client, servers: Servers, end: float, name: Name) -> _StageResult:
     if time.monotonic() >= end:
-        return _Looked("unknown", reason="timed_out")
+        return _StageResult("unknown", reason="timed_out")
     own = client.with_timeout(client.timeout, extend_when_throttled=True)
     try:
         records = own.dns_records(name)
     except NotFound:
-        return _Looked(None, _GONE.format(name=name))
+        warning = f"'{name}' was deleted while its stage was determined. It is left out."
+        return _StageResult(None, warning)
     except (Rejected, ServerFailed, BadAnswer) as error:
-        # The service has answered, so this is about the one domain; the others can be told of.
-        return _Looked("unknown", _NOT_GIVEN.format(name=name, error=error), "no_records")
-    found = verify(records, asked)
+        # The service has answered, so this concerns only this domain.
+        warning = f"The stage of '{name}' is unknown: {error}"
+        return _StageResult("unknown", warning, "no_records")
+    found = verify(records, servers)
     if found.stage != "unknown":
-        return _Looked(found.stage)
+        return _StageResult(found.stage)
     has_servers = any(verdict.servers for verdict in found.verdicts)
-    return _Looked("unknown", reason="no_answer" if has_servers else "no_name_servers")
+    return _StageResult("unknown", reason="no_answer" if has_servers else "no_name_servers")
 
 
-def _chosen(
+def _selected(
     principals: Iterable[Principal], options: Mapping[str, Any]
-) -> tuple[list[Name], tuple[str, ...]]:
-    """Return the domains that are to be hosts, in order, and warnings about those that can't.
+) -> tuple[list[Name], list[str]]:
+    """Return the domains that become hosts, in order, and warnings about invalid names.
 
-    A name that is chosen or left out and isn't there is warned of, too: it may be misspelt.
+    A selected or excluded name that does not exist causes a warning, because it may be misspelled.
     """
     wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
     names = sorted(each.name for each in principals if isinstance(each, Domain))
     chosen = [name for name in names if wanted(name.key) and not unwanted(name.key)]
-    odd = [name for name in chosen if not _is_domain(name.key)]
-    warnings = [f"{str(name)!r} is registered but no domain name. It is no host." for name in odd]
-    warnings += _idle(options, [name.key for name in names])
-    return [name for name in chosen if name not in odd], tuple(warnings)
-
-
-def _idle(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each name in the patterns that is no domain's; others may yet match."""
-    for option in ("domains", "exclude"):
-        for pattern in options[option]:
-            if not _WILD & set(pattern) and not any(map(matcher([pattern]), keys)):
-                yield f"{option}: {pattern} is no domain of the tenant. Check its spelling."
+    invalid = [name for name in chosen if not _is_domain(name.key)]
+    warnings = [f"{str(name)!r} is not a valid domain name. It is left out." for name in invalid]
+    keys = [name.key for name in names]
+    warnings += [
+        f"{option}: {pattern} is not a domain of the tenant. Check its spelling."
+        for option in ("domains", "exclude")
+        for pattern in options[option]
+        # A pattern with wildcards may match domains later.
+        if not set("*?[") & set(pattern) and not any(map(matcher([pattern]), keys))
+    ]
+    return [name for name in chosen if name not in invalid], warnings
 
 
 def _is_domain(key: object) -> bool:
-    """Say whether it is made of letters, digits, hyphens and dots, which no template is."""
+    """Return whether a name has only letters, digits, hyphens and dots, unlike a template."""
     try:
         return isinstance(key, str) and parse_domain(key).key == key
     except InvalidInput:
         return False
 
 
-def _counted(principals: Iterable[Principal], names: Iterable[Name]) -> dict[str, Facts]:
-    counts = Counter(_places(principals))
-    return {name.key: {key: counts[name.key, key] for key in _NUMBERS} for name in names}
-
-
-def _places(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:
-    """Yield the domain of each address, and what it counts as there."""
+def _locations(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:
+    """Yield the domain of each address, and the fact that counts it."""
     for principal in principals:
         if isinstance(principal, (Domain, Foreign)):
             continue

@@ -299,7 +299,7 @@ def test_a_resolver_that_fails_is_asked_last() -> None:
     none = resolvers()
     assert none.resolve("example.com", "MX") == ()
     assert none.lookup("example.com", "MX") is None
-    assert none.find("example.com", "MX").detail == "there is no resolver to ask"
+    assert none.find("example.com", "MX").detail == "no resolver is known"
 
 
 def test_the_servers_of_a_name(world: Resolvers) -> None:
@@ -349,7 +349,7 @@ SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
         ({("*", "*"): habits.failing("SERVFAIL", error=22)}, "SERVFAIL"),
         (
             {(ZONE, "SOA"): SOA, (ZONE, "NS"): habits.nothing_there(soa=ZONE)},
-            "there are no NS records",
+            "it has no NS records",
         ),
     ],
 )

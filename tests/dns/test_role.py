@@ -179,4 +179,4 @@ def test_documentation() -> None:
     table = text.partition("## Result")[2].partition("## Providers")[0]
     *_tasks, last = yaml.safe_load((ROLE / "tasks/domain.yml").read_text("utf-8"))
     keys = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
-    assert keys == set(last["vars"]["__dns_told"])
+    assert keys == set(last["vars"]["__dns_summary"])

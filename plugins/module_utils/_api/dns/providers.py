@@ -186,9 +186,7 @@ def read_text(data: Any, what: str) -> str:
 def matching(records: Any) -> set[Key]:
     """Return the names and types of which every record is verified as a match.
 
-    Records that were only retrieved raise nothing: the current sets come from elsewhere then.
-
-    :param records: as the module returns them
+    :param records: as the module returns them, verified or only retrieved
     :raises Refused: the current records are not known, or the name servers disagree, so that
         writing whole record sets could lose records of others
     """
@@ -344,6 +342,7 @@ def _cloudflare_mx(write: _Write) -> Iterator[Options]:
     """
     before = [value for value in write.before.values if isinstance(value, Mx)]
     after = [value for value in write.after.values if isinstance(value, Mx)]
+    common = {"ttl": write.after.ttl, "state": "present"}
     first: list[Options] = []
     added: list[Options] = []
     last: list[Options] = []
@@ -354,7 +353,7 @@ def _cloudflare_mx(write: _Write) -> Iterator[Options]:
             continue
         if len(old) > 1 or not new:
             (first if len(old) > 1 else last).append(_removal(write, host))
-        added += [_addition(write, value=host, priority=mx.priority) for mx in new]
+        added += [{**common, "value": host, "priority": mx.priority} for mx in new]
     yield from (*first, *added, *last)
 
 
@@ -369,7 +368,7 @@ def _cloudflare_txt(write: _Write) -> Iterator[Options]:
             yield from _text_removals(write, value)
     for value, text in zip(write.after.values, write.texts, strict=True):
         if value in stale or value not in write.before.values:
-            yield _addition(write, value=text)
+            yield {"value": text, "ttl": write.after.ttl, "state": "present"}
     for value in write.before.values:
         if value not in write.after.values:
             yield from _text_removals(write, value)
@@ -390,10 +389,6 @@ def _removal(write: _Write, value: str) -> Options:
         return {"value": value, "state": "absent"}
     # Without a value the module would remove every record of the type.
     raise InvalidInput(f"{write.after}: its module can't remove a null MX. Remove it manually.")
-
-
-def _addition(write: _Write, **options: Any) -> Options:
-    return {**options, "ttl": write.after.ttl, "state": "present"}
 
 
 #: Convert a record set to the provider's format.

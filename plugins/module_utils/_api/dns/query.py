@@ -95,7 +95,7 @@ class Answer(NamedTuple):
     :param values: MX or TXT records, maybe none
     :param texts: the records of any type: the text of TXT, the host of MX and NS, the primary
         server of SOA, or an address
-    :param ttl: seconds; None if there are no records
+    :param ttl: seconds; None without records
     :param redirection: ``values`` and ``texts`` are those of its target, if the answer has them
     :param rcode: such as ``NXDOMAIN``; empty without an answer
     :param is_wildcards: the records come from a wildcard
@@ -245,7 +245,7 @@ def read_response(
 def _read_empty(
     server: Server, response: Message, name: Name, zone: str, *, recursive: bool
 ) -> Answer:
-    """Return whether an empty response proves that there are no records (RFC 2308)."""
+    """Return whether an empty response proves that the name has none (RFC 2308)."""
     zones = _owners(response.authority, "SOA")
     answered_for = next(filter(name.is_subdomain, zones), None)
     if recursive:

@@ -77,7 +77,7 @@ class Resolvers:
 
         :param checking_disabled: don't check DNSSEC, to find a zone with invalid signatures, too
         """
-        found = Answer(Server("", ""), "silent", "there is no resolver to ask")
+        found = Answer(Server("", ""), "silent", "no resolver is known")
         for server in sorted(self.servers, key=self._failed.__contains__):
             found = self._query(server, name, kind, checking_disabled=checking_disabled)
             if found.kind == "answered":
@@ -189,7 +189,7 @@ def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]
     if not found.texts:
         raise NameServersNotFound(
             f"The name servers of {zone} could not be found "
-            f"({found.detail or 'there are no NS records'}).",
+            f"({found.detail or 'it has no NS records'}).",
             "Set the option nameservers.",
         )
     return zone, addresses([Server(host, "") for host in sorted(found.texts)], resolvers)

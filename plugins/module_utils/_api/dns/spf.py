@@ -26,7 +26,7 @@ _MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(=.*)", re.DOTALL)
 _DIRECTIVE = re.compile(r"([+~?-]?)([^:/]*)(.*)", re.DOTALL)
 # A domain or an address after a colon, and the lengths of networks; each may be missing.
 _HOSTS = re.compile(r"(?::(.*?))?(?:/([0-9]+))?(?://([0-9]+))?", re.DOTALL)
-# A macro, or one character that stands for itself. The letters c, r and t are for explanations.
+# A macro, or one literal character. The letters c, r and t are for explanations.
 _TOKEN = re.compile(r"%\{[slodiphv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}|%[%_-]|[!-$&-~]", re.IGNORECASE)
 _LAST_LABEL = re.compile(r"(?![0-9]+$)(?!-)[0-9a-z-]+(?<!-)", re.IGNORECASE)
 

@@ -31,7 +31,7 @@ Stage = Literal["created", "published", "active", "unknown"]
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _FIRST_PAUSE, _MAX_PAUSE, _MAX_DOUBLINGS = 1.0, 30.0, 5
 #: Seconds for all questions about one SPF record.
-SPF_TIMEOUT = 10.0
+_SPF_TIMEOUT = 10.0
 #: Seconds after which unchanged progress is reported again.
 _REPORT_INTERVAL = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
@@ -192,7 +192,7 @@ class _Verifier:
         for each in self._wanted:
             verdict = judge(each, seen[each.key])
             if has_resolved and each.noun == "SPF" and verdict.status != "unknown":
-                ask = limited(self._observer.resolvers.lookup, SPF_TIMEOUT)
+                ask = limited(self._observer.resolvers.lookup, _SPF_TIMEOUT)
                 verdict, advice = _check_spf(verdict, seen[each.key], ask)
             verdicts.append(verdict)
         is_active = all(is_resolved(each, seen[each.key]) for each in self._wanted)

@@ -101,7 +101,7 @@ def test_an_unknown_name_is_warned_of(serve: Serve, connect: Connect) -> None:
     """It may be a typing error; a pattern that matches nothing is none."""
     some = options(domains=["o*", "two.example"], exclude=["ome.example", "*.test"])
     (warning,) = gather(connect(serve(tenant())), some).warnings
-    assert warning.startswith("exclude: ome.example is no domain of the tenant")
+    assert warning.startswith("exclude: ome.example is not a domain of the tenant")
 
 
 @pytest.mark.parametrize("odd", ["{{ 7 * 7 }}.example", "a b.example"])
@@ -161,7 +161,7 @@ def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) ->
     assert list(found.domains) == ["a.example"]
     assert is_gathered(found.domains)
     (warning,) = found.warnings
-    assert warning == "'b.example' was deleted while its stage was looked up. It is no host."
+    assert warning == "'b.example' was deleted while its stage was determined. It is left out."
 
 
 @pytest.mark.parametrize(
