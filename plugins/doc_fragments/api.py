@@ -2,14 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The parts of the documentation that all modules share."""
-
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options and attributes of the modules that call the mail API."""
-
     DOCUMENTATION = r"""
 options:
   api_url:
@@ -31,15 +27,13 @@ options:
     type: bool
     default: true
   ca_path:
-    description:
-      - File with the certificates of trusted certificate authorities, in PEM format.
-      - By default, the system's certificate store is used.
+    description: PEM file of trusted certificate authorities. By default, those of the system.
     type: path
   timeout:
     description:
       - Time limit in seconds for the whole task, including all requests and retries.
       - A write may take half of the remaining time, so that its result can still be read after a
-        timeout. A read may take all of it.
+        timeout.
     type: float
     default: 30.0
   retries:
@@ -49,9 +43,15 @@ options:
       - The delay between attempts follows the C(Retry-After) header of the service if there is one.
     type: int
     default: 4
+attributes:
+  action_group:
+    support: full
+    description: Use C(group/postroom.email.api) in C(module_defaults) to set the connection
+      options for several tasks.
+    membership: [postroom.email.api]
 notes:
-  - On the controller, the module runs in the worker process of Ansible instead of a separate process
-    if the result is the same, because that is faster. To disable this, set the variable
+  - On the controller, the module runs in the worker process of Ansible if the result is the same,
+    because that is faster than a separate process. To disable this, set the variable
     C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
 requirements:
   - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to query and update name servers)
@@ -66,38 +66,22 @@ attributes:
     description: Can run in C(check_mode) and return changed status without changing anything.
     details:
       - In check mode, a task does not see the changes that earlier tasks would have made. If an
-        earlier task might create what this task requires, such as the domain of a new mailbox, the
-        module reports a warning instead of failing.
-      - If an earlier task would remove something, such as an alias, a mailbox or the contents of a
-        domain, this task still sees it and may fail, although a real run succeeds.
+        object is missing that an earlier task might create, the module reports a warning instead of
+        failing. If an earlier task would remove an object, this task still finds it and may fail.
   diff_mode:
     support: full
     description: Will return details on what has changed (or possibly needs changing in
       check_mode), when in diff mode.
-  action_group:
-    support: full
-    description: Use C(group/postroom.email.api) in C(module_defaults) to set the connection
-      options for several tasks.
-    membership:
-      - postroom.email.api
 """
 
-    # For modules that change nothing.
     READ_ONLY = r"""
 attributes:
   check_mode:
     support: full
     description: Can run in C(check_mode) and return changed status without changing anything.
-    details:
-      - This module changes nothing in either mode.
+    details: [This module changes nothing in either mode.]
   diff_mode:
     support: N/A
     description: Will return details on what has changed (or possibly needs changing in
       check_mode), when in diff mode.
-  action_group:
-    support: full
-    description: Use C(group/postroom.email.api) in C(module_defaults) to set the connection
-      options for several tasks.
-    membership:
-      - postroom.email.api
 """

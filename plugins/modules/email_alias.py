@@ -11,15 +11,11 @@ short_description: Add an alias to a mailbox or remove it
 version_added: 0.1.0
 description:
   - Adds an address to a mailbox as an alias, or removes it. Other aliases are not changed.
-  - The service replaces whole address lists and cannot lock them. The module reads the list
-    immediately before it writes, verifies the list after a delay, and repairs changes that another
-    client overwrote. A client that takes longer than this delay (a quarter of a second, or four
-    times the duration of the write) can still overwrite the change without being noticed.
-author:
-  - Postroom contributors (@postroom)
-extends_documentation_fragment:
-  - postroom.email.api
-  - postroom.email.api.attributes
+  - The service replaces whole address lists and cannot lock them. The module verifies the list a
+    quarter of a second after the write, or four times the duration of the write if that is longer,
+    and repairs changes that another client overwrote. It does not notice later ones.
+author: [Postroom contributors (@postroom)]
+extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
   address:
     description: The alias. Its domain must be registered in the tenant.
@@ -30,18 +26,16 @@ options:
     type: str
     required: true
   state:
-    description:
-      - Whether the mailbox has the alias. With V(absent), an alias of another mailbox is not
-        changed.
+    description: Whether the mailbox has the alias. V(absent) does not change other mailboxes.
     type: str
     choices: [present, absent]
     default: present
   move:
     description:
-      - Take the alias from the mailbox or forwarder that has it now. If the second step fails, the
-        alias is restored, which may take up to 10 seconds beyond O(timeout). Between the two steps
-        the service rejects mail to the alias.
-      - If V(false), the module fails and names the owner. A primary address is never moved.
+      - Whether to take the alias from another mailbox or forwarder. A primary address is never moved.
+      - If adding the alias fails after its removal, it is restored, which may take up to 10 seconds
+        beyond O(timeout). Between the two steps the service rejects mail to the alias.
+      - If V(false) and the alias is in use, the module fails and names the owner.
     type: bool
     default: false
 seealso:
@@ -74,90 +68,42 @@ mailbox:
   returned: success
   type: dict
   contains:
-    name:
-      description: Primary address.
-      type: str
-      returned: always
-      sample: alice@example.com
-    aliases:
-      description: Further addresses that deliver to the mailbox.
-      type: list
-      elements: str
-      returned: always
-      sample: [sales@example.com]
+    name: {description: Primary address., returned: always, type: str}
+    aliases: {description: Further addresses., returned: always, type: list, elements: str}
 changes:
-  description:
-    - The changes in order. In check mode, the changes that would be made.
-    - After a failure, the changes that were made before it and were kept.
+  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
   returned: success or failure
   type: list
   elements: dict
   contains:
-    action:
-      description: The action. One of V(create), V(update) and V(delete).
-      type: str
-      returned: always
-      sample: update
-    kind:
-      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
-      type: str
-      returned: always
-      sample: mailbox
-    name:
-      description: Name of the object.
-      type: str
-      returned: always
-      sample: alice@example.com
-    reason:
-      description: Why it is needed.
-      type: str
-      returned: always
-      sample: missing alias sales@example.com
+    action: {description: "V(create), V(update) or V(delete).", returned: always, type: str}
+    kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
+    name: {description: Name of the object., returned: always, type: str}
+    reason: {description: Reasons for the change., returned: always, type: str}
     code:
-      description:
-        - The reason as a code, the first one if there are several.
-        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
-          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
-      type: str
+      description: Code of the first reason, such as V(missing), V(add_alias) or V(declared_absent).
       returned: always
-      sample: add_alias
+      type: str
 failure:
-  description: Details of the request that failed, or the reason why no request was sent.
+  description: Details of the failure.
   returned: failure
   type: dict
   contains:
     code:
-      description:
-        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
-        - Test this in conditions, because messages may change.
-      type: str
+      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
       returned: always
-      sample: unauthorized
-    kind:
-      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str
-      returned: always
-      sample: Unauthorized
+    kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
     status:
       description: HTTP status of the response; null if no response was received.
+      returned: when a request failed
       type: int
-      returned: when a request failed
-      sample: 401
-    method:
-      description: HTTP method of the request.
-      type: str
-      returned: when a request failed
-      sample: GET
-    path:
-      description: Path of the request.
-      type: str
-      returned: when a request failed
-      sample: /api/principal
+    method: {description: HTTP method., returned: when a request failed, type: str}
+    path: {description: Path of the request., returned: when a request failed, type: str}
     detail:
       description: Error message of the service, without secrets.
-      type: str
       returned: when a request failed
-      sample: The token is not known.
+      type: str
 """
 
 from typing import Any

@@ -12,18 +12,12 @@ version_added: 0.1.0
 description:
   - Registers a domain that you own with the email service, or deletes it there.
   - B(Deleting a domain can't be undone.) It deletes the mailboxes of the domain with all stored
-    mail, its forwarders, and the aliases on it that belong to mailboxes of other domains. The
-    module deletes a domain with contents only with O(force=true).
-author:
-  - Postroom contributors (@postroom)
-extends_documentation_fragment:
-  - postroom.email.api
-  - postroom.email.api.attributes
+    mail, its forwarders, and the aliases on it that belong to mailboxes of other domains.
+author: [Postroom contributors (@postroom)]
+extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
   name:
-    description:
-      - Fully qualified domain name, such as V(example.com). Internationalized names may be written
-        in Unicode.
+    description: Domain name, such as V(example.com). Internationalized names may be in Unicode.
     type: str
     required: true
   state:
@@ -33,8 +27,8 @@ options:
     default: present
   force:
     description:
-      - With O(state=absent), delete a domain that is not empty, with everything on it. Each object is
-        deleted by name before the domain, and listed in RV(changes).
+      - With O(state=absent), whether to delete a domain that is not empty. RV(changes) lists
+        everything that was deleted with it.
       - If V(false), the module fails and lists the contents of the domain.
     type: bool
     default: false
@@ -60,84 +54,41 @@ domain:
   returned: success
   type: dict
   contains:
-    name:
-      description: Name of the domain.
-      type: str
-      returned: always
-      sample: example.com
+    name: {description: Name of the domain., returned: always, type: str}
 changes:
-  description:
-    - The changes in order. In check mode, the changes that would be made.
-    - After a failure, the changes that were made before it and were kept.
+  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
   returned: success or failure
   type: list
   elements: dict
   contains:
-    action:
-      description: The action. One of V(create), V(update) and V(delete).
-      type: str
-      returned: always
-      sample: update
-    kind:
-      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
-      type: str
-      returned: always
-      sample: mailbox
-    name:
-      description: Name of the object.
-      type: str
-      returned: always
-      sample: alice@example.com
-    reason:
-      description: Why it is needed.
-      type: str
-      returned: always
-      sample: missing alias sales@example.com
+    action: {description: "V(create), V(update) or V(delete).", returned: always, type: str}
+    kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
+    name: {description: Name of the object., returned: always, type: str}
+    reason: {description: Reasons for the change., returned: always, type: str}
     code:
-      description:
-        - The reason as a code, the first one if there are several.
-        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
-          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
-      type: str
+      description: Code of the first reason, such as V(missing), V(add_alias) or V(declared_absent).
       returned: always
-      sample: add_alias
+      type: str
 failure:
-  description: Details of the request that failed, or the reason why no request was sent.
+  description: Details of the failure.
   returned: failure
   type: dict
   contains:
     code:
-      description:
-        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
-        - Test this in conditions, because messages may change.
-      type: str
+      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
       returned: always
-      sample: unauthorized
-    kind:
-      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str
-      returned: always
-      sample: Unauthorized
+    kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
     status:
       description: HTTP status of the response; null if no response was received.
+      returned: when a request failed
       type: int
-      returned: when a request failed
-      sample: 401
-    method:
-      description: HTTP method of the request.
-      type: str
-      returned: when a request failed
-      sample: GET
-    path:
-      description: Path of the request.
-      type: str
-      returned: when a request failed
-      sample: /api/principal
+    method: {description: HTTP method., returned: when a request failed, type: str}
+    path: {description: Path of the request., returned: when a request failed, type: str}
     detail:
       description: Error message of the service, without secrets.
-      type: str
       returned: when a request failed
-      sample: The token is not known.
+      type: str
 """
 
 from typing import Any

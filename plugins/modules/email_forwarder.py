@@ -10,14 +10,10 @@ module: email_forwarder
 short_description: Create a forwarder, change it or delete it
 version_added: 0.1.0
 description:
-  - Creates, changes or deletes a forwarder. Its mail is not stored but sent to every member.
-  - A mailbox of the same name is an error and is never converted. Forwarding loops are refused,
-    over the whole tenant.
-author:
-  - Postroom contributors (@postroom)
-extends_documentation_fragment:
-  - postroom.email.api
-  - postroom.email.api.attributes
+  - Creates, changes or deletes a forwarder, which sends its mail to every member.
+  - Fails if a mailbox has the same name, or if the tenant would have a forwarding loop.
+author: [Postroom contributors (@postroom)]
+extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
   name:
     description: Address of the forwarder. It can't be changed later.
@@ -30,7 +26,7 @@ options:
     default: present
   members:
     description:
-      - Addresses that the mail goes to, on any domain. A new forwarder needs at least one.
+      - Addresses of the recipients, on any domain. A new forwarder needs at least one.
       - If not set, members are not changed.
     type: list
     elements: str
@@ -40,14 +36,12 @@ options:
     default: true
   aliases:
     description:
-      - Further addresses that are forwarded to the same members. Their domains must be registered in
-        the tenant.
+      - Further addresses that are forwarded to the same members, on domains of the tenant.
       - If not set, aliases are not changed.
     type: list
     elements: str
   purge_aliases:
-    description:
-      - Whether to remove aliases that are not in O(aliases). An empty list removes all.
+    description: Whether to remove aliases that are not in O(aliases). An empty list removes all.
     type: bool
     default: false
 """
@@ -56,9 +50,7 @@ EXAMPLES = r"""
 - name: Forward team@ to two addresses
   postroom.email.email_forwarder:
     name: team@example.com
-    members:
-      - alice@example.com
-      - partner@example.net
+    members: [alice@example.com, partner@example.net]
 
 - name: Add a member and keep the others
   postroom.email.email_forwarder:
@@ -78,96 +70,43 @@ forwarder:
   returned: success
   type: dict
   contains:
-    name:
-      description: Address that is forwarded.
-      type: str
-      returned: always
-      sample: team@example.com
-    aliases:
-      description: Further addresses that are forwarded to the same members.
-      type: list
-      elements: str
-      returned: always
-      sample: []
-    members:
-      description: Addresses that the mail goes to.
-      type: list
-      elements: str
-      returned: always
-      sample: [alice@example.com, partner@example.net]
+    name: {description: Address of the forwarder., returned: always, type: str}
+    members: {description: Recipients., returned: always, type: list, elements: str}
+    aliases: {description: Further addresses., returned: always, type: list, elements: str}
 changes:
-  description:
-    - The changes in order. In check mode, the changes that would be made.
-    - After a failure, the changes that were made before it and were kept.
+  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
   returned: success or failure
   type: list
   elements: dict
   contains:
-    action:
-      description: The action. One of V(create), V(update) and V(delete).
-      type: str
-      returned: always
-      sample: update
-    kind:
-      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
-      type: str
-      returned: always
-      sample: mailbox
-    name:
-      description: Name of the object.
-      type: str
-      returned: always
-      sample: alice@example.com
-    reason:
-      description: Why it is needed.
-      type: str
-      returned: always
-      sample: missing alias sales@example.com
+    action: {description: "V(create), V(update) or V(delete).", returned: always, type: str}
+    kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
+    name: {description: Name of the object., returned: always, type: str}
+    reason: {description: Reasons for the change., returned: always, type: str}
     code:
-      description:
-        - The reason as a code, the first one if there are several.
-        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
-          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
-      type: str
+      description: Code of the first reason, such as V(missing), V(add_alias) or V(declared_absent).
       returned: always
-      sample: add_alias
+      type: str
 failure:
-  description: Details of the request that failed, or the reason why no request was sent.
+  description: Details of the failure.
   returned: failure
   type: dict
   contains:
     code:
-      description:
-        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
-        - Test this in conditions, because messages may change.
-      type: str
+      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
       returned: always
-      sample: unauthorized
-    kind:
-      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str
-      returned: always
-      sample: Unauthorized
+    kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
     status:
       description: HTTP status of the response; null if no response was received.
+      returned: when a request failed
       type: int
-      returned: when a request failed
-      sample: 401
-    method:
-      description: HTTP method of the request.
-      type: str
-      returned: when a request failed
-      sample: GET
-    path:
-      description: Path of the request.
-      type: str
-      returned: when a request failed
-      sample: /api/principal
+    method: {description: HTTP method., returned: when a request failed, type: str}
+    path: {description: Path of the request., returned: when a request failed, type: str}
     detail:
       description: Error message of the service, without secrets.
-      type: str
       returned: when a request failed
-      sample: The token is not known.
+      type: str
 """
 
 from typing import Any

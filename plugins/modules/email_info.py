@@ -10,18 +10,15 @@ module: email_info
 short_description: Return the domains, mailboxes and forwarders of a tenant
 version_added: 0.1.0
 description:
-  - Returns the domains, mailboxes and forwarders of a tenant, as facts or as a definition. The module
-    changes nothing, and the service does not return passwords.
-author:
-  - Postroom contributors (@postroom)
-extends_documentation_fragment:
-  - postroom.email.api
-  - postroom.email.api.read_only
+  - Returns the domains, mailboxes and forwarders of a tenant, as facts or as a definition. The
+    service does not return passwords.
+author: [Postroom contributors (@postroom)]
+extends_documentation_fragment: [postroom.email.api, postroom.email.api.read_only]
 options:
   name:
     description:
-      - Return only the object of this name, a domain or an address. The object may be absent.
-      - An alias is not a name. The examples show how to find its owner.
+      - Return only the object of this name, which is a domain or a primary address, if it exists.
+      - To find the owner of an alias, see the examples.
     type: str
   domains:
     description: Return only these domains and the mailboxes and forwarders on them.
@@ -48,23 +45,18 @@ EXAMPLES = r"""
   postroom.email.email_info:
   register: tenant
 
-- name: Which mailboxes does example.com have?
-  postroom.email.email_info:
-    domains: [example.com]
-    kinds: [mailbox]
-  register: found
-
-- name: Does this address exist?
+- name: Read one mailbox
   postroom.email.email_info:
     name: alice@example.com
   register: alice
 
-- name: List the mailboxes
+- name: List the mailboxes of a domain
   postroom.email.email_info:
+    domains: [example.com]
     kinds: [mailbox]
   register: tenant
 
-- name: Which mailbox has this alias? None, if the list is empty
+- name: Find the mailbox that has an alias
   ansible.builtin.debug:
     msg: >-
       {{ tenant.mailboxes | selectattr('aliases', 'contains', 'sales@example.com')
@@ -75,160 +67,84 @@ EXAMPLES = r"""
     as: definition
   register: tenant
 
-- name: Show it as a file would hold it
+- name: Show it as YAML
   ansible.builtin.debug:
     msg: "{{ tenant.definition | to_nice_yaml }}"
 """
 
 RETURN = r"""
 domains:
-  description: The domains, by name.
+  description: The domains, sorted by name.
   returned: when O(as=facts)
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the domain.
-      type: str
-      returned: always
-      sample: example.com
+    name: {description: Name of the domain., returned: always, type: str}
 mailboxes:
-  description: The mailboxes, by name.
+  description: The mailboxes, sorted by name.
   returned: when O(as=facts)
   type: list
   elements: dict
-  contains:
-    name:
-      description: Primary address.
-      type: str
-      returned: always
-      sample: alice@example.com
-    aliases:
-      description: Further addresses that deliver to the mailbox.
-      type: list
-      elements: str
-      returned: always
-      sample: [sales@example.com]
+  contains: &mailbox
+    name: {description: Primary address., returned: always, type: str}
+    aliases: {description: Further addresses., returned: always, type: list, elements: str}
 forwarders:
-  description: The forwarders, by name.
+  description: The forwarders, sorted by name.
   returned: when O(as=facts)
   type: list
   elements: dict
-  contains:
-    name:
-      description: Address that is forwarded.
-      type: str
-      returned: always
-      sample: team@example.com
-    aliases:
-      description: Further addresses that are forwarded to the same members.
-      type: list
-      elements: str
-      returned: always
-      sample: []
-    members:
-      description: Addresses that the mail goes to.
-      type: list
-      elements: str
-      returned: always
-      sample: [alice@example.com, partner@example.net]
+  contains: &forwarder
+    name: {description: Address of the forwarder., returned: always, type: str}
+    members: {description: Recipients., returned: always, type: list, elements: str}
+    aliases: {description: Further addresses., returned: always, type: list, elements: str}
 definition:
-  description: What was found, in the shape of a definition file. A kind that was not asked for has
-    no list.
+  description: The same objects as a definition.
   returned: when O(as=definition)
   type: dict
   contains:
     domains:
-      description: Names of domains.
+      description: Names of the domains.
+      returned: when O(kinds) has V(domain)
       type: list
       elements: str
-      returned: when O(kinds) has V(domain)
-      sample: [example.com]
     mailboxes:
-      description: Mailboxes, each with all of its aliases.
-      type: list
-      elements: dict
+      description: The mailboxes.
       returned: when O(kinds) has V(mailbox)
-      contains:
-        name:
-          description: Primary address.
-          type: str
-          returned: always
-          sample: alice@example.com
-        aliases:
-          description: Further addresses that deliver to the mailbox.
-          type: list
-          elements: str
-          returned: always
-          sample: [sales@example.com]
-    forwarders:
-      description: Forwarders, each with all of its members and aliases.
       type: list
       elements: dict
+      contains: *mailbox
+    forwarders:
+      description: The forwarders.
       returned: when O(kinds) has V(forwarder)
-      contains:
-        name:
-          description: Address that is forwarded.
-          type: str
-          returned: always
-          sample: team@example.com
-        members:
-          description: Addresses that the mail goes to.
-          type: list
-          elements: str
-          returned: always
-          sample: [alice@example.com, partner@example.net]
-        aliases:
-          description: Further addresses that are forwarded to the same members.
-          type: list
-          elements: str
-          returned: always
-          sample: []
+      type: list
+      elements: dict
+      contains: *forwarder
 failure:
-  description: Details of the request that failed, or the reason why no request was sent.
+  description: Details of the failure.
   returned: failure
   type: dict
   contains:
     code:
-      description:
-        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
-        - Test this in conditions, because messages may change.
-      type: str
+      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
       returned: always
-      sample: unauthorized
-    kind:
-      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str
-      returned: always
-      sample: Unauthorized
+    kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
     status:
       description: HTTP status of the response; null if no response was received.
+      returned: when a request failed
       type: int
-      returned: when a request failed
-      sample: 401
-    method:
-      description: HTTP method of the request.
-      type: str
-      returned: when a request failed
-      sample: GET
-    path:
-      description: Path of the request.
-      type: str
-      returned: when a request failed
-      sample: /api/principal
+    method: {description: HTTP method., returned: when a request failed, type: str}
+    path: {description: Path of the request., returned: when a request failed, type: str}
     detail:
       description: Error message of the service, without secrets.
-      type: str
       returned: when a request failed
-      sample: The token is not known.
+      type: str
 """
 
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.models import Principal
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
-    Name,
     parse_address,
     parse_domain,
 )
@@ -254,33 +170,25 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def gather_info(client: Client, params: Params, *, check_mode: bool) -> Outcome:  # noqa: ARG001
-    """Return what the tenant holds, as far as it was asked for."""
+    """Return the objects that the options select."""
     domains = {parse_domain(text, "domains") for text in params["domains"] or ()}
-    name = None if params["name"] is None else _parse_name(params["name"])
-    found = _look(client, name)
-    if params["as"] == "definition" and name is None:
-        # What is missing here would look as if nobody had it, to whoever purges by the definition.
-        client.check_list({principal.name for principal in found})
+    name = params["name"]
+    if name is None:
+        found = client.list_principals()
+        if params["as"] == "definition":
+            # An incomplete list exported as a definition would make a later purge delete the rest.
+            client.check_list({principal.name for principal in found})
+    else:
+        principal = client.find(parse_address(name) if "@" in name else parse_domain(name))
+        found = [principal] if principal else []
+        if not found:
+            client.check_api()
     if params["domains"] is not None:
         found = [principal for principal in found if principal.name.domain in domains]
     if params["as"] == "definition":
         definition, warnings = export(found, params["kinds"])
         return Outcome(values={"definition": definition}, warnings=warnings)
     return Outcome(values=facts(found, params["kinds"]))
-
-
-def _parse_name(text: str) -> Name:
-    return parse_address(text) if "@" in text else parse_domain(text)
-
-
-def _look(client: Client, name: Name | None) -> list[Principal]:
-    if name is None:
-        return client.list_principals()
-    principal = client.find(name)
-    if principal is not None:
-        return [principal]
-    client.check_api()
-    return []
 
 
 def main() -> None:

@@ -13,11 +13,8 @@ description:
   - Creates a mailbox on a registered domain, changes its aliases and passwords, or deletes it.
   - B(Deleting a mailbox permanently deletes the mail that is stored in it.)
   - A forwarder of the same name is an error and is never converted.
-author:
-  - Postroom contributors (@postroom)
-extends_documentation_fragment:
-  - postroom.email.api
-  - postroom.email.api.attributes
+author: [Postroom contributors (@postroom)]
+extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
   name:
     description: Primary address of the mailbox. It can't be changed later.
@@ -30,31 +27,26 @@ options:
     default: present
   passwords:
     description:
-      - Password for IMAP and SMTP, or a list of several, each of which is valid. A mailbox can't be
-        created without one.
+      - Password for IMAP and SMTP, or a list of several, each of which is valid. Required to create
+        a mailbox.
       - A string is a single password, even if it contains commas. Values of other types are rejected.
-      - The service never returns passwords, so only a login can show whether one differs; see
-        O(update_password).
     type: raw
   update_password:
     description:
-      - When to set O(passwords). With V(on_create) they are set when the mailbox is created and
-        not changed afterwards.
-      - With V(always) they are replaced in each run, which then reports a change each time.
-      - With V(probe), which was added in version 0.2.0, the module logs in to an existing mailbox
-        by IMAP with the first of O(passwords), once, also in check mode. If the login works, the
-        passwords are left alone. If the server refuses the password, all of O(passwords) are set.
-        If the login fails for another reason, the module fails and changes nothing.
-      - Only the first password is probed. To replace another one, use V(always).
+      - When to set O(passwords), which the service never returns.
+      - V(on_create) sets them only when the mailbox is created.
+      - V(always) replaces them in each run, and reports a change each time.
+      - V(probe), added in version 0.2.0, logs in to an existing mailbox by IMAP with the first of
+        O(passwords), once, also in check mode. If the server refuses this password, all of
+        O(passwords) are set. If the login fails for another reason, the module fails and changes
+        nothing. To replace a password other than the first, use V(always).
     type: str
     choices: [on_create, always, probe]
     default: on_create
   imap_host:
     description:
-      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) apply to it as
-        well.
-      - By default it is the host in the MX record that the service returns for the domain of the
-        mailbox.
+      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) apply to it, too.
+      - The default is the host in the MX record that the service returns for the domain.
     type: str
     version_added: 0.2.0
   imap_port:
@@ -64,25 +56,22 @@ options:
     version_added: 0.2.0
   aliases:
     description:
-      - Further addresses that deliver to the mailbox. Their domains must be registered in the tenant.
+      - Further addresses that deliver to the mailbox, on domains of the tenant.
       - If not set, aliases are not changed.
     type: list
     elements: str
   purge_aliases:
-    description:
-      - Whether to remove aliases that are not in O(aliases). An empty list removes all.
+    description: Whether to remove aliases that are not in O(aliases). An empty list removes all.
     type: bool
     default: false
 seealso:
   - module: postroom.email.email_alias
     description: Manages a single alias, and can move it from another mailbox.
 notes:
-  - Loop over names and look up the password of each, as in the examples. Ansible prints loop items,
-    including passwords in them.
-  - With O(update_password=probe), O(timeout) limits the login, too. Mail servers delay the answer to
-    a wrong password, and all logins after several of them, so don't set it below V(30). For many
-    mailboxes use M(postroom.email.email_tenant), which stops probing after three wrong passwords
-    in a row.
+  - Loop over names, as in the examples. Ansible prints loop items, including passwords in them.
+  - With O(update_password=probe), O(timeout) limits the login, too. Don't set it below V(30), because
+    mail servers delay the answer to a wrong password, and all logins after several of them. For many
+    mailboxes use M(postroom.email.email_tenant), which stops probing after three wrong passwords.
 """
 
 EXAMPLES = r"""
@@ -90,23 +79,13 @@ EXAMPLES = r"""
   postroom.email.email_mailbox:
     name: alice@example.com
     passwords: ["{{ vault_alice_password }}"]
-    aliases:
-      - sales@example.com
-      - info@example.com
+    aliases: [sales@example.com, info@example.com]
 
 - name: Create several mailboxes with passwords from an encrypted map
   postroom.email.email_mailbox:
     name: "{{ item }}"
     passwords: ["{{ vault_passwords[item] }}"]
-  loop:
-    - bob@example.com
-    - carol@example.com
-
-- name: Set a new password
-  postroom.email.email_mailbox:
-    name: alice@example.com
-    passwords: ["{{ vault_alice_password }}"]
-    update_password: always
+  loop: [bob@example.com, carol@example.com]
 
 - name: Create a mailbox, and set its password in later runs if it no longer works
   postroom.email.email_mailbox:
@@ -133,90 +112,42 @@ mailbox:
   returned: success
   type: dict
   contains:
-    name:
-      description: Primary address.
-      type: str
-      returned: always
-      sample: alice@example.com
-    aliases:
-      description: Further addresses that deliver to the mailbox.
-      type: list
-      elements: str
-      returned: always
-      sample: [sales@example.com]
+    name: {description: Primary address., returned: always, type: str}
+    aliases: {description: Further addresses., returned: always, type: list, elements: str}
 changes:
-  description:
-    - The changes in order. In check mode, the changes that would be made.
-    - After a failure, the changes that were made before it and were kept.
+  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
   returned: success or failure
   type: list
   elements: dict
   contains:
-    action:
-      description: The action. One of V(create), V(update) and V(delete).
-      type: str
-      returned: always
-      sample: update
-    kind:
-      description: Kind of the object. One of V(domain), V(mailbox) and V(forwarder).
-      type: str
-      returned: always
-      sample: mailbox
-    name:
-      description: Name of the object.
-      type: str
-      returned: always
-      sample: alice@example.com
-    reason:
-      description: Why it is needed.
-      type: str
-      returned: always
-      sample: missing alias sales@example.com
+    action: {description: "V(create), V(update) or V(delete).", returned: always, type: str}
+    kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
+    name: {description: Name of the object., returned: always, type: str}
+    reason: {description: Reasons for the change., returned: always, type: str}
     code:
-      description:
-        - The reason as a code, the first one if there are several.
-        - One of V(missing), V(declared_absent), V(expired), V(undeclared), V(domain_deleted),
-          V(add_alias), V(remove_alias), V(add_member), V(remove_member), V(replace_passwords).
-      type: str
+      description: Code of the first reason, such as V(missing), V(add_alias) or V(declared_absent).
       returned: always
-      sample: add_alias
+      type: str
 failure:
-  description: Details of the request that failed, or the reason why no request was sent.
+  description: Details of the failure.
   returned: failure
   type: dict
   contains:
     code:
-      description:
-        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
-        - Test this in conditions, because messages may change.
-      type: str
+      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
       returned: always
-      sample: unauthorized
-    kind:
-      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str
-      returned: always
-      sample: Unauthorized
+    kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
     status:
       description: HTTP status of the response; null if no response was received.
+      returned: when a request failed
       type: int
-      returned: when a request failed
-      sample: 401
-    method:
-      description: HTTP method of the request.
-      type: str
-      returned: when a request failed
-      sample: GET
-    path:
-      description: Path of the request.
-      type: str
-      returned: when a request failed
-      sample: /api/principal
+    method: {description: HTTP method., returned: when a request failed, type: str}
+    path: {description: Path of the request., returned: when a request failed, type: str}
     detail:
       description: Error message of the service, without secrets.
-      type: str
       returned: when a request failed
-      sample: The token is not known.
+      type: str
 """
 
 from typing import Any
@@ -242,7 +173,7 @@ from ansible_collections.postroom.email.plugins.module_utils._passwords import (
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    # Raw, for a list of strings would cut a single string at its commas.
+    # A list of strings would split a single string at its commas.
     "passwords": {"type": "raw", "no_log": True},
     **PASSWORD_OPTIONS,
     "aliases": {"type": "list", "elements": "str"},
