@@ -4,37 +4,6 @@
 
 """The exceptions of the client core, as one tree.
 
-PostroomError
-  InvalidInput            a declared value is invalid; nothing was sent
-  Refused                 the declared state conflicts with the tenant; nothing was written
-  TooExpensive            an SPF record would need too many look-ups; the other records were written
-  Incomplete              some of several changes failed; has the result of each
-  Interrupted             the task was cancelled
-  NotPublished            the wait timed out before all records were published
-  ProbeFailed             a login did not show whether a password works; nothing was written
-  ServiceError            a request failed; has a Failure
-    Unreachable           the connection failed, so nothing was sent
-      UntrustedCertificate
-    ConnectionBroken      the connection broke or timed out before the response was complete
-    DeadlineExceeded      the task's timeout expired
-    Unauthorized          401
-    Forbidden             403
-      ProxyRefused        403 with a body that is not the API's, probably from a proxy
-    NotFound              the service reports that the requested name does not exist
-    AlreadyExists         409, or the API's own error code for it
-      CreatedMeanwhile    another client has just created the same object with the same settings
-    Rejected              another 4xx, or an error body under any status
-    Throttled             429, or a 403 that asks for fewer requests
-    ServerFailed          5xx
-    BadAnswer             HTML, truncated JSON, a redirect, an incomplete list
-    LostUpdate            another client keeps overwriting the change
-  NameServerError         a query or update to a name server failed
-    NameServersNotFound   the resolvers do not return the name servers of a name
-    NoAnswer              no valid response; an update may have taken effect
-    KeyRefused            the TSIG key is unknown or wrong, or the clocks differ
-    UpdateRefused         the zone or the name may not be changed, or not with this key
-    ZoneChanged           another client changed the records; nothing was written
-
 A message has the problem, where it is, and the remedy. It never contains a secret. Each class has
 a ``code``, which stays the same when a message changes.
 """

@@ -168,13 +168,11 @@ def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
     def own(name: Name) -> Name:
         return spelling.get(name, name)
 
-    name = own(principal.name)
-    if isinstance(principal, (Domain, Foreign)):
-        return replace(principal, name=name)
-    aliases = frozenset(map(own, principal.aliases))
-    if isinstance(principal, Mailbox):
-        return Mailbox(name, aliases)
-    return Forwarder(name, aliases, frozenset(map(own, principal.members)))
+    if isinstance(principal, Forwarder):
+        principal = replace(principal, members=frozenset(map(own, principal.members)))
+    if isinstance(principal, (Mailbox, Forwarder)):
+        principal = replace(principal, aliases=frozenset(map(own, principal.aliases)))
+    return replace(principal, name=own(principal.name))
 
 
 def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
