@@ -82,12 +82,12 @@ def schema() -> Schema:
     generated["$defs"] = {each.__name__: generated["$defs"][each.__name__] for each in entries}
     for part in (generated, *generated["$defs"].values()):
         for key in part["properties"].values():
-            # None stands for a missing key.
+            # A missing key is None.
             if key.get("default", ...) is None:
                 del key["default"]
     about = {
         "title": "URL",
-        "description": "Where this schema is, for editors. It has no other effect.",
+        "description": "The URL of this schema, for editors. The modules ignore it.",
         "examples": [model.SCHEMA_URL],
     }
     del generated["properties"]["$schema"]

@@ -128,7 +128,7 @@ options:
     default: 0
   max_delete_percent:
     description: Also refuse a plan in which O(purge) and C(force) delete more than this percentage of
-      the mailboxes, forwarders, domains or aliases of the tenant, each kind by itself.
+      the mailboxes, forwarders, domains or aliases of the tenant. Each kind is counted separately.
     type: float
   expected_plan:
     description: The RV(plan_digest) of the plan that was reviewed. If the current plan differs and is

@@ -271,7 +271,7 @@ def _write(item: Mapping[str, Any], zone: str, place: str) -> _Write | None:
     # Writing the wanted records as they are would overwrite records of others.
     if "action" not in item:
         raise InvalidInput(
-            f"{place}: it has no action, so it does not come from record_sets. Pass the records "
+            f"{place}: it has no action, which record_sets adds. Pass the records "
             "through record_sets first."
         )
     if item["action"] == "none":

@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
     :param found: the values that any server has, as in a zone file
     :param detail: what was found where
     :param remedy: what to do, in one sentence; empty for a match
-    :param held: whether every server that answered has the record, whatever else it has
+    :param held: whether every server that answered has the record, even among others
     """
 
     wanted: WantedRecord

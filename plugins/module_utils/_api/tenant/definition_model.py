@@ -149,7 +149,7 @@ class _Key:
             return core_schema.no_info_plain_validator_function(self._validate)
         schema = handler(source)
         if schema["type"] == "nullable":
-            # None stands for a missing key; a definition can't contain null.
+            # A missing key is None; a definition can't contain null.
             schema = schema["schema"]
         # 1 and "yes" are not booleans.
         return {**schema, "strict": True} if schema["type"] == "bool" else schema
