@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import Connection
 
 from ansible_collections.postroom.email.tests.mail_host.host import (
     ROLES,
@@ -19,7 +22,9 @@ from ansible_collections.postroom.email.tests.support.postgresql import (
     binaries,
     cluster,
 )
+from postroom_common.database import Database
 from postroom_service.cli import main
+from postroom_service.store import grants
 
 #: What each role may do.
 ALLOWED = {
@@ -74,6 +79,25 @@ def test_the_roles_read_their_views_only(migrated: str, capsys: pytest.CaptureFi
     run_sql(migrated, "REVOKE SELECT ON mail.logins FROM dovecot")
     assert [main(["grant"]), main(["grant"])] == [0, 0]
     assert capsys.readouterr().out == "changed\nunchanged\n"
+
+
+def test_two_grants_at_the_same_time(migrated: str) -> None:
+    """The second waits for the first."""
+    run_sql(migrated, "REVOKE SELECT ON mail.logins FROM dovecot")
+    with contextlib.closing(Database(migrated)) as opened, ThreadPoolExecutor() as pool:
+
+        def grant_twice(connection: Connection) -> Future[int]:
+            assert grants.grant(connection)
+            second = pool.submit(main, ["grant"])
+            waiting = """
+                SELECT 1 FROM pg_stat_activity
+                WHERE wait_event_type = 'Lock' AND datname = current_database()
+            """
+            while not run_sql(migrated, waiting):
+                assert not second.done()
+            return second
+
+        assert opened.write(grant_twice).result() == 0
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from postroom_common.database import DatabaseError
+from postroom_common.migrations import LOCK
 
 
 class Grant(NamedTuple):
@@ -45,6 +46,8 @@ def grant(connection: Connection) -> bool:
     """
     if connection.dialect.name != "postgresql":
         raise DatabaseError("a mail host needs PostgreSQL: set --database to postgresql://...")
+    # PostgreSQL refuses grants on one object at the same time, as of two nodes.
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     query = text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:names)")
     found = set(connection.scalars(query, {"names": list(GRANTS)}))
     if missing := [f'"{role}"' for role in GRANTS if role not in found]:
