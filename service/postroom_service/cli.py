@@ -230,6 +230,12 @@ def grant(database: str) -> None:
 )
 @option("--node", read=names.domain, help="Name of this node, if the mail service has nodes.")
 @option(
+    "--maps",
+    type=Path,
+    help="Directory for the maps of domains and mailboxes that Postfix reads; without it there are "
+    "none.",
+)
+@option(
     "--milter",
     "/run/postroom-mail/milter",
     type=Path,

@@ -50,6 +50,7 @@ SECRET = "correct-horse"
 PORTS = {"submission": 587, "imap": 993, "mx": 25}
 API_PORT = 8025
 CA_FILE = "/usr/local/share/ca-certificates/test.crt"
+MAPS = "/var/lib/postroom-maps"
 CERTIFICATE_FILE, KEY_FILE = "/etc/ssl/mail.pem", "/etc/ssl/private/mail.key"
 WAIT_SECONDS = 60.0
 
@@ -248,6 +249,13 @@ class MailHost:
             client.mail(sender)
             code, text = client.rcpt(recipient)
         return f"{code} {text.decode()}"
+
+    def wait_until_copied(self, address: str, name: str) -> None:
+        """Wait until Postfix's copies on all hosts have an address's mailbox, or "" for none."""
+        find = ("postmap", "-q", address, f"lmdb:{MAPS}/mailboxes")
+        wait_for(
+            lambda: all(host.attempt(*find).stdout.strip() == name for host in self.hosts.values())
+        )
 
     def send(self, sender: str, to: str, subject: str = "hello", secret: str = SECRET) -> None:
         """Submit a message as a mailbox."""

@@ -84,6 +84,23 @@ def test_daemon_stopped(host: MailHost) -> None:
     assert host.partner.wait_for("daemon-up@partner.example")
 
 
+def test_daemon_killed(host: MailHost) -> None:
+    """Postfix's copies of mailboxes follow the database, and are empty after a crash."""
+    name, alias = host.mailbox(), unused()
+    other = host.mailbox(alias)
+    host.wait_until_copied(alias, other)
+    host.host.run("systemctl", "kill", "--signal=KILL", DAEMON)
+    host.wait_until_copied(alias, "")
+    host.one.patch(other, emails=[other])
+    host.one.patch(name, emails=[name, alias])
+    host.mail.receive(alias, "moved")
+    assert host.wait_for_mail(name, "moved")
+    host.wait_until_copied(alias, name)
+    host.one.patch(name, emails=[name])
+    host.wait_until_copied(alias, "")
+    wait_for(lambda: _serves(host, name))
+
+
 @pytest.mark.parametrize("unit", ["postfix", "dovecot"])
 def test_restart_mid_delivery(host: MailHost, unit: str) -> None:
     """Messages that were accepted arrive.

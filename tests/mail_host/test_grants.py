@@ -28,7 +28,7 @@ from postroom_service.store import grants
 
 #: What each role may do.
 ALLOWED = {
-    "postroom-mail": {"domains", "senders", "keys", "uids", "nodes"},
+    "postroom-mail": {"domains", "mailboxes", "senders", "keys", "uids", "nodes"},
     "postfix": {"domain()", "mailbox()", "destinations()"},
     "dovecot": {"logins"},
 }

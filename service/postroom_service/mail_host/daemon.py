@@ -19,11 +19,12 @@ from starlette.routing import Route
 
 from postroom_common.database import DatabaseError, check_url
 
-from ..server import make_folder
+from ..server import ServeError, make_folder
 from .limits import HourlyLimit
 from .listener import listening
 from .metrics import CONTENT_TYPE, Metrics
 from .milter import Milter
+from .postfix_maps import PostfixMaps
 from .srs import Rewriter, SocketMap, read_secrets
 from .views import Views
 from .worker import Worker
@@ -37,6 +38,7 @@ class Settings:
 
     :param mail_dir: has one folder of mail for each mailbox, named by its uid
     :param node: the name of this node; None for a host with the mail of all mailboxes
+    :param maps: a directory for maps that Postfix reads; None for none
     :param milter: the path of its Unix socket
     :param socketmap: the path of its Unix socket
     :param srs_secret: a file with one secret on each line
@@ -47,6 +49,7 @@ class Settings:
     mail_host: str
     mail_dir: Path
     node: str | None
+    maps: Path | None
     milter: Path
     socketmap: Path
     srs_secret: Path
@@ -69,18 +72,21 @@ class Daemon:
             raise DatabaseError("a mail host needs PostgreSQL: set --database to postgresql://...")
         database = make_url(settings.database).set(drivername="postgresql")
         url = database.render_as_string(hide_password=False)
-        make_folder(settings.mail_dir)
+        for folder in filter(None, (settings.mail_dir, settings.maps)):
+            make_folder(folder)
         self._metrics = Metrics()
         self._views = Views(url)
+        self._maps = PostfixMaps(settings.maps, self._views)
         limit = HourlyLimit(settings.recipients_per_hour)
         self._milter = Milter(self._views, limit, self._metrics)
         rewriter = Rewriter(read_secrets(settings.srs_secret), settings.mail_host)
-        self._maps = SocketMap(rewriter, self._metrics)
+        self._socketmap = SocketMap(rewriter, self._metrics)
         self._worker = Worker(
             url,
             settings.mail_dir,
             settings.node,
             self._views,
+            self._maps,
             self._metrics,
             self._milter.end_logins,
         )
@@ -98,11 +104,17 @@ class Daemon:
             stack.push_async_callback(self._views.close)
             for path, handler in (
                 (self._settings.milter, self._milter.serve),
-                (self._settings.socketmap, self._maps.serve),
+                (self._settings.socketmap, self._socketmap.serve),
             ):
                 await stack.enter_async_context(listening(path, handler))
+            # Postfix, which starts after this, needs them to exist.
+            try:
+                await self._maps.clear()
+            except OSError as error:
+                raise ServeError(f"--maps: {error}") from None
+            stack.push_async_callback(self._maps.clear)
             worker = asyncio.create_task(self._worker.run())
-            stack.callback(worker.cancel)
+            stack.push_async_callback(_end, worker)
             yield {}
 
     async def _health(self, _request: Request) -> Response:
@@ -117,3 +129,8 @@ class Daemon:
 
     async def _show_metrics(self, _request: Request) -> Response:
         return Response(self._metrics.page(), media_type=CONTENT_TYPE)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ends sessions and removes mail when the database reports a deleted or changed mailbox."""
+"""Ends sessions, removes mail and updates Postfix's maps when the database reports a change."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import logging
 import random
 import re
 import shutil
+import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from postroom_common.database import DatabaseError
 
 from .. import names
 from .metrics import Metrics
+from .postfix_maps import PostfixMaps
 from .views import CONNECTION_OPTIONS, Views
 
 CHANNEL = "postroom_mail"
@@ -57,11 +59,12 @@ class Worker:
         folder: Path,
         node: str | None,
         views: Views,
+        maps: PostfixMaps,
         metrics: Metrics,
         end_logins: Callable[[str | None], None],
     ) -> None:
         self._database, self._folder, self._node = database, folder, node
-        self._views, self._metrics = views, metrics
+        self._views, self._maps, self._metrics = views, maps, metrics
         self._end_logins = end_logins
         self._kicks = asyncio.Semaphore(MAX_KICKS)
         self._removals = asyncio.Semaphore(MAX_REMOVALS)
@@ -79,6 +82,10 @@ class Worker:
                 log.warning("can't listen to the database: %s", reason)
             except Exception:  # the next attempt may succeed
                 log.exception("can't listen to the database")
+            try:
+                await self._maps.clear()
+            except (OSError, TimeoutError):
+                log.exception("Postfix's maps can't be emptied")
             delay = MIN_DELAY if self.is_listening else min(2 * delay, MAX_DELAY)
             self._set_listening(now=False)
             await asyncio.sleep(delay * random.uniform(0.5, 1))  # noqa: S311 only spreads attempts
@@ -90,30 +97,51 @@ class Worker:
             if self._has_listened:  # notifications may have been missed
                 self._end_logins(None)
             self._has_listened = True
+            await self._maps.fill()
             while True:
                 await self._sweep()
                 self._set_listening(now=True)
-                async for notification in connection.notifies(timeout=SWEEP_INTERVAL):
-                    task = asyncio.create_task(self._handle(notification.payload))
+                next_sweep = time.monotonic() + SWEEP_INTERVAL
+                while (left := next_sweep - time.monotonic()) > 0:
+                    # What arrives while these are handled is the next batch.
+                    received = connection.notifies(timeout=left, stop_after=1)
+                    await self._dispatch([each.payload async for each in received])
+
+    async def _dispatch(self, payloads: list[str]) -> None:
+        """Update Postfix's maps, and start to handle deleted and changed mailboxes.
+
+        Every role of the database can send notifications, so they are only trusted to be a hint.
+        """
+        addresses: set[str] = set()
+        fill = False
+        for payload in payloads:
+            try:
+                event = json.loads(payload)
+                if "domain" in event:
+                    fill = True
+                elif "address" in event:
+                    addresses.add(names.address(event["address"]))
+                else:
+                    name = names.address(event.get("changed") or event["name"])
+                    task = asyncio.create_task(self._handle(name, event.get("deleted")))
                     self._tasks.add(task)
                     task.add_done_callback(self._tasks.discard)
+            except (ValueError, KeyError, AttributeError, TypeError):
+                log.warning("a notification can't be read")
+        if fill:
+            await self._maps.fill()
+        else:
+            await self._maps.update(addresses)
 
     def _set_listening(self, *, now: bool) -> None:
         self.is_listening = now
         self._metrics.listening.set(now)
 
-    async def _handle(self, payload: str) -> None:
+    async def _handle(self, name: str, uid: object) -> None:
         """End the mailbox's sessions; remove its mail, also what is set aside, if it is deleted.
 
-        Every role of the database can send notifications, so they are only trusted to be a hint.
+        :param uid: of the mailbox, if it is deleted
         """
-        try:
-            event = json.loads(payload)
-            name = names.address(event.get("changed") or event["name"])
-            uid = event.get("deleted")
-        except (ValueError, KeyError, AttributeError, TypeError):
-            log.warning("a notification can't be read")
-            return
         try:
             self._end_logins(name)
             await self._kick(name)

@@ -32,7 +32,7 @@ def _functions(*names: str) -> tuple[Grant, ...]:
 
 
 GRANTS = {
-    "postroom-mail": _views("domains", "senders", "keys", "uids", "nodes"),
+    "postroom-mail": _views("domains", "mailboxes", "senders", "keys", "uids", "nodes"),
     "postfix": _functions("domain", "mailbox", "destinations"),
     "dovecot": _views("logins"),
 }
