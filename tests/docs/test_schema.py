@@ -87,7 +87,7 @@ def places(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
 
 
 def variants() -> Iterator[Any]:
-    """Yield the definition with one of its values replaced or deleted."""
+    """Yield the definition with one value replaced or deleted, and each key with state absent."""
     for *path, last in places(WHOLE):
         for value in [*VALUES, *WORDS.get(str(last), ()), ...]:
             data = copy.deepcopy(WHOLE)
@@ -97,6 +97,10 @@ def variants() -> Iterator[Any]:
             else:
                 parent[last] = value
             yield data
+    for section in ENTRIES:
+        for entry in filter(lambda each: isinstance(each, dict), WHOLE[section]):
+            absent = {"name": entry["name"], "state": "absent"}
+            yield from ({section: [{**absent, key: value}]} for key, value in entry.items())
 
 
 def is_read(data: Any) -> bool:
@@ -124,6 +128,14 @@ def test_the_schema_and_the_reader_know_the_same_keys(section: str) -> None:
         read_definition([Source("one.yml", {section: [{"name": name, "?": 0}]})], NOW)
     keys = SCHEMA["$defs"][ENTRIES[section]]["properties"].keys()
     assert set(refusal.value.problems[0].params["known"].split(", ")) == keys
+    # Otherwise the test above would not compare their values.
+    assert {key for entry in WHOLE[section] if isinstance(entry, dict) for key in entry} == keys
+    for key in keys:
+        with pytest.raises(InvalidDefinition) as refusal:
+            read_definition([Source("one.yml", {section: [{"name": name, key: 7}]})], NOW)
+        # Not the message for the entry as a whole.
+        kind = ENTRIES[section].removesuffix("Entry").lower()
+        assert refusal.value.problems[0].params["expected"] != f"a {kind}"
 
 
 def test_the_schema_is_published() -> None:

@@ -70,8 +70,8 @@ class Forwarder:
         """Return it as modules return it."""
         return {
             "name": str(self.name),
-            "aliases": spelled(self.aliases),
             "members": spelled(self.members),
+            "aliases": spelled(self.aliases),
         }
 
 
@@ -109,7 +109,7 @@ class Edit:
 
     def applied_to(self, current: AnIndividual) -> AnIndividual:
         """Return ``current`` with the edit applied; equal to ``current`` if nothing changes."""
-        if not (self.add_aliases or self.remove_aliases or self.add_members or self.remove_members):
+        if self == Edit():
             return current
         aliases = (current.aliases - self.remove_aliases) | self.add_aliases
         if isinstance(current, Forwarder):

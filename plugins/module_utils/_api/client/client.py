@@ -244,7 +244,7 @@ class Client:
             if target == current and not secrets:
                 return current, attempt > 0
             try:
-                reply = self._send(_patch(current, target, secrets))
+                reply = self._send(endpoints.update(current, target, secrets))
             except errors.ServiceError as error:
                 if isinstance(error, _UNKNOWN_OUTCOME):
                     current = self._verify(error, lambda: self._read_individual(name))
@@ -357,17 +357,6 @@ def _after_write(name: Name) -> Iterator[None]:
         error.wrote = True
         error.add(f"{name} was written, but its current state is not known.")
         raise
-
-
-def _patch(
-    current: Individual, target: Individual, secrets: tuple[str, ...]
-) -> Call[Principal | None]:
-    """Return the call that changes ``current`` to ``target``, with only what differs."""
-    addresses = target.addresses if target.aliases != current.aliases else None
-    members = None
-    if isinstance(target, Forwarder) and isinstance(current, Forwarder):
-        members = target.members if target.members != current.members else None
-    return endpoints.update(current.name, addresses=addresses, members=members, secrets=secrets)
 
 
 def _created_differently(call: Call[Any]) -> errors.AlreadyExists:

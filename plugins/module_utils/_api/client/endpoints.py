@@ -128,27 +128,22 @@ def create(principal: Principal, secrets: Sequence[str] = ()) -> Call[Principal 
     if isinstance(principal, Domain):
         body["type"] = "domain"
     else:
-        body |= {"type": "individual", "emails": _address_list(name, principal.addresses)}
+        body |= {"type": "individual", **_settings(principal)}
     if isinstance(principal, Mailbox):
         body["secrets"] = list(secrets)
-    if isinstance(principal, Forwarder):
-        body["members"] = _keys(principal.members)
     return Call("POST", PRINCIPALS, name, _reply_about(name), body, secrets)
 
 
 def update(
-    name: Name,
-    *,
-    addresses: frozenset[Name] | None = None,
-    members: frozenset[Name] | None = None,
-    secrets: Sequence[str] = (),
+    current: Principal, target: Principal, secrets: Sequence[str] = ()
 ) -> Call[Principal | None]:
-    """Replace the addresses, the members or the passwords; None or () leaves them unchanged."""
-    body: dict[str, Any] = {}
-    if addresses is not None:
-        body["emails"] = _address_list(name, addresses)
-    if members is not None:
-        body["members"] = _keys(members)
+    """Change a mailbox or forwarder from ``current`` to ``target``, sending only what differs.
+
+    :param secrets: new passwords; if empty, the passwords stay
+    """
+    name = current.name
+    before = _settings(current)
+    body = {key: value for key, value in _settings(target).items() if value != before.get(key)}
     if secrets:
         body["secrets"] = list(secrets)
     return Call("PATCH", _path_of(name), name, _reply_about(name), body, secrets)
@@ -259,9 +254,14 @@ def _segment(name: Name) -> str:
     return text if text.strip(".") else text.replace(".", "%2E")
 
 
-def _address_list(name: Name, addresses: frozenset[Name]) -> list[str]:
+def _settings(principal: Principal) -> dict[str, Any]:
+    """Return what can be changed about a principal, as the API has it; without passwords."""
+    name = principal.name
     # The contract shows the primary address first.
-    return [name.key, *_keys(addresses - {name})]
+    settings = {"emails": [name.key, *_keys(principal.addresses - {name})]}
+    if isinstance(principal, Forwarder):
+        settings["members"] = _keys(principal.members)
+    return settings
 
 
 def _keys(names: frozenset[Name]) -> list[str]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from ..models import Action, Edit, Forwarder, Individual, Mailbox, Principal, shown
@@ -135,5 +135,11 @@ def digest(changes: Iterable[Change]) -> str:
 def _content(principal: Principal | None) -> Any:
     if not isinstance(principal, (Mailbox, Forwarder)):
         return principal is not None
-    members = principal.members if isinstance(principal, Forwarder) else ()
-    return [sorted(name.key for name in names) for names in (principal.addresses, members)]
+    return [_comparable(getattr(principal, each.name)) for each in fields(principal)]
+
+
+def _comparable(value: Any) -> Any:
+    """Return a field's value as JSON that is equal for equal values."""
+    if isinstance(value, frozenset):
+        return sorted(name.key for name in value)
+    return value.key if isinstance(value, Name) else value

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
-from ..models import Domain, Foreign, Forwarder, Mailbox, Principal, spelled
+from ..models import Domain, Foreign, Forwarder, Mailbox, Principal
 from ..names import Name, parse_address, parse_domain
 
 #: The list for each kind.
@@ -52,11 +53,8 @@ def export(principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTION
         if obstacle or section is None:
             warnings.append(f"{obstacle} It is left out, and email_tenant does not change it.")
         elif isinstance(principal, (Mailbox, Forwarder)):
-            entry: dict[str, Any] = {"name": str(principal.name)}
-            if isinstance(principal, Forwarder):
-                entry["members"] = spelled(principal.members)
-            entry["aliases"] = spelled(frozenset(filter(_is_valid, principal.aliases)))
-            section.append(entry)
+            valid = frozenset(filter(_is_valid, principal.aliases))
+            section.append(replace(principal, aliases=valid).as_dict())
             warnings += [
                 f"The {principal.kind} {principal.name}: its alias {alias} can't be declared. It "
                 "is left out. Add it to ignore before you purge aliases."

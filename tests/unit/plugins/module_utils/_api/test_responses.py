@@ -67,7 +67,7 @@ GET = calls.get(ALICE)
 LIST = calls.list_page()
 DNS = calls.dns_records(HOME)
 CREATE = calls.create(models.Mailbox(ALICE), (PASSWORD,))
-UPDATE = calls.update(ALICE, addresses=frozenset())
+UPDATE = calls.update(models.Mailbox(ALICE), models.Mailbox(ALICE))
 DELETE = calls.delete(ALICE)
 
 PAGE = b"<html><head><title>404 Not Found</title></head><body>nginx</body></html>"

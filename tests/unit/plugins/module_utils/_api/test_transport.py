@@ -80,9 +80,18 @@ BODIES = [
         calls.create(models.Forwarder(ALICE, frozenset(), OTHER)),
         {**PERSON, "emails": ["alice@example.com"], "members": ["z@else.example"]},
     ),
-    (calls.update(ALICE, addresses=frozenset()), {"emails": ["alice@example.com"]}),
-    (calls.update(ALICE, members=OTHER), {"members": ["z@else.example"]}),
-    (calls.update(ALICE, secrets=("new",)), {"secrets": ["new"]}),
+    (
+        calls.update(models.Mailbox(ALICE, OTHER), models.Mailbox(ALICE)),
+        {"emails": ["alice@example.com"]},
+    ),
+    (
+        calls.update(models.Forwarder(ALICE), models.Forwarder(ALICE, members=OTHER)),
+        {"members": ["z@else.example"]},
+    ),
+    (
+        calls.update(models.Mailbox(ALICE), models.Mailbox(ALICE), ("new",)),
+        {"secrets": ["new"]},
+    ),
 ]
 
 

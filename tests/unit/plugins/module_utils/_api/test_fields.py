@@ -1,0 +1,189 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each field of a mailbox or forwarder reaches every place that has to handle it.
+
+A new field needs a row in VALUES. These tests then fail wherever it is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints
+from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    Forwarder,
+    Individual,
+    Mailbox,
+    Principal,
+    respelled,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import (
+    Plan,
+    as_diff,
+    digest,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+    DeclaredIndividual,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import (
+    SECTIONS,
+    export,
+    facts,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+    InvalidDefinition,
+    Source,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    read_definition,
+)
+from ansible_collections.postroom.email.plugins.modules import (
+    email_forwarder,
+    email_info,
+    email_mailbox,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api import quirky
+from ansible_collections.postroom.email.tests.support.clients import TOKEN, Serve
+from ansible_collections.postroom.email.tests.support.modules import run_module
+from ansible_collections.postroom.email.tests.support.planning import (
+    NOW,
+    PASSWORD,
+    box,
+    domain,
+    named,
+    names,
+    plan,
+)
+
+#: Two values of each field, neither of them the default.
+VALUES: dict[str, tuple[Any, Any]] = {
+    "name": (named("first"), named("first")),
+    "aliases": (names(["alias1"]), names(["alias2"])),
+    "members": (names(["member1"]), names(["member2"])),
+}
+KINDS: list[type[Individual]] = [Mailbox, Forwarder]
+FIELDS = [(kind, each.name) for kind in KINDS for each in fields(kind) if each.name != "name"]
+MODULES = {Mailbox: email_mailbox, Forwarder: email_forwarder}
+TENANT: list[Principal] = [domain(), box("member1"), box("member2")]
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
+each_field = pytest.mark.parametrize(("kind", "field"), FIELDS)
+
+
+def filled(kind: type[Individual], changed: str = "") -> Individual:
+    """Return an object with a value in each field, the second one in the field ``changed``."""
+    return kind(**{each.name: VALUES[each.name][each.name == changed] for each in fields(kind)})
+
+
+def entry_of(individual: Individual) -> dict[str, Any]:
+    """Return an object as a definition declares it."""
+    (entry,) = export([individual]).definition[SECTIONS[individual.kind]]
+    return dict(entry)
+
+
+def planned(wanted: Individual, *current: Individual) -> Plan:
+    """Return the plan for the tenant with ``current``, without problems."""
+    found = plan(
+        [*TENANT, *current],
+        export([wanted]).definition,
+        passwords=["first"],
+        purge=["alias"],
+        max_deletions=1,
+    )
+    assert found.problems == ()
+    return found
+
+
+@each_field
+def test_a_plan_changes_each_field(kind: type[Individual], field: str) -> None:
+    """An exported object is created with it, gets it back, and needs no change if it has it."""
+    wanted, other = filled(kind), filled(kind, field)
+    (created,) = planned(wanted).changes
+    assert created.after == wanted
+    (updated,) = planned(wanted, other).changes
+    assert updated.reason
+    assert (updated.before, updated.after) == (other, wanted)
+    assert planned(wanted, wanted).changes == ()
+
+
+@each_field
+def test_a_review_shows_each_field(kind: type[Individual], field: str) -> None:
+    """It is part of the diff, the digest and the facts, and kept when names are respelled."""
+    wanted, other = filled(kind), filled(kind, field)
+    (updated,) = planned(wanted, other).changes
+    (diff,) = as_diff([updated])
+    assert diff["before"] != diff["after"]
+    unlike = [replace(updated, before=wanted), replace(updated, after=other)]
+    assert digest([updated]) not in [digest([change]) for change in unlike]
+    assert facts([wanted], SECTIONS) != facts([other], SECTIONS)
+    assert respelled(wanted, [wanted.name]) == wanted
+
+
+@each_field
+def test_requests_contain_each_field(kind: type[Individual], field: str) -> None:
+    """It is created, updated and read, and an update contains nothing else."""
+    wanted, other = filled(kind), filled(kind, field)
+    created = endpoints.create(other).body or {}
+    updated = endpoints.update(other, wanted).body or {}
+    assert endpoints.read_principal(created) == other
+    assert endpoints.read_principal(created | updated) == wanted
+    assert len(updated) == 1
+
+
+@each_field
+def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> None:
+    """Two files add to each other; two values are both declared, or contradict each other."""
+    entry, other = entry_of(filled(kind)), entry_of(filled(kind, field))
+    value, other_value = VALUES[field]
+    name = {"name": entry["name"]}
+    rest = {key: value for key, value in entry.items() if key != field}
+
+    def declared(*entries: dict[str, Any]) -> DeclaredIndividual:
+        parts = [{SECTIONS[kind.kind]: [each]} for each in entries]
+        sources = [Source(f"{number}.yml", data) for number, data in enumerate(parts)]
+        return read_definition(sources, NOW).individuals[named("first")]
+
+    assert getattr(declared(entry), field) == value
+    assert declared(rest, {**name, field: entry[field]}) == declared(entry)
+    assert declared({**name, field: entry[field]}, rest) == declared(entry)
+    with contextlib.suppress(InvalidDefinition):
+        assert getattr(declared(entry, other), field) == value | other_value
+    with pytest.raises(InvalidDefinition):
+        declared({**name, "state": "absent", field: entry[field]})
+
+
+@each_field
+def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Serve) -> None:
+    """It returns what it was given, and changes nothing in a second run."""
+    members = [quirky.mailbox(f"member{number}@example.com") for number in (1, 2)]
+    server = serve(quirky.QuirkyService(None, quirky.domain("example.com"), *members))
+
+    def run(individual: Individual) -> dict[str, Any]:
+        options = {**entry_of(individual), "purge_aliases": True}
+        if kind is Mailbox:
+            options["passwords"] = [PASSWORD]
+        return run_module(
+            MODULES[kind].main, {"api_url": server.url, "api_token": TOKEN, **options}
+        )
+
+    for individual in (filled(kind, field), filled(kind)):
+        result = run(individual)
+        assert (result["changed"], result.get("msg")) == (True, None)
+        assert result[kind.kind] == entry_of(individual)
+        assert not run(individual)["changed"]
+
+
+@each_kind
+def test_modules_document_each_field(kind: type[Individual]) -> None:
+    """Facts and results have the same keys, and a module has an option for each of them."""
+    keys = filled(kind).as_dict().keys()
+    assert keys == {each.name for each in fields(kind)}
+    assert keys <= MODULES[kind].ARGUMENT_SPEC.keys()
+    result = yaml.safe_load(MODULES[kind].RETURN)[kind.kind]
+    info = yaml.safe_load(email_info.RETURN)[SECTIONS[kind.kind]]
+    assert result["contains"].keys() == info["contains"].keys() == keys
