@@ -250,10 +250,10 @@ def test_an_inventory_is_read_once_for_its_cache(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("some", "words"),
     [
-        ({"api_token": ""}, "api_token: it is not set"),
+        ({"api_token": ""}, "api_token is required"),
         ({"api_url": "mail.example"}, "api_url: 'mail.example'"),
-        ({"domains": [7]}, "domains: 7 is not"),
-        ({"exclude": [["one.example"]]}, r"exclude: \['one.example'\] is not"),
+        ({"domains": [7]}, "domains: 7 must be a string"),
+        ({"exclude": [["one.example"]]}, r"exclude: \['one.example'\] must be a string"),
         ({"stage": True, "resolvers": ["x y"]}, "resolvers: 'x y' is"),
     ],
 )
