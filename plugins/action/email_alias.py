@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.postroom.email.plugins.module_utils._module import Ensure
 from ansible_collections.postroom.email.plugins.modules import email_alias
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 
 
 class ActionModule(InProcessAction):
     argument_spec = email_alias.ARGUMENT_SPEC
-
-    def ensure(self) -> Ensure:
-        return email_alias.ensure_alias
+    ensure = staticmethod(email_alias.ensure_alias)

@@ -10,11 +10,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.client 
 
 # This imports dnspython, which Ansible does once, before it forks its workers.
 from ansible_collections.postroom.email.plugins.module_utils._dns_states import Watch
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Ensure,
-    Outcome,
-    Params,
-)
+from ansible_collections.postroom.email.plugins.module_utils._module import Outcome, Params
 from ansible_collections.postroom.email.plugins.modules import email_dns_records
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
     InProcessAction,
@@ -25,12 +21,6 @@ from ansible_collections.postroom.email.plugins.plugin_utils._in_process import 
 class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
 
-    def ensure(self) -> Ensure:
+    def ensure(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
         watch = Watch(Display().display, sleep_unless_orphaned)
-
-        def ensure_watched(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-            return email_dns_records.ensure_records(
-                client, params, check_mode=check_mode, watch=watch
-            )
-
-        return ensure_watched
+        return email_dns_records.ensure_records(client, params, check_mode=check_mode, watch=watch)

@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.postroom.email.plugins.module_utils._module import Ensure
 from ansible_collections.postroom.email.plugins.modules import email_forwarder
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 
 
 class ActionModule(InProcessAction):
     argument_spec = email_forwarder.ARGUMENT_SPEC
-
-    def ensure(self) -> Ensure:
-        return email_forwarder.ensure_forwarder
+    ensure = staticmethod(email_forwarder.ensure_forwarder)

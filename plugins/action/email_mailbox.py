@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.postroom.email.plugins.module_utils._module import Ensure
 from ansible_collections.postroom.email.plugins.modules import email_mailbox
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
 
 
 class ActionModule(InProcessAction):
     argument_spec = email_mailbox.ARGUMENT_SPEC
-
-    def ensure(self) -> Ensure:
-        return email_mailbox.ensure_mailbox
+    ensure = staticmethod(email_mailbox.ensure_mailbox)

@@ -12,11 +12,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.client 
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_model import (
     definition_model,
 )
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Ensure,
-    Outcome,
-    Params,
-)
+from ansible_collections.postroom.email.plugins.module_utils._module import Outcome, Params
 from ansible_collections.postroom.email.plugins.modules import email_tenant
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
     InProcessAction,
@@ -33,24 +29,18 @@ with suppress(ImportError):
 class ActionModule(InProcessAction):
     argument_spec = email_tenant.ARGUMENT_SPEC
 
-    def ensure(self) -> Ensure:
+    def ensure(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
         display = Display()
 
-        def show(text: str, newline: bool) -> None:  # noqa: FBT001 - a screen knows no keywords
+        def show(text: str, newline: bool) -> None:  # noqa: FBT001 - as Progress calls it
             display.display(text, newline=newline, screen_only=not newline)
 
-        def ensure_with_progress(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-            progress = Progress(show)
+        def report(done: int, total: int) -> None:
+            exit_if_orphaned()
+            progress(done, total)
 
-            def report(done: int, total: int) -> None:
-                exit_if_orphaned()
-                progress(done, total)
-
-            try:
-                return email_tenant.ensure_tenant(
-                    client, params, check_mode=check_mode, report=report
-                )
-            finally:
-                progress.end()
-
-        return ensure_with_progress
+        progress = Progress(show)
+        try:
+            return email_tenant.ensure_tenant(client, params, check_mode=check_mode, report=report)
+        finally:
+            progress.end()

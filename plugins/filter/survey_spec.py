@@ -6,28 +6,27 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: survey_spec
-short_description: Make a survey of AWX from the arguments of a playbook
+short_description: Create an AWX survey from the argument file of a playbook
 version_added: 0.1.0
 description:
-  - Returns what AWX asks whoever launches a playbook, out of the file that says what the playbook
-    takes. So questions, types, defaults and choices are written once.
-  - The playbooks of this collection have such files in C(playbooks/arguments). Their form is
-    described by C(schemas/arguments.schema.json).
-  - AWX asks for what has a C(survey). A text is asked for in one line, a list with one entry a
-    line, a boolean as a choice of V(true) and V(false), what has C(choices) as a choice of them,
-    and what has C(no_log) as a password.
-  - Fails where AWX would refuse the survey, and where it would silently leave out a default.
+  - Returns the survey that AWX shows when a playbook is launched. Questions, types, defaults and
+    choices come from the argument file, which documents the variables of the playbook.
+  - The playbooks of this collection have such files in C(playbooks/arguments). The input must follow
+    the schema C(schemas/arguments.schema.json) and is not validated.
+  - The survey has a question for each option that has a C(survey). A string is one line of text, a
+    list is text with one entry per line, a boolean is a choice of V(true) and V(false), an option
+    with C(choices) is a selection of them, and an option with C(no_log) is a password.
 author:
   - Postroom contributors (@postroom)
 options:
   _input:
-    description: What the argument file of a playbook holds.
+    description: The content of the argument file.
     type: dict
     required: true
 """
 
 EXAMPLES = r"""
-- name: Show what AWX asks whoever launches a playbook
+- name: Show the survey of a playbook
   ansible.builtin.debug:
     msg: "{{ arguments | postroom.email.survey_spec }}"
   vars:
@@ -41,7 +40,7 @@ EXAMPLES = r"""
             question: Alias to add
             max: 254
 
-- name: Keep a job template and its survey
+- name: Create a job template with a survey
   awx.awx.job_template:
     name: Add an alias
     project: Mail
@@ -55,22 +54,69 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - The survey, as the option O(awx.awx.job_template#module:survey_spec) takes it.
-    - It has C(name) and C(description), which are empty, and C(spec), the questions in the order of
-      the file. Where nothing is asked, C(spec) is empty; AWX refuses such a survey, so leave it out.
+    - The survey, for the option O(awx.awx.job_template#module:survey_spec).
+    - C(spec) has the questions in the order of the file. If it is empty, omit the survey, because
+      AWX rejects it.
   type: dict
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.plugin_utils import _surveys
 from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+
+#: AWX's question type for each of Ansible's types.
+_QUESTION_TYPES = {
+    "str": "text",
+    "path": "text",
+    "list": "textarea",
+    "int": "integer",
+    "float": "float",
+    "bool": "multiplechoice",
+}
 
 
 @as_filter
-def survey_spec(arguments: Any) -> dict[str, Any]:
-    return _surveys.survey_spec(arguments)
+def survey_spec(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    spec = [
+        {"variable": variable, **_question(option)}
+        for variable, option in arguments["options"].items()
+        if "survey" in option
+    ]
+    return {"name": "", "description": "", "spec": spec}
+
+
+def _question(option: Mapping[str, Any]) -> dict[str, Any]:
+    survey = option["survey"]
+    description = survey.get("description", option["description"])
+    choices = option.get("choices", ["true", "false"] if option["type"] == "bool" else [])
+    kind = survey.get("type", _QUESTION_TYPES[option["type"]])
+    if option.get("no_log"):
+        kind = "password"
+    elif choices:
+        kind = "multiselect" if option["type"] == "list" else "multiplechoice"
+    question = {
+        "question_name": survey["question"],
+        "question_description": description
+        if isinstance(description, str)
+        else " ".join(description),
+        "required": option.get("required", False),
+        "type": kind,
+        **{limit: survey[limit] for limit in ("min", "max") if limit in survey},
+    }
+    if choices:
+        question["choices"] = list(choices)
+    default = option.get("default")
+    if isinstance(default, bool):
+        default = str(default).lower()
+    elif isinstance(default, list):
+        default = ("," if kind == "text" else "\n").join(default)
+    elif kind == "float" and default is not None:
+        # AWX rejects an integer as the default of a float.
+        default = float(default)
+    if default not in (None, ""):
+        question["default"] = default
+    return question
 
 
 class FilterModule:

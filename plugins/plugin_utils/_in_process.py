@@ -6,7 +6,7 @@
 
 A worker process runs all items of a loop, whereas a module starts a new process for each of them.
 A task therefore runs in the worker if it would run on the controller under the same conditions,
-and as a module otherwise. ``plugins/action`` has what differs between modules.
+and as a module otherwise.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - its own name everywhere
@@ -28,25 +29,21 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
 
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import (
     import_httpx,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     API_OPTIONS,
-    Ensure,
+    NEW_SECRETS,
+    Outcome,
+    Params,
     run_and_exit,
 )
-from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
 
-from ._ansible_core import (
-    HAS_PROFILES,
-    WorkerModule,
-    encode_arguments,
-    missing_parts,
-    run_in_process,
-)
-from ._connections import Connections
+from ._connection_cache import ConnectionCache
 from ._playbook_variables import unused_variables, with_variables
+from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output
 
 try:
     # Ansible imports this file once, before it forks its workers.
@@ -55,8 +52,6 @@ try:
 except ImportError:
     HAS_HTTPX = False
 
-#: The variable that turns this off.
-_SWITCH = "postroom_in_process"
 #: The variable of playbooks that has the file with their options.
 _ARGUMENTS = "__mail_arguments"
 #: Variables of roles and playbooks that have the variable of each module option.
@@ -65,7 +60,6 @@ _OPTION_VARIABLES = (
     "__dns_option_variables",
     "__mail_option_variables",
 )
-
 #: Discovery finds Ansible's own Python on the controller.
 _DISCOVERY = ("", "auto", "auto_legacy", "auto_silent", "auto_legacy_silent")
 #: An interpreter or a library reads these variables only once, mostly when the process starts.
@@ -76,18 +70,19 @@ _READ_AT_START = re.compile(
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ORPHAN_CHECK_INTERVAL = 0.5
 
-_connections = Connections()
+_connections = ConnectionCache()
 _display = Display()
 
 
 class InProcessAction(NormalAction):  # type: ignore[misc]
-    """An action that runs a module's function in the worker, or the module if it has to."""
+    """An action that runs a module's function in the worker if it can, and the module otherwise."""
 
     #: The module's own options.
     argument_spec: Mapping[str, Any]
+    _option_variables: Mapping[str, str] = MappingProxyType({})
 
-    def ensure(self) -> Ensure:
-        """Return the module's function, which may have further arguments here."""
+    def ensure(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
+        """Call the module's function."""
         raise NotImplementedError
 
     def run(
@@ -100,8 +95,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         environment = {name: str(value) for name, value in environment.items()}
         self._option_variables = self._find_option_variables(variables)
         reason = (
-            self._disabled_reason(variables)
-            or self._target_reason()
+            self._process_reason(variables)
             or interpreter_reason(self._interpreter(variables))
             or environment_reason(environment)
         )
@@ -111,7 +105,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             result: dict[str, Any] = super().run(tmp, task_vars)
             return result
         result = super(NormalAction, self).run(tmp, task_vars)
-        return {**result, **self._parse(**self._run_here(variables, environment))}
+        return {**result, **self._run_here(variables, environment)}
 
     def _find_option_variables(self, variables: Mapping[str, Any]) -> dict[str, str]:
         """Return the collection's variable of each option. Warn about variables without effect."""
@@ -134,31 +128,25 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
                     res = {**res, "stdout": json.dumps(data)}
         return super()._parse_returned_data(res, *profile)
 
-    def _disabled_reason(self, variables: Mapping[str, Any]) -> str | None:
-        """Return why no task can run in the worker, or None."""
-        if not boolean(os.environ.get("POSTROOM_IN_PROCESS", "true"), strict=False):
-            return "the environment variable POSTROOM_IN_PROCESS is off"
-        if not boolean(self._templar.template(variables.get(_SWITCH, True)), strict=False):
-            return f"the variable {_SWITCH} is off"
-        if not HAS_HTTPX:
-            return f"httpx is missing in {sys.executable}"
-        if missing := missing_parts():
-            return f"this ansible-core lacks {', '.join(missing)}"
-        return None
-
-    def _target_reason(self) -> str | None:
-        """Return why this task needs a module process where it is to run, or None."""
-        if self._connection.transport != "local":
-            return f"its connection is {self._connection.transport}"
-        if self._connection.become is not None:
-            return "it becomes another user"
-        if self._task.async_val:
-            return "it is asynchronous"
-        if getattr(self._connection._shell, "_IS_WINDOWS", False):  # noqa: SLF001 - no other name
-            return "its shell is PowerShell"
-        if C.DEFAULT_KEEP_REMOTE_FILES:
-            return "the files of modules are kept"
-        return None
+    def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
+        """Return why the task needs a module process, whatever its interpreter is, or None."""
+        switch = os.environ.get("POSTROOM_IN_PROCESS", "true")
+        variable = self._templar.template(variables.get("postroom_in_process", True))
+        missing = ", ".join(missing_parts())
+        transport = self._connection.transport
+        reasons = {
+            "the environment variable POSTROOM_IN_PROCESS is off": not boolean(
+                switch, strict=False
+            ),
+            "the variable postroom_in_process is off": not boolean(variable, strict=False),
+            f"httpx is missing in {sys.executable}": not HAS_HTTPX,
+            f"this ansible-core lacks {missing}": missing,
+            f"its connection is {transport}": transport != "local",
+            "it becomes another user": self._connection.become is not None,
+            "it is asynchronous": self._task.async_val,
+            "the files of modules are kept": C.DEFAULT_KEEP_REMOTE_FILES,
+        }
+        return next((reason for reason, applies in reasons.items() if applies), None)
 
     def _interpreter(self, variables: Mapping[str, Any]) -> str:
         """Return the Python that ansible-core would run the module with."""
@@ -170,32 +158,29 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
     def _run_here(
         self, variables: dict[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return what a module process would return: output and status."""
-        arguments = self._task.args
-        self._update_module_args(self._task.action, arguments, variables)
-        encoded = encode_arguments(arguments)
-        spec = {**API_OPTIONS, **self.argument_spec}
-        secrets: set[str] = set()
+        """Return the result that ansible-core would read from the output of a module process."""
 
         def run() -> None:
+            spec = {**API_OPTIONS, **self.argument_spec}
             module = WorkerModule(argument_spec=spec, supports_check_mode=True)
-            secrets.update(module.no_log_values)
-            run_and_exit(module, self.ensure(), _connections.get)
+            run_and_exit(module, self.ensure, _connections.get)
 
+        self._update_module_args(self._task.action, self._task.args, variables)
         try:
             with _module_environment(self._loader.get_basedir(), environment):
-                return {"stdout": run_in_process(encoded, run)}
-        except Exception as error:  # noqa: BLE001 - a module that crashes has a result as well
-            _connections.drop()
-            return _crash(error, secrets, arguments)
-        except BaseException:
-            # The task's timeout, or Ctrl-C.
-            _connections.drop()
-            raise
-
-    def _parse(self, stdout: str = "", stderr: str = "", rc: int = 0) -> dict[str, Any]:
-        """Return the result that ansible-core reads from a module's output."""
-        printed = {"stdout": stdout, "stderr": stderr, "rc": rc}
+                output = module_output(self._task.args, run)
+        except BaseException as error:
+            _connections.clear()
+            if not isinstance(error, Exception):
+                # The task's timeout, or Ctrl-C.
+                raise
+            # The message of the exception may contain a secret.
+            name = type(error).__name__
+            message = f"{self._task.action} failed with an unexpected {name}."
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            crash = {"failed": True, "msg": message, "exception": f"Traceback:\n{frames}{name}"}
+            output = json.dumps(crash)
+        printed = {"stdout": output, "stderr": "", "rc": 0}
         if HAS_PROFILES:
             result: Any = self._parse_returned_data(printed, "legacy")
         else:
@@ -203,9 +188,10 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
 
             result = wrap_var(self._parse_returned_data(printed))
         # From ansible-core 2.21 on it is an object.
-        return dict(
-            result if isinstance(result, dict) else result.as_result_dict(for_round_trip=True)
-        )
+        if not isinstance(result, dict):
+            result = result.as_result_dict(for_round_trip=True)
+        # From ansible-core 2.22 on. They are registered already: this process is the controller's.
+        return {name: value for name, value in result.items() if name != NEW_SECRETS}
 
 
 def interpreter_reason(interpreter: str) -> str | None:
@@ -236,44 +222,20 @@ def environment_reason(environment: Mapping[str, str]) -> str | None:
 @contextmanager
 def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator[None]:
     """Set a module's working directory and environment variables, and restore them."""
+    here = Path.cwd()
     variables = dict(os.environ)
-    here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
     try:
         os.environ.update(environment)
         os.chdir(folder)
         yield
     finally:
-        for name in os.environ.keys() - variables.keys():
-            del os.environ[name]
+        os.environ.clear()
         os.environ.update(variables)
-        os.fchdir(here)
-        os.close(here)
-
-
-def _crash(error: Exception, secrets: set[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a module process returns that ends with an exception, without secrets."""
-    if secrets:
-        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        texts = [str(error) or type(error).__name__, trace]
-        message, trace = remove_secrets(texts, secrets)
-    else:
-        # The token is always a secret. It is not known yet, so any message may contain it.
-        message = type(error).__name__
-        frames = "".join(traceback.format_tb(error.__traceback__))
-        trace = f"Traceback:\n{frames}{message}"
-    if not HAS_PROFILES:
-        return {"stderr": trace, "rc": 1}
-    result = {"failed": True, "msg": message}
-    if "error" in arguments["_ansible_tracebacks_for"]:
-        result["exception"] = trace
-    return {"stdout": json.dumps(result), "rc": 1}
+        os.chdir(here)
 
 
 def exit_if_orphaned() -> None:
-    """End this worker if Ansible was killed or has lost its terminal.
-
-    The rest of the task would go unnoticed, and its result would be lost.
-    """
+    """End this worker if Ansible was killed, because the result would be lost."""
     parent = multiprocessing.parent_process()
     if parent is not None and not parent.is_alive():
         os._exit(1)

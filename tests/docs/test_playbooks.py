@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
+from ansible_collections.postroom.email.plugins.filter.survey_spec import survey_spec
 from ansible_collections.postroom.email.tests.fakes.awx import surveys
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.variables import Playbook

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
+from ansible_collections.postroom.email.plugins.filter.survey_spec import survey_spec
 from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 from ansible_collections.postroom.email.tests.fakes.awx.jobs import injected
 from ansible_collections.postroom.email.tests.fakes.awx.kinds import DEFAULTS

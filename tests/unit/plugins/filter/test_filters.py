@@ -166,7 +166,6 @@ def test_texts_are_merged_split_and_shown() -> None:
         ("spf_merge", (5, SPF), "input: this must be a list"),
         ("spf_merge", ([],), "spf_merge: missing a required argument: 'wanted'"),
         ("spf_merge", (["v=spf1 a", "v=spf1 mx"], SPF), "There are 2 SPF records"),
-        ("survey_spec", ("options: {}",), "The argument file: this is no mapping."),
         ("txt_strings", (["x"],), "input: this must be a string"),
         ("zone_text", ([], "1h"), "option ttl: ttl is '1h'"),
         ("record_sets", (neutral(), [{}, "x"]), "current, item 2: this must be a mapping"),

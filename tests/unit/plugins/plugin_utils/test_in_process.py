@@ -17,8 +17,9 @@ from ansible.module_utils import basic
 from ansible.module_utils.common import parameters
 
 from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
-from ansible_collections.postroom.email.plugins.plugin_utils._ansible_core import missing_parts
-from ansible_collections.postroom.email.plugins.plugin_utils._connections import Connections
+from ansible_collections.postroom.email.plugins.plugin_utils._connection_cache import (
+    ConnectionCache,
+)
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
     InProcessAction,
     environment_reason,
@@ -26,6 +27,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._in_process import 
     sleep_unless_orphaned,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
+from ansible_collections.postroom.email.plugins.plugin_utils._worker_module import missing_parts
 from ansible_collections.postroom.email.tests.support.clients import Clock
 
 pytestmark = pytest.mark.matrix
@@ -40,9 +42,9 @@ def test_ansible_core_has_all_private_parts() -> None:
 
 def test_a_task_runs_as_a_module_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later ansible-core that lacks one of them still runs the task, and the reason names it."""
-    monkeypatch.delattr(basic.AnsibleModule, "_return_formatted")
-    reason = "this ansible-core lacks AnsibleModule._return_formatted"
-    assert Action()._disabled_reason({}) == reason
+    monkeypatch.delattr(basic.AnsibleModule, "_log_invocation")
+    reason = "this ansible-core lacks AnsibleModule._log_invocation"
+    assert Action()._process_reason({}) == reason
 
 
 @pytest.mark.parametrize("interpreter", ["", "auto", "auto_legacy_silent", sys.executable])
@@ -92,13 +94,13 @@ PARAMS = {
 
 
 @pytest.fixture
-def connections() -> Connections:
+def connections() -> ConnectionCache:
     """Return an empty cache."""
-    return Connections()
+    return ConnectionCache()
 
 
 def test_a_change_around_the_task_makes_a_new_connection(
-    connections: Connections, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    connections: ConnectionCache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Another service, tenant, trust, CA file, proxy or process, or an interrupted task."""
     file = tmp_path / "ca.pem"
@@ -115,12 +117,12 @@ def test_a_change_around_the_task_makes_a_new_connection(
     found.append(connections.get(params))
     monkeypatch.setattr(os, "getpid", lambda: -1)
     found.append(connections.get(params))
-    connections.drop()
+    connections.clear()
     found.append(connections.get(params))
     assert len(set(map(id, found))) == len(found)
 
 
-def test_eight_connections_are_kept(connections: Connections) -> None:
+def test_eight_connections_are_kept(connections: ConnectionCache) -> None:
     """Those used last, so that a loop over many tenants does not hold a connection to each."""
     first = connections.get(PARAMS)
     for number in range(7):
@@ -171,29 +173,28 @@ class Action(InProcessAction):
         arguments = {**PARAMS, "more": more, **asked}
         self._error = error
         self._task = SimpleNamespace(action="x", args=arguments, async_val=0, delegate_to="")
-        shell = SimpleNamespace(_IS_WINDOWS=False)
-        self._connection = SimpleNamespace(transport="local", become=None, _shell=shell)
+        self._connection = SimpleNamespace(transport="local", become=None)
         self._loader = SimpleNamespace(get_basedir=os.getcwd)
         self._templar = SimpleNamespace(template=lambda value: value)
 
     def _update_module_args(self, *args: Any) -> None:
         """Leave the arguments as they are."""
 
-    def ensure(self) -> Any:
-        """Raise the error, in the surroundings of the task."""
+    def ensure(self, *args: Any, **options: Any) -> Any:
+        """Raise the error, in the environment of the task."""
         assert os.environ["MORE"] == "x"
         raise self._error or AssertionError
 
 
 def test_some_places_need_a_process() -> None:
     """A switch, another machine, another user and another Python are respected."""
-    here, action = Action(), Action()
-    assert here._disabled_reason({}) is here._target_reason() is None
-    assert "is off" in str(here._disabled_reason({"postroom_in_process": "no"}))
+    action = Action()
+    assert action._process_reason({}) is None
+    assert "is off" in str(action._process_reason({"postroom_in_process": "no"}))
     for name, value in {"transport": "ssh", "become": "sudo"}.items():
         action = Action()
         setattr(action._connection, name, value)
-        assert action._target_reason()
+        assert action._process_reason({})
     action._task.delegate_to = "other"
     other = {"other": {"ansible_python_interpreter": "/other/python"}}
     assert action._interpreter({"ansible_delegated_vars": other}) == "/other/python"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Surveys from argument files: each kind of question, and malformed files."""
+"""Surveys from argument files: each kind of question."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.plugin_utils._surveys import survey_spec
+from ansible_collections.postroom.email.plugins.filter.survey_spec import survey_spec
 from ansible_collections.postroom.email.tests.fakes.awx import surveys
 
 SCHEMA = Path(__file__).resolve().parents[4] / "schemas" / "survey.schema.json"
@@ -105,58 +104,3 @@ def test_only_what_has_a_survey_is_asked_in_order() -> None:
     assert [one["variable"] for one in spec] == ["mail_b", "mail_a"]
     empty = {"name": "", "description": "", "spec": []}
     assert survey_spec({"options": {"mail_c": silent}}) == empty
-
-
-@pytest.mark.parametrize(
-    ("place", "option"),
-    [
-        ("survey: ", {"survey": None}),
-        ("survey: maximum is not known", {"survey": {"question": "a", "maximum": 5}}),
-        ("survey.question", {"survey": {"question": "a\nb"}}),
-        ("description", {"description": 5}),
-        ("required", {"required": "yes"}),
-        ("type: AWX cannot ask for 'dict'", {"type": "dict"}),
-        ("elements", {"type": "list"}),
-        ("no_log", {"no_log": True, "default": "swordfish"}),
-        ("choices", {"choices": "a"}),
-        ("choices", {"type": "int", "choices": ["1"]}),
-        ("survey.type", {"survey": {**ASKED, "type": "password"}}),
-        ("survey.type", {"survey": {**ASKED, "type": "text"}, "type": "int"}),
-        ("survey: where there are choices", {"survey": {**ASKED, "max": 5}, "type": "bool"}),
-        ("survey: min and max are whole", {"survey": {**ASKED, "max": True}}),
-        ("survey: min and max are lengths", {"survey": {**ASKED, "min": -1}}),
-        ("survey: min is more than max", {"survey": {**ASKED, "min": 2, "max": 1}}),
-        ("default: 5", {"default": 5}),
-        ("default: inf", {"type": "float", "default": float("inf")}),
-        ("default: 'no'", {"type": "bool", "default": "no"}),
-        ("default", {"type": "list", "elements": "str", "default": ["a,b"]}),
-        ("default", {"default": "a\nb"}),
-        ("default", {"default": "$encrypted$"}),
-        ("default", {"choices": ["a"], "default": "b"}),
-        ("default", {"survey": {**ASKED, "max": 1}, "default": "ab"}),
-    ],
-)
-def test_a_malformed_option_is_refused(place: str, option: dict[str, Any]) -> None:
-    """The message names its place; it does not hold a secret's default."""
-    with pytest.raises(InvalidInput) as caught:
-        question(**option)
-    about = ": AWX asks for a secret" if place == "no_log" else f".{place}"
-    assert str(caught.value).startswith(f"options.mail_it{about}")
-    assert "swordfish" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (None, "The argument file: this is no mapping."),
-        ({"options": []}, "options: this is no mapping."),
-        ({"options": {"mail_it": "a"}}, "options.mail_it: this is no mapping."),
-        ({"options": {"mail it": {"survey": ASKED}}}, "options.mail it: this is no name of a"),
-        ({"options": {7: {"survey": ASKED}}}, "options.7: this is no name of a variable."),
-    ],
-)
-def test_a_malformed_file_is_refused(arguments: Any, words: str) -> None:
-    """Also if it was not read from YAML."""
-    with pytest.raises(InvalidInput) as caught:
-        survey_spec(arguments)
-    assert str(caught.value).startswith(words)

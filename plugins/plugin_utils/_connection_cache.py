@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
+from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
@@ -16,7 +17,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import Para
 _MAX_KEPT = 8
 
 
-class Connections:
+class ConnectionCache:
     """The transports of this process, by the options and the environment they were made from."""
 
     def __init__(self) -> None:
@@ -31,8 +32,8 @@ class Connections:
             del self._kept[oldest]
         return transport
 
-    def drop(self) -> None:
-        """Forget all of them: a task was interrupted, so one may hold half a response.
+    def clear(self) -> None:
+        """Drop all connections after an interrupted task, which may have left a partial response.
 
         They are closed when they are garbage-collected, because a thread may still be sending.
         """
@@ -41,19 +42,12 @@ class Connections:
 
 def _key(params: Params) -> Hashable:
     # A fork must not use the connections of its parent.
-    access = (os.getpid(), params["api_url"], params["api_token"])
-    tls = (params["validate_certs"], *_file(params["ca_path"]))
-    proxies = (item for item in os.environ.items() if item[0].lower().endswith("_proxy"))
-    return (*access, *tls, *sorted(proxies))
-
-
-def _file(path: str | None) -> tuple[object, ...]:
-    """Return values that change when the file does."""
-    if path is None:
-        return ()
-    file = Path(path).absolute()
-    try:
-        status = file.stat()
-    except OSError:
-        return (file,)
-    return file, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    key = [os.getpid(), params["api_url"], params["api_token"], params["validate_certs"]]
+    if params["ca_path"] is not None:
+        file = Path(params["ca_path"]).absolute()
+        key.append(file)
+        with suppress(OSError):
+            status = file.stat()
+            key += [status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size]
+    key += sorted(item for item in os.environ.items() if item[0].lower().endswith("_proxy"))
+    return tuple(key)
