@@ -172,13 +172,13 @@ def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
     wrong = host.policy.parent / "wrong.yml"
     wrong.write_text("{version: 1, ruls: []}\n", "utf-8")
     policy = host.deploy(bot_policy=wrong.name)
-    assert f"so nothing was: {wrong.name}" in policy.output
+    assert f"so it was not applied: {wrong.name}" in policy.output
     with socket.create_server(("127.0.0.1", lasting_port())) as server:
         taken = server.getsockname()[1]
         port = host.deploy(bot_settings=host.settings(admin_port=taken))
     assert f"listens on port {taken}." in port.output
     secret = host.deploy(bot_secrets={**host.secrets, "slack_bot_token": WRONG_TOKEN})
-    assert f"so nothing was: postroom-bot: {NOT_ACCEPTED}" in secret.output
+    assert f"so it was not applied: postroom-bot: {NOT_ACCEPTED}" in secret.output
     assert 0 not in (policy.status, port.status, secret.status)
     assert [file.read_bytes() for file in files] == contents
     assert host.pid == before
@@ -192,8 +192,8 @@ def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
     secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
     run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5, bot_check_online=False)
     assert run.status != 0
-    assert f"did not get ready in 5 seconds: postroom-bot: {NOT_ACCEPTED}" in run.output
-    log = run.output.partition("Its log since it was told to start ends with: ")[2].splitlines()[0]
+    assert f"was not ready after 5 seconds: postroom-bot: {NOT_ACCEPTED}" in run.output
+    log = run.output.partition("Its log since the start ends with: ")[2].splitlines()[0]
     assert log.count("postroom-bot: ") == 1
     assert "the policy was read anew" not in log
 

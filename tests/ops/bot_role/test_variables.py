@@ -39,14 +39,14 @@ GOOD: dict[str, Any] = {
 }
 #: Variables, and words of the message: one case for each check.
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no package": ({"bot_package": ""}, "bot_package is not given"),
+    "no package": ({"bot_package": ""}, "bot_package is required"),
     "secrets as a string": (
         {"bot_secrets": f"slack_bot_token={SECRET}"},
-        "bot_secrets is no mapping.",
+        "bot_secrets must be a mapping.",
     ),
     "a secret that is a list": (
         {"bot_secrets": {"api_token": [SECRET]}},
-        "api_token in bot_secrets is empty or no text.",
+        "api_token in bot_secrets must be a string",
     ),
     "a secret among the settings": (
         {"bot_settings": {"slack_bot_token": SECRET}},
@@ -54,39 +54,45 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a password in the database": (
         {"bot_settings": {"database": f"postgresql://bot:{SECRET}@db/bot"}},
-        "database has a password in it.",
+        "database contains a password.",
     ),
     "a path as a secret's name": (
         {"bot_secrets": {"../../shadow": SECRET}},
-        "../../shadow in bot_secrets is no setting's name.",
+        "../../shadow in bot_secrets is not the name of a setting.",
     ),
     "a path of the policy": (
         {"bot_settings": {"policy_file": "policy.yml"}},
-        "policy_file is set by the role.",
+        "The role sets policy_file.",
     ),
-    "no fixed port": ({"bot_settings": {"admin_port": 0}}, "admin_port is 0 or no number"),
+    "no fixed port": (
+        {"bot_settings": {"admin_port": 0}},
+        "admin_port in bot_settings must be a port",
+    ),
     "a missing policy": ({"bot_policy": "gone.yml"}, "Correct bot_policy."),
     "a missing wheel": ({"bot_package": "gone.whl"}, "Correct bot_package."),
-    "a name with a blank": ({"bot_name": "my bot"}, "bot_name can't be a name on the host."),
-    "root": ({"bot_user": "root"}, "bot_user is root"),
-    "another service's user": ({"bot_user": "nobody"}, "The user nobody has another home than"),
-    "a shared folder": ({"bot_data_dir": "/var"}, "/var can't be a place of the bot."),
+    "a name with a blank": ({"bot_name": "my bot"}, "bot_name is not a valid name on Debian."),
+    "root": ({"bot_user": "root"}, "bot_user must not be root"),
+    "another service's user": ({"bot_user": "nobody"}, "The home directory of user nobody is not"),
+    "a shared folder": ({"bot_data_dir": "/var"}, "/var can't be used for the bot."),
     "removal of another folder": (
         {"bot_state": "absent", "bot_purge_data": True, "bot_home": "/usr/local"},
-        f"/usr/local is there already, and was not made for {NAME}. ",
+        f"/usr/local already exists and was not created for {NAME}. ",
     ),
     "another program's log": (
         {"bot_log_file": "/etc/passwd"},
-        f"/etc/passwd is there already, and is no file of {NAME}.",
+        f"/etc/passwd already exists and does not belong to {NAME}.",
     ),
-    "a pid file in no folder": ({"bot_pid_file": "/etc/passwd/pid"}, "/etc/passwd is no folder on"),
+    "a pid file in no folder": (
+        {"bot_pid_file": "/etc/passwd/pid"},
+        "/etc/passwd is not a folder on",
+    ),
     "another service's name": (
         {"bot_name": OTHER, "bot_service_manager": "systemd", "bot_state": "absent"},
-        f"/{OTHER}.service is there already, and was not written for {OTHER}.",
+        f"/{OTHER}.service already exists and was not written for {OTHER}.",
     ),
     "another service manager": (
         {"bot_service_manager": "systemd", "bot_home": "{place}/home"},
-        "/home/process is of a bot under another bot_service_manager.",
+        "/home/process belongs to a bot with another bot_service_manager.",
     ),
     "another user": ({"bot_data_dir": "{place}/data"}, "/data belongs to the user nobody."),
     "a folder that systemd hides": (
@@ -192,7 +198,10 @@ _ORDERED_PLAY = """\
   environment: {PATH: "{{ playbook_dir }}:{{ lookup('env', 'PATH') }}"}
   tasks:
     - include_role: {name: postroom.email.bot, tasks_from: systemd}
-      vars: {bot_name: "{{ item[0] }}", __bot_act: "{{ item[1] }}", __bot_unit: "{{ item[3] }}"}
+      vars:
+        bot_name: "{{ item[0] }}"
+        __bot_service_action: "{{ item[1] }}"
+        __bot_unit: "{{ item[3] }}"
       loop: "{{ orders }}"
 """
 
@@ -271,19 +280,21 @@ def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
 def test_a_place_is_the_bot_s_own(path: str, is_refused: bool) -> None:
     """A place is an absolute path of two parts at least, without `.` or `..`."""
     for variable in ("bot_home", "bot_config_dir", "bot_data_dir", "bot_log_file", "bot_pid_file"):
-        found = templated("{{ __bot_shared }}", **{variable: path})
+        found = templated("{{ __bot_invalid_paths }}", **{variable: path})
         assert found == ([path] if is_refused else [])
 
 
 def test_places_are_separate_and_visible() -> None:
     """Root writes nothing below the bot's data, and systemd hides no place from the bot."""
     data, hidden = "/var/lib/postroom-bot", "/run/user/1000/python3"
-    assert templated("{{ __bot_nested + __bot_hidden }}", bot_home=f"{data}-program") == []
+    assert (
+        templated("{{ __bot_nested_paths + __bot_hidden_paths }}", bot_home=f"{data}-program") == []
+    )
     for variable in ("bot_home", "bot_config_dir", "bot_log_file", "bot_pid_file"):
         inner = f"{data}/inner"
-        assert templated("{{ __bot_nested }}", **{variable: inner}) == [f"{data}:{inner}"]
+        assert templated("{{ __bot_nested_paths }}", **{variable: inner}) == [f"{data}:{inner}"]
     for variable in ("bot_home", "bot_config_dir", "bot_data_dir", "bot_python"):
-        assert templated("{{ __bot_hidden }}", **{variable: hidden}) == [hidden]
+        assert templated("{{ __bot_hidden_paths }}", **{variable: hidden}) == [hidden]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +302,7 @@ def test_places_are_separate_and_visible() -> None:
 )
 def test_another_python_or_package_gets_an_environment_of_its_own(other: dict[str, str]) -> None:
     """Even a Python of the same minor version, because the earlier one may be gone."""
-    usual = {"bot_package": "postroom[bot]==0.1.0", "__bot_asked_python": {"stdout": PYTHON}}
+    usual = {"bot_package": "postroom[bot]==0.1.0", "__bot_python_info": {"stdout": PYTHON}}
     keys = [templated("{{ __bot_key }}", **given) for given in (usual, {**usual, **other})]
     assert keys[0] != keys[1]
 
@@ -317,4 +328,4 @@ def test_paths_are_relative_to_the_working_directory(monkeypatch: pytest.MonkeyP
 def test_a_password_in_the_database_s_url_is_found(database: str, has_password: bool) -> None:
     """It may be after the user's name or in a parameter."""
     given = {"database": database}
-    assert templated("{{ __bot_open_database }}", bot_settings=given) is has_password
+    assert templated("{{ __bot_database_has_password }}", bot_settings=given) is has_password
