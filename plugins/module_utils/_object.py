@@ -11,7 +11,7 @@ from ._api.models import respelled
 from ._api.names import Name
 from ._api.tenant.changes import as_diff
 from ._api.tenant.converge import Probe, converge_object
-from ._api.tenant.definition import Declared, DeclaredDomain, DeclaredForwarder
+from ._api.tenant.definition import Declared, DeclaredForwarder, DeclaredIndividual
 from ._api.tenant.desired import Passwords
 from ._module import Outcome
 
@@ -37,7 +37,6 @@ def ensure_object(
 
 
 def _names(declared: Declared) -> list[Name]:
-    if isinstance(declared, DeclaredDomain):
-        return [declared.name]
+    aliases = declared.aliases if isinstance(declared, DeclaredIndividual) else None
     members = declared.members if isinstance(declared, DeclaredForwarder) else None
-    return [*(members or ()), *(declared.aliases or ()), declared.name]
+    return [*(members or ()), *(aliases or ()), declared.name]

@@ -137,11 +137,11 @@ def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome
     mailbox = parse_address(params["mailbox"], "mailbox")
     if params["state"] == "present":
         declared = DeclaredMailbox(
-            mailbox, aliases=frozenset({address}), may_create=False, move=params["move"]
+            mailbox, aliases=frozenset({address}), must_exist=True, move=params["move"]
         )
     else:
         absent = {address: DECLARED_ABSENT}
-        declared = DeclaredMailbox(mailbox, absent_aliases=absent, may_create=False)
+        declared = DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True)
     return ensure_object(client, declared, check_mode=check_mode)
 
 

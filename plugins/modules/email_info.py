@@ -144,12 +144,12 @@ failure:
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import (
-    SECTIONS,
     export,
     facts,
 )

@@ -302,6 +302,7 @@ from typing import Any
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.gc_pause import without_collection
+from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import as_diff
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
@@ -329,12 +330,9 @@ from ansible_collections.postroom.email.plugins.module_utils._passwords import (
     replaces_passwords,
 )
 
-#: The options that hold a part of a definition.
-PARTS = ("domains", "mailboxes", "forwarders")
-
 ARGUMENT_SPEC: dict[str, Any] = {
     "definition_files": {"type": "list", "elements": "path", "aliases": ["definition_file"]},
-    **{part: {"type": "list", "elements": "raw"} for part in PARTS},
+    **{section: {"type": "list", "elements": "raw"} for section in SECTIONS.values()},
     "passwords": {"type": "dict", "no_log": True},
     **PASSWORD_OPTIONS,
     "purge": {"type": "list", "elements": "str", "choices": list(KINDS), "default": []},
@@ -382,7 +380,8 @@ def ensure_tenant(
 
 
 def _sources(params: Params) -> list[Source]:
-    inline = {part: params[part] for part in PARTS if params[part] is not None}
+    sections = SECTIONS.values()
+    inline = {section: params[section] for section in sections if params[section] is not None}
     files = params["definition_files"] or ()
     if not inline and not files:
         raise InvalidInput(

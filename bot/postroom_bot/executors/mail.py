@@ -288,11 +288,7 @@ def _look(client: Client, intent: Intent) -> tuple[Plan, Principal | None]:
 
 def _freed(plan: Plan) -> list[str]:
     """Return the addresses that a plan frees."""
-    freed: set[Name] = set()
-    for change in plan.changes:
-        before = change.before.addresses if change.before else frozenset()
-        freed |= before - (change.after.addresses if change.after else frozenset())
-    return _keys(freed)
+    return _keys({address for change in plan.changes for address in change.freed})
 
 
 def _still_free(client: Client, addresses: Iterable[str]) -> list[str]:

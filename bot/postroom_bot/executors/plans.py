@@ -104,7 +104,7 @@ def _is_mailbox(tenant: TenantState, mailbox: Name) -> Plan:
 
 def _alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     _is_mailbox(tenant, mailbox)
-    declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), may_create=False)
+    declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), must_exist=True)
     plan = _plan(tenant, declared)
     if plan.changes:
         _must_be_free(tenant, address, mailbox)
@@ -117,7 +117,7 @@ def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     if tenant.find(mailbox) is not None:
         _is_mailbox(tenant, mailbox)
     absent = {address: DECLARED_ABSENT}
-    return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, may_create=False))
+    return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True))
 
 
 def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:

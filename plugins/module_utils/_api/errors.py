@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 _MAX_DETAIL = 300
+_MAX_SHOWN = 60
 _SECRET_KEY = re.compile("passw|passphrase|secret", re.IGNORECASE)
 
 
@@ -283,5 +284,9 @@ def _forms_of(secret: str) -> Iterator[str]:
 
 def redact(text: str, secrets: Iterable[str]) -> str:
     """Return ``text`` without ``secrets``, on one line and shortened."""
-    text = " ".join(hide(text, secrets).split())
-    return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}..."
+    return shortened(" ".join(hide(text, secrets).split()), _MAX_DETAIL)
+
+
+def shortened(text: str, length: int = _MAX_SHOWN) -> str:
+    """Return ``text`` cut to a length."""
+    return text if len(text) <= length else f"{text[:length]}..."

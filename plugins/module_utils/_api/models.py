@@ -26,7 +26,7 @@ class Domain:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """Empty: a domain has no address of its own."""
+        """Empty: only mailboxes and forwarders have addresses."""
         return frozenset()
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,6 +89,9 @@ class Foreign:
 
 
 # Union, because pylint reads the bar between classes as arithmetic.
+#: What the list of each kind is called, in definitions and in results.
+SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
+
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
 Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
 Action = Literal["create", "update", "delete"]

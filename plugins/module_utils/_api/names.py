@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import lru_cache
 
-from .errors import InvalidInput
+from .errors import InvalidInput, shortened
 
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _LABELS = re.compile(_LABEL)
@@ -27,7 +27,6 @@ _MAX_LABEL = 63
 _MAX_DOMAIN = 253
 _MAX_LOCAL = 64
 _MAX_ADDRESS = 254
-_MAX_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,7 +93,7 @@ def parse_address(text: str, option: str = "name") -> Name:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")
+    return repr(shortened(text))
 
 
 def _local_flaw(local: str) -> str:

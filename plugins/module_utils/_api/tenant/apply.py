@@ -11,8 +11,9 @@ A failed change stops those that need it and no others, unless the service can't
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -85,63 +86,53 @@ def apply_plan(
     :param deadline_per_change: give each change the client's timeout; otherwise all of them share
         the client's deadline, and must not run at the same time
     """
-    run = _Run(client, plan, concurrency, deadline_per_change, report)
+    run = _Run(client, plan.changes, concurrency, deadline_per_change, report)
     for positions in plan.stages():
         run.stage(positions)
     return run.results
 
 
+@dataclass
 class _Run:
-    def __init__(
-        self,
-        client: Client,
-        plan: Plan,
-        concurrency: int,
-        deadline_per_change: bool,  # noqa: FBT001 - private
-        report: Report | None,
-    ) -> None:
-        self._client = client
-        self._deadline_per_change = deadline_per_change
-        self._changes = plan.changes
-        self._concurrency = concurrency
-        self._report = report
-        self.results = [Result(NOT_ATTEMPTED, "")] * len(plan.changes)
-        self._finished = 0
-        #: How many in a row failed without an answer.
-        self._without_answer = 0
-        #: Why no more changes are attempted.
-        self._stopped: str | None = None
-        self._longest_span = 0.0
-        #: Who uses the domains that this stage deletes.
-        self._occupants: dict[Name, list[Occupant]] = {}
+    client: Client
+    changes: Sequence[Change]
+    concurrency: int
+    deadline_per_change: bool
+    report: Report | None
+    finished: int = 0
+    #: How many in a row failed without an answer.
+    without_answer: int = 0
+    #: Why no more changes are attempted.
+    stopped: str | None = None
+    longest_span: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.results = [Result(NOT_ATTEMPTED, "")] * len(self.changes)
 
     def stage(self, positions: list[int]) -> None:
         """Apply the changes of one stage, confirm its edits, and undo moves that failed."""
         ready = [position for position in positions if self._is_ready(position)]
         self._count(len(positions) - len(ready))
-        changes = [self._changes[position] for position in ready]
-        domains = [
-            change.subject.name
-            for change in changes
-            if change.action == "delete" and isinstance(change.before, Domain)
-        ]
+        subjects = [self.changes[p].before for p in ready if self.changes[p].action == "delete"]
+        domains = [each.name for each in subjects if isinstance(each, Domain)]
+        occupants: dict[Name, list[Occupant]] = {}
         try:
             if domains:
                 # One list for all of them: what the plan did not see must not be deleted.
                 now = TenantState(principals=self._new_client().list_principals())
-                self._occupants = now.occupants(domains)
+                occupants = now.occupants(domains)
         except errors.PostroomError as error:
             for position in ready:
                 self._note(position, Result(FAILED, str(error), error))
             return
-        self._for_each(ready, self._attempt, self._note)
+        self._for_each(ready, lambda position: self._attempt(position, occupants), self._note)
         self._confirm([p for p in ready if self.results[p].outcome == CHANGED])
         self._give_back(positions)
 
     def _is_ready(self, position: int) -> bool:
-        for need in self._changes[position].needs:
+        for need in self.changes[position].needs:
             if self.results[need].outcome not in (CHANGED, UNCHANGED):
-                subject = self._changes[need].subject
+                subject = self.changes[need].subject
                 reason = f"it needs the {subject.kind} {subject.name} to be changed first"
                 self.results[position] = Result(NOT_ATTEMPTED, reason)
                 return False
@@ -151,105 +142,106 @@ class _Run:
         self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
         """Call ``action`` for each item, in threads if that helps, and ``note`` in this one."""
-        if self._concurrency == 1 or len(items) == 1:
+        if self.concurrency == 1 or len(items) == 1:
             for item in items:
                 note(item, action(item))
             return
         waiting = iter(items)
         running: dict[Future[T], int] = {}
-        with ThreadPoolExecutor(self._concurrency) as pool:
+        with ThreadPoolExecutor(self.concurrency) as pool:
             try:
                 while True:
                     # Few are submitted ahead, so that an interrupt leaves the rest untouched.
-                    for item in islice(waiting, 2 * self._concurrency - len(running)):
+                    for item in islice(waiting, 2 * self.concurrency - len(running)):
                         running[pool.submit(action, item)] = item
                     if not running:
                         return
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         note(running.pop(future), future.result())
             except BaseException:
-                self._client.cancel()
+                self.client.cancel()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def _note(self, position: int, result: Result) -> None:
         self.results[position] = result
-        self._longest_span = max(self._longest_span, result.span)
+        self.longest_span = max(self.longest_span, result.span)
         self._count(1)
         if result.outcome in (CHANGED, UNCHANGED):
-            self._without_answer = 0
+            self.without_answer = 0
         elif result.error is not None:
             self._learn(result.error)
 
     def _count(self, more: int) -> None:
         """Report that more changes are finished."""
-        self._finished += more
-        if more and self._report is not None:
-            self._report(self._finished, len(self.results))
+        self.finished += more
+        if more and self.report is not None:
+            self.report(self.finished, len(self.results))
 
     def _learn(self, error: errors.PostroomError) -> None:
         """Stop if an error means that no other change can succeed."""
         pause = error.retry_after if isinstance(error, errors.ServiceError) else None
-        if isinstance(error, _FATAL) or (pause or 0) >= self._client.timeout:
-            self._stopped = f"the service refuses every request: {error}"
+        if isinstance(error, _FATAL) or (pause or 0) >= self.client.timeout:
+            self.stopped = f"the service refuses every request: {error}"
         elif isinstance(error, _NO_ANSWER):
-            self._without_answer += 1
-            if self._without_answer >= max(_MAX_WITHOUT_ANSWER, 2 * self._concurrency):
-                self._stopped = f"too many changes in a row got no answer, the last one: {error}"
+            self.without_answer += 1
+            if self.without_answer >= max(_MAX_WITHOUT_ANSWER, 2 * self.concurrency):
+                self.stopped = f"too many changes in a row got no answer, the last one: {error}"
         else:
-            self._without_answer = 0
+            self.without_answer = 0
 
     def _new_client(self) -> Client:
         """Return the client for one change."""
-        if not self._deadline_per_change:
-            return self._client
-        return self._client.with_timeout(self._client.timeout, extend_when_throttled=True)
+        if not self.deadline_per_change:
+            return self.client
+        return self.client.with_timeout(self.client.timeout, extend_when_throttled=True)
 
-    def _attempt(self, position: int) -> Result:
-        change = self._changes[position]
-        if self._stopped is not None:
-            return Result(NOT_ATTEMPTED, self._stopped)
-        client = self._new_client()
+    def _attempt(self, position: int, occupants: Mapping[Name, list[Occupant]]) -> Result:
+        """Apply a change.
+
+        :param occupants: who uses the domains that this stage deletes
+        """
+        if self.stopped is not None:
+            return Result(NOT_ATTEMPTED, self.stopped)
+        change, client = self.changes[position], self._new_client()
+        started = client.now()
+        principal: Principal | None = None
         try:
             if change.action == "create":
-                return self._create(client, change)
-            if change.action == "delete":
-                self._delete(client, change)
-                return Result(CHANGED, change.reason)
-            started = client.now()
-            principal, _wrote = client.edit_once(change.subject.name, change.edit, change.secrets)
+                try:
+                    principal = client.create(change.subject, change.secrets)
+                except errors.CreatedMeanwhile:
+                    if not change.always_set:
+                        reason = "another client created it at the same time, as declared"
+                        return Result(UNCHANGED, reason, principal=change.after)
+                    client.edit_once(change.subject.name, Edit(), change.secrets)
+                    principal = change.subject
+            elif change.action == "update":
+                principal, _ = client.edit_once(change.subject.name, change.edit, change.secrets)
+            else:
+                self._delete(client, change.subject, occupants)
         except errors.PostroomError as error:
             if isinstance(error, _FATAL):
                 # Before this thread starts another change.
                 self._learn(error)
             return Result(FAILED, str(error), error, written=error.wrote)
-        span = client.now() - started
+        span = client.now() - started if change.action == "update" else 0.0
         return Result(CHANGED, change.reason, principal=principal, span=span)
 
-    def _create(self, client: Client, change: Change) -> Result:
-        try:
-            principal = client.create(change.subject, change.secrets)
-        except errors.CreatedMeanwhile:
-            if not change.always_set:
-                reason = "another client created it at the same time, as declared"
-                return Result(UNCHANGED, reason, principal=change.after)
-            client.edit_once(change.subject.name, Edit(), change.secrets)
-            principal = change.subject
-        return Result(CHANGED, change.reason, principal=principal)
-
-    def _delete(self, client: Client, change: Change) -> None:
+    def _delete(
+        self, client: Client, subject: Principal, occupants: Mapping[Name, list[Occupant]]
+    ) -> None:
         """Delete what the plan named, after reading that very name again."""
-        now = client.find(change.subject.name)
+        now = client.find(subject.name)
         if now is None:
             return
-        if now.kind != change.subject.kind:
+        if now.kind != subject.kind:
             raise errors.Refused(
-                f"{now.name} is a {now.kind} now, but the plan was to delete a "
-                f"{change.subject.kind}. It was not deleted. Run again."
+                f"{now.name} is a {now.kind} now, but the plan was to delete a {subject.kind}. It "
+                "was not deleted. Run again."
             )
-        occupants = self._occupants.get(now.name)
-        if occupants:
-            first = occupants[0].principal
+        if now.name in occupants:
+            first = occupants[now.name][0].principal
             raise errors.Refused(
                 f"The domain {now.name} was not deleted, because the {first.kind} {first.name} "
                 "uses it now. Run again."
@@ -261,15 +253,15 @@ class _Run:
 
         :param positions: changes that were applied, of any kind
         """
-        edits = [p for p in positions if self._changes[p].edit != Edit()]
+        edits = [p for p in positions if self.changes[p].edit != Edit()]
         if not edits:
             return
         client = self._new_client()
         current: dict[Name, Principal | None]
         try:
-            client.wait_to_verify(self._longest_span)
+            client.wait_to_verify(self.longest_span)
             if len(edits) == 1:
-                name = self._changes[edits[0]].subject.name
+                name = self.changes[edits[0]].subject.name
                 current = {name: client.find(name)}
             else:
                 current = {principal.name: principal for principal in client.list_principals()}
@@ -281,17 +273,17 @@ class _Run:
             return
         lost = []
         for position in edits:
-            change = self._changes[position]
+            change = self.changes[position]
             found = current.get(change.subject.name)
             if isinstance(found, (Mailbox, Forwarder)) and change.edit.applied_to(found) == found:
                 self.results[position] = self.results[position]._replace(principal=found)
             else:
                 lost.append(position)
-        self._finished -= len(lost)
+        self.finished -= len(lost)
         self._for_each(lost, self._repair, self._note)
 
     def _repair(self, position: int) -> Result:
-        change = self._changes[position]
+        change = self.changes[position]
         try:
             principal = self._new_client().edit(change.subject.name, change.edit)
         except errors.PostroomError as error:
@@ -304,12 +296,12 @@ class _Run:
         """Give addresses back to their owners if their new owners could not take them."""
         debts: dict[int, dict[int, frozenset[Name]]] = defaultdict(dict)
         for position in positions:
-            change, result = self._changes[position], self.results[position]
+            change, result = self.changes[position], self.results[position]
             # If it was written, it may have them, even if its state is unknown.
             if result.wrote or result.outcome == UNCHANGED:
                 continue
             for need in change.needs:
-                lost = change.claimed & self._changes[need].edit.remove_aliases
+                lost = change.claimed & self.changes[need].edit.remove_aliases
                 if not lost or not self.results[need].wrote:
                     continue
                 if result.error is not None and result.error.unsure:
@@ -324,39 +316,33 @@ class _Run:
 
     def _return(self, position: int, addresses: frozenset[Name]) -> bool:
         """Add addresses to their former owner again, and return whether that succeeded."""
-        if self._stopped is not None and self._deadline_per_change:
+        if self.stopped is not None and self.deadline_per_change:
             return False
         # The deadline that is shared may be over.
-        client = self._client.with_timeout(
-            self._client.timeout if self._deadline_per_change else _RESTORE_TIMEOUT,
+        client = self.client.with_timeout(
+            self.client.timeout if self.deadline_per_change else _RESTORE_TIMEOUT,
             extend_when_throttled=True,
         )
         try:
-            client.edit(self._changes[position].subject.name, Edit(add_aliases=addresses))
+            client.edit(self.changes[position].subject.name, Edit(add_aliases=addresses))
         except errors.PostroomError as error:
             self._learn(error)
             return False
         return True
 
     def _note_return(self, giver: int, debts: dict[int, frozenset[Name]], *, is_back: bool) -> None:
-        change = self._changes[giver]
+        change = self.changes[giver]
+        end = "could not be given back to {}, and mail to it may bounce now. Run again."
+        if is_back:
+            end = "was given back to {}."
         for position, lost in debts.items():
-            names = _listed(lost)
-            text = f"{names} was given back to {change.subject.name}."
-            if not is_back:
-                text = (
-                    f"{names} could not be given back to {change.subject.name}, and mail to it may "
-                    "bounce now. Run again."
-                )
-            self._add(position, text)
+            self._add(position, f"{_listed(lost)} {end.format(change.subject.name)}")
         returned = frozenset().union(*debts.values())
+        if is_back:
+            self._add(giver, f"{_listed(returned)} was given back.")
         if is_back and returned == change.edit.remove_aliases:
             error = self.results[giver].error
-            if error is not None:
-                error.add(f"{_listed(returned)} was given back.")
             self.results[giver] = Result(NOT_ATTEMPTED, "its addresses were given back", error)
-        elif is_back:
-            self._add(giver, f"{_listed(returned)} was given back.")
 
     def _add(self, position: int, sentence: str) -> None:
         result = self.results[position]

@@ -7,28 +7,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from ..models import Forwarder, Principal
 from ..names import Name
 from .definition import DeclaredForwarder, Definition
 from .desired import Desired, DesiredState
-from .loops import describe_cycle, find_new_cycles, forwarding_graph
+from .loops import describe_cycle, find_new_cycles, forwarding_graph, starting_at
 from .messages import Problem, listed
 from .purge import ALIAS
 from .state import TenantState
 
 
+@dataclass
 class Checks:
     """Checks a desired state.
 
     :ivar warnings: problems that don't block the plan, once ``problems`` was called
     """
 
-    def __init__(self, state: TenantState, definition: Definition, desired: DesiredState) -> None:
-        self._state = state
-        self._definition = definition
-        self._desired = desired
-        self.warnings: list[Problem] = []
+    state: TenantState
+    definition: Definition
+    desired: DesiredState
+    warnings: list[Problem] = field(default_factory=list)
 
     def problems(self) -> list[Problem]:
         """Return what blocks the plan."""
@@ -42,25 +43,25 @@ class Checks:
     def _check_domains(self) -> Iterator[Problem]:
         """Yield domains of new addresses that are not registered after the plan."""
         missing: dict[str, list[tuple[Name, Desired]]] = {}
-        for desired in self._desired.kept.values():
+        for desired in self.desired.kept.values():
             for address in sorted(desired.claims):
                 if not self._will_have_domain(address.domain):
                     missing.setdefault(address.domain.key, []).append((address, desired))
         for users in missing.values():
             addresses = sorted(address for address, _desired in users)
-            is_purged = self._state.has_domain(addresses[0].domain)
+            is_purged = self.state.has_domain(addresses[0].domain)
             params = {"names": listed(map(str, addresses)), "domain": addresses[0].domain}
             first, desired = min(users, key=lambda user: user[0])
             code = "domain_purged" if is_purged else "domain_missing"
             yield Problem(code, params, desired.place_of(first), prerequisite=True)
 
     def _will_have_domain(self, domain: Name) -> bool:
-        if domain in self._definition.domains:
-            return not self._definition.domains[domain].absent
-        return domain not in self._desired.deleted and self._state.has_domain(domain)
+        if domain in self.definition.domains:
+            return not self.definition.domains[domain].absent
+        return domain not in self.desired.deleted and self.state.has_domain(domain)
 
     def _check_members(self) -> Iterator[Problem]:
-        for desired in self._desired.kept.values():
+        for desired in self.desired.kept.values():
             after, declared = desired.after, desired.declared
             if isinstance(after, Forwarder) and declared is not None and not after.members:
                 # Without the option, the task relies on a forwarder that exists.
@@ -73,16 +74,15 @@ class Checks:
                 yield Problem("no_members", params, desired.place, prerequisite=is_prerequisite)
 
     def _check_loops(self) -> Iterator[Problem]:
-        changed = {d.name for d in self._desired.kept.values() if d.claims or d.add_members}
-        if not any(isinstance(self._desired.kept[name].current, Forwarder) for name in changed):
+        changed = self.desired.rerouted
+        if not changed:
             return
-        before = [each for each in self._state.principals if isinstance(each, Forwarder)]
-        after = forwarding_graph(self._desired.forwarders(self._state.principals))
+        before = [each for each in self.state.principals if isinstance(each, Forwarder)]
+        after = forwarding_graph(self.desired.forwarders(self.state.principals))
         for cycle in find_new_cycles(forwarding_graph(before), after):
             start = min(changed.intersection(cycle), default=cycle[0])
-            at = cycle.index(start)
-            way = describe_cycle([*cycle[at:-1], *cycle[:at], start])
-            holder = self._desired.kept.get(start)
+            way = describe_cycle(starting_at(start, cycle))
+            holder = self.desired.kept.get(start)
             params = {"name": start, "way": way}
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
@@ -91,56 +91,50 @@ class Checks:
 
         Those that a definition of the whole tenant causes are refused, others are warnings.
         """
-        kept = self._desired.kept.values()
-        is_whole = self._definition.is_whole
+        kept = self.desired.kept.values()
+        is_whole = self.definition.is_whole
         if not is_whole and not (
-            self._desired.deleted or any(d.remove or d.add_members for d in kept)
+            self.desired.deleted or any(d.remove or d.add_members for d in kept)
         ):
             return
         claimed = {address for desired in kept for address in desired.claims}
-        for forwarder in self._desired.forwarders(self._state.principals):
-            desired = self._desired.kept.get(forwarder.name)
+        for forwarder in self.desired.forwarders(self.state.principals):
+            desired = self.desired.kept.get(forwarder.name)
             is_declared = desired is not None and desired.declared is not None
-            place = desired.place if desired else None
             for member in sorted(forwarder.members - claimed - forwarder.addresses):
-                if not (
-                    self._will_have_domain(member.domain) or self._state.has_domain(member.domain)
-                ):
+                domain = member.domain
+                if not (self._will_have_domain(domain) or self.state.has_domain(domain)):
                     continue
-                owner = self._state.owner_of(member)
-                params = {"name": forwarder.name, "member": member}
+                params: dict[str, object] = {"name": forwarder.name, "member": member}
+                owner = self.state.owner_of(member)
                 if owner is not None:
-                    lost = self._why_lost(owner, member)
-                    if lost:
-                        problem = Problem("member_removed", params | lost, place)
-                        if is_declared and is_whole:
-                            yield problem
-                        else:
-                            self.warnings.append(problem)
-                    continue
-                declared = self._definition.individuals.get(member)
-                is_new = (declared is not None and declared.absent) or (
-                    desired is not None and member in desired.add_members
-                )
-                if is_declared and (is_new or is_whole):
-                    problem = Problem("member_missing", params, place)
-                    if is_new and is_whole:
-                        yield problem
-                    else:
-                        self.warnings.append(problem)
+                    code, params = "member_removed", params | self._why_lost(owner, member)
+                    is_problem, blocks = "why" in params, is_declared
+                else:
+                    declared = self.definition.individuals.get(member)
+                    is_new = (declared is not None and declared.absent) or (
+                        desired is not None and member in desired.add_members
+                    )
+                    code, blocks = "member_missing", is_new
+                    is_problem = is_declared and (is_new or is_whole)
+                problem = Problem(code, params, desired.place if desired else None)
+                if is_problem and blocks and is_whole:
+                    yield problem
+                elif is_problem:
+                    self.warnings.append(problem)
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
         """Return the parameters of ``member_removed``; none if mail is still delivered."""
-        holder = self._desired.kept.get(owner.name)
-        if owner.name in self._desired.deleted:
-            reason, lost = self._desired.deleted[owner.name], f"{owner.kind} {owner.name}"
-            is_unnamed = owner.name in self._desired.unnamed[owner.kind]
+        holder = self.desired.kept.get(owner.name)
+        if owner.name in self.desired.deleted:
+            reason, lost = self.desired.deleted[owner.name], f"{owner.kind} {owner.name}"
+            is_unnamed = owner.name in self.desired.unnamed[owner.kind]
         elif holder is not None and address in holder.remove:
             reason, lost = holder.remove[address], f"alias {address} of {owner.kind} {owner.name}"
-            is_unnamed = address in self._desired.unnamed[ALIAS]
+            is_unnamed = address in self.desired.unnamed[ALIAS]
         else:
             return {}
         or_keep = (
-            ", declare it, or add it to ignore" if is_unnamed and self._definition.is_whole else ""
+            ", declare it, or add it to ignore" if is_unnamed and self.definition.is_whole else ""
         )
         return {"lost": lost, "why": str(reason), "or_keep": or_keep}

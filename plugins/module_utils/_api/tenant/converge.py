@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .. import errors
 from ..client.client import Client
 from ..gc_pause import without_collection
-from ..models import Domain, Forwarder, Mailbox, Principal
+from ..models import SECTIONS, Domain, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
 from .changes import Change, Plan, digest
@@ -172,9 +172,15 @@ class TenantReport:
         if unchanged:
             reason = "as declared"
             rows += [_row(one, UNCHANGED, reason, absent=one.absent) for one in self.plan.unchanged]
-        found = sorted(self.plan.undeclared, key=lambda principal: principal.name.key)
-        aliases = sorted(self.plan.undeclared_aliases, key=lambda pair: pair[0].key)
-        kinds = {"domains": Domain, "mailboxes": Mailbox, "forwarders": Forwarder}
+        found = sorted(self.plan.undeclared, key=lambda principal: principal.name)
+        undeclared: dict[str, list[Any]] = {
+            section: [str(each.name) for each in found if each.kind == kind]
+            for kind, section in SECTIONS.items()
+        }
+        undeclared["aliases"] = [
+            {"address": str(alias), "owner": str(owner.name)}
+            for alias, owner in sorted(self.plan.undeclared_aliases, key=lambda pair: pair[0])
+        ]
         return {
             "changes": [change.as_dict() for change in self.done],
             "plan_digest": self.digest,
@@ -184,13 +190,7 @@ class TenantReport:
                 **{outcome: outcomes[outcome] for outcome in (FAILED, NOT_ATTEMPTED)},
             },
             "results": rows,
-            "undeclared": {
-                **{
-                    key: [str(each.name) for each in found if isinstance(each, kind)]
-                    for key, kind in kinds.items()
-                },
-                "aliases": [{"address": str(a), "owner": str(owner.name)} for a, owner in aliases],
-            },
+            "undeclared": undeclared,
         }
 
 

@@ -15,10 +15,10 @@ import pathlib
 from functools import lru_cache
 from typing import Any
 
+from ..errors import shortened
 from .messages import InvalidDefinition, Path, Place, Problem, Source
 
 _MAX_DEPTH = 20
-_MAX_SHOWN = 60
 _TAG = "tag:yaml.org,2002:"
 #: The tags that a part may have; None if it has none.
 _TAGS = {
@@ -57,8 +57,9 @@ class RepeatedKey(Malformed):
     """
 
     def __init__(self, key: str, line: int | None = None, first: int | None = None) -> None:
-        shown = key if len(key) <= _MAX_SHOWN else f"{key[:_MAX_SHOWN]}..."
-        super().__init__(f"The key {shown!r} occurs twice in one mapping. Keep one of them.", line)
+        super().__init__(
+            f"The key {shortened(key)!r} occurs twice in one mapping. Keep one of them.", line
+        )
         self.first = first
 
 
@@ -188,7 +189,7 @@ class _Converter:
         if self._left < 0 or depth > _MAX_DEPTH:
             raise Malformed(
                 "The aliases expand to far more than the file contains, or an alias is inside of "
-                "what it names. Write out what they stand for.",
+                "what it names. Replace them with their text.",
                 _line(node),
             )
         if kind == "sequence":

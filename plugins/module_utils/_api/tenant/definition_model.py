@@ -14,18 +14,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timezone
+from datetime import date, datetime
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, shortened
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name, parse_address, parse_domain
 
 SCHEMA_URL = "https://github.com/postroom/email/raw/main/schemas/definition.schema.json"
 
 _MAX_NAME = 500
-_MAX_SHOWN = 60
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _ZONE = "[Zz]|[+-][0-9]{2}:[0-9]{2}"
@@ -43,10 +42,11 @@ class InvalidValue(ValueError):
         self.params = params
 
 
-class Expiry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Expiry:
     """When something expires, as it was written and as it is compared."""
 
-    text: str
+    text: str = field(compare=False)
     moment: datetime
 
 
@@ -70,22 +70,19 @@ def parse_expiry(value: object) -> Expiry:
     day, clock, fraction, zone = match.groups()
     if clock and not zone:
         raise InvalidValue("time_without_zone", time=text)
+    micros = (fraction or "0")[:6].ljust(6, "0")
+    end = f"{clock}.{micros}" if clock else "23:59:59.999999"
     try:
-        if not clock:
-            end = datetime.combine(date.fromisoformat(day), time.max, timezone.utc)
-            return Expiry(text, end)
-        micros = (fraction or "0")[:6].ljust(6, "0")
-        offset = "+00:00" if zone in "Zz" else zone
-        return Expiry(text, datetime.fromisoformat(f"{day}T{clock}.{micros}{offset}"))
+        # Python 3.10 does not read Z, nor fractions of other lengths.
+        offset = zone if zone and zone not in "Zz" else "+00:00"
+        return Expiry(text, datetime.fromisoformat(f"{day}T{end}{offset}"))
     except ValueError:
         raise wrong from None
 
 
 def shown_value(value: object) -> str:
     """Return a string in quotes, shortened, and of other values only the type."""
-    if isinstance(value, str):
-        return repr(value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}...")
-    return type_of(value)
+    return repr(shortened(value)) if isinstance(value, str) else type_of(value)
 
 
 def type_of(value: object) -> str:
@@ -247,11 +244,17 @@ class AliasEntry:
     expires: Expires = None
 
     kind: ClassVar[str] = "alias"
+    example: ClassVar[str] = "alice@example.com"
     __pydantic_config__: ClassVar[dict[str, Any]] = _config(
         "Alias",
         {"address": "promo@example.com", "expires": "2026-12-31"},
         absent={"expires": False},
     )
+
+    @property
+    def name(self) -> Name:
+        """The address."""
+        return self.address
 
 
 Aliases = Annotated[
@@ -282,6 +285,7 @@ class DomainEntry:
     ] = None
 
     kind: ClassVar[str] = Domain.kind
+    example: ClassVar[str] = "example.com"
     __pydantic_config__: ClassVar[dict[str, Any]] = _config(
         "Domain",
         {"name": "old.example", "state": "absent", "force": True},
@@ -298,6 +302,7 @@ class MailboxEntry:
     aliases: Aliases = None
 
     kind: ClassVar[str] = Mailbox.kind
+    example: ClassVar[str] = "alice@example.com"
     __pydantic_config__: ClassVar[dict[str, Any]] = _config(
         "Mailbox",
         {"name": "bob@example.com", "aliases": ["sales@example.com"]},
@@ -325,6 +330,7 @@ class ForwarderEntry:
     expires: Expires = None
 
     kind: ClassVar[str] = Forwarder.kind
+    example: ClassVar[str] = "alice@example.com"
     __pydantic_config__: ClassVar[dict[str, Any]] = _config(
         "Forwarder",
         {"name": "team@example.com", "members": ["alice@example.com", "partner@example.net"]},

@@ -7,16 +7,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InvalidInput
-from ..models import Edit, Forwarder, Individual, Mailbox, Principal, password_flaw
+from ..models import Edit, Forwarder, Individual, Principal, password_flaw
 from ..names import Name, parse_address
 from .definition import DeclaredIndividual
-from .messages import Place, Reason, counted
-from .purge import ALIAS
+from .messages import Place, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
     :raises InvalidInput: an address or a password can't be used; the message shows no password
     """
     found: dict[Name, tuple[str, ...]] = {}
-    spelled: dict[Name, Name] = {}
     for key, value in raw.items():
         if not isinstance(key, str):
             raise InvalidInput("passwords: A key is not a string. Write an email address instead.")
@@ -54,10 +52,8 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
                 "not shown, because it may be a password."
             ) from None
         if name in found:
-            raise InvalidInput(
-                f"passwords: {name} is the same as {spelled[name]}. Keep one of the two."
-            )
-        spelled[name] = name
+            first = next(each for each in found if each == name)
+            raise InvalidInput(f"passwords: {name} is the same as {first}. Keep one of the two.")
         found[name] = tuple(value) if isinstance(value, (list, tuple)) else (value,)
         if not found[name]:
             raise InvalidInput(
@@ -126,19 +122,6 @@ class Desired:
         """The addresses that it does not hold yet."""
         return self.add | {self.name} if self.is_new else self.add
 
-    def reasons(self, edit: Edit, secrets: tuple[str, ...] = ()) -> Iterator[Reason]:
-        """Yield why a part of its edit is needed."""
-        if edit.add_aliases:
-            yield Reason("add_alias", {"names": counted("alias", edit.add_aliases)})
-        if edit.add_members:
-            yield Reason("add_member", {"names": counted("member", edit.add_members)})
-        if edit.remove_members:
-            yield Reason("remove_member", {"names": counted("member", edit.remove_members)})
-        for alias in sorted(edit.remove_aliases):
-            yield Reason("remove_alias", {"name": alias, "why": self.remove[alias]})
-        if secrets:
-            yield Reason("replace_passwords")
-
 
 @dataclass(slots=True)
 class DesiredState:
@@ -164,19 +147,17 @@ class DesiredState:
         """Return the desired state of a principal that is kept, which is its current one so far."""
         return self.kept.setdefault(owner.name, Desired(None, owner))
 
+    @property
+    def rerouted(self) -> set[Name]:
+        """What gains addresses or members, if that can change where forwarders send mail."""
+        changed = [each for each in self.kept.values() if each.claims or each.add_members]
+        is_any = any(isinstance(each.current, Forwarder) for each in changed)
+        return {each.name for each in changed} if is_any else set()
+
     def delete_unnamed(self, principal: Principal, reason: Reason) -> None:
         """Delete something that was not named."""
         self.deleted[principal.name] = reason
         self.unnamed[principal.kind].add(principal.name)
-
-    def leave_domain(self, principal: Principal, domain: Name, addresses: frozenset[Name]) -> None:
-        """Delete what is on a deleted domain: the principal itself, or some of its aliases."""
-        if principal.name in addresses:
-            self.delete_unnamed(principal, Reason("domain_deleted", {"domain": domain}))
-        elif principal.name not in self.deleted and isinstance(principal, (Mailbox, Forwarder)):
-            reason = Reason("alias_domain_deleted", {"domain": domain})
-            self.desired_of(principal).remove |= dict.fromkeys(addresses, reason)
-            self.unnamed[ALIAS] |= addresses
 
     def forwarders(self, principals: Iterable[Principal]) -> list[Forwarder]:
         """Return the desired state of all forwarders.

@@ -8,25 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import InvalidInput
-from ..models import Domain, Foreign, Forwarder, Mailbox, Principal
+from ..models import SECTIONS, Foreign, Forwarder, Mailbox, Principal
 from ..names import Name, parse_address, parse_domain
-
-#: The list for each kind.
-SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
-
-
-class Export(NamedTuple):
-    """A definition, and what could not be put into it.
-
-    :param definition: plain data, in the format of a definition file
-    :param warnings: a sentence for each object or alias that is left out
-    """
-
-    definition: dict[str, Any]
-    warnings: tuple[str, ...] = ()
 
 
 def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
@@ -38,10 +24,14 @@ def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, li
     return values
 
 
-def export(principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTIONS)) -> Export:
-    """Return the definition of these principals, sorted, with names as they are spelled there.
+def export(
+    principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTIONS)
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a definition of these principals, and a warning for each one that is left out.
 
-    :param kinds: what to declare; the definition has no section for any other kind
+    :param kinds: the kinds to declare; the definition has sections for these only
+    :return: plain data in the format of a definition file, sorted, with names as they are spelled;
+        the warnings are sentences about an object or an alias
     """
     definition: dict[str, Any] = {SECTIONS[kind]: [] for kind in SECTIONS if kind in kinds}
     warnings: list[str] = []
@@ -63,7 +53,7 @@ def export(principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTION
             ]
         else:
             section.append(str(principal.name))
-    return Export(definition, tuple(warnings))
+    return definition, warnings
 
 
 def _obstacle(principal: Principal) -> str | None:

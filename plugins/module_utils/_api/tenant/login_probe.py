@@ -142,34 +142,23 @@ def log_in(
         finally:
             with suppress(OSError):
                 client.shutdown()
-    except (imaplib.IMAP4.error, OSError, ValueError) as error:
-        if _is_refusal(error):
+    except imaplib.IMAP4.error as error:
+        is_no = not isinstance(error, imaplib.IMAP4.abort)
+        if is_no and str(error).upper().startswith("[AUTHENTICATIONFAILED]"):
             return False
-        detail = errors.redact(_detail(error), [password])
-        raise errors.ProbeFailed(
-            f"{name}: the IMAP login at {host}:{port} did not determine whether the password works "
-            f"({detail}). Nothing was changed. {_remedy(error)}"
-        ) from None
-    return True
-
-
-def _is_refusal(error: Exception) -> bool:
-    """Return whether the server refused the password, and not the login for another reason."""
-    is_no = isinstance(error, imaplib.IMAP4.error) and not isinstance(error, imaplib.IMAP4.abort)
-    return is_no and str(error).upper().startswith("[AUTHENTICATIONFAILED]")
-
-
-def _detail(error: Exception) -> str:
-    """Describe the failure.
-
-    Of the server's answer, return only the code: its text may quote secrets.
-    """
-    if isinstance(error, imaplib.IMAP4.error):
+        # Only the code of the answer: its text may quote secrets.
         code = _CODE.match(str(error))
-        if code is None:
-            return "the server answered neither OK nor NO [AUTHENTICATIONFAILED]"
-        return f"the server answered {code.group()}"
-    return str(error).rstrip(".") or type(error).__name__
+        answer = code.group() if code else "neither OK nor NO [AUTHENTICATIONFAILED]"
+        detail = f"the server answered {answer}"
+        remedy = "Run again when the mail server accepts logins; its log has the reason."
+    except (OSError, ValueError) as error:
+        detail, remedy = str(error).rstrip(".") or type(error).__name__, _remedy(error)
+    else:
+        return True
+    raise errors.ProbeFailed(
+        f"{name}: the IMAP login at {host}:{port} did not determine whether the password works "
+        f"({errors.redact(detail, [password])}). Nothing was changed. {remedy}"
+    )
 
 
 def _remedy(error: Exception) -> str:
@@ -179,6 +168,4 @@ def _remedy(error: Exception) -> str:
         return "Set ca_path to the file of the authority that signed the server's certificate."
     if isinstance(error, TimeoutError):
         return "Raise timeout, or find out why the mail server is slow."
-    if isinstance(error, imaplib.IMAP4.error):
-        return "Run again when the mail server accepts logins; its log has the reason."
     return "Check imap_host, imap_port and that the mail server accepts TLS there."

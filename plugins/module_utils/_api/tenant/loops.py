@@ -57,6 +57,12 @@ def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
     return cycles
 
 
+def starting_at(start: Name, cycle: Sequence[Name]) -> list[Name]:
+    """Return the same loop from another of its names."""
+    at = cycle.index(start)
+    return [*cycle[at:-1], *cycle[:at], start]
+
+
 def describe_cycle(cycle: Sequence[Name]) -> str:
     """Return a loop as ``a -> b -> a``, shortened in the middle."""
     more = len(cycle) - _MAX_SHOWN

@@ -38,9 +38,7 @@ REASONS = {
 PROBLEMS = {
     "unreadable_file": "{text}",
     "unknown_key": "Unknown key. Known are: {known}.",
-    "secret_key": (
-        "A definition contains no secrets. Remove this key, and set the option passwords instead."
-    ),
+    "secret_key": "A definition contains no secrets. Set the option passwords instead.",
     "missing_key": "The {kind} has no {key}. Add {key}: {example}.",
     "wrong_value": "This must be {expected}, not {found}. {remedy}",
     "invalid_name": "{text}",
@@ -49,35 +47,22 @@ PROBLEMS = {
         "There is text after the address. Write only the address, and passwords in the option "
         "passwords."
     ),
-    "time_without_zone": (
-        "The time {time} has no zone. Add one, such as {time}Z for UTC, or {time}+01:00."
-    ),
-    "force_without_absent": (
-        "force is only valid with state: absent. Remove force, or add state: absent."
-    ),
-    "absent_with": ("An absent {kind} can't have {part}. Remove {part}, or remove state: absent."),
+    "time_without_zone": "The time {time} needs a zone. Write {time}Z for UTC, or {time}+01:00.",
+    "force_without_absent": "force requires state: absent. Remove force, or add state: absent.",
+    "absent_with": "An absent {kind} can't have {part}. Remove {part} or state: absent.",
     "duplicate": "{name} is declared twice, first as {first} in {place}. Keep one of the two.",
-    "two_kinds": (
-        "{name} can't be a {kind}, because it is a {first} in {place}. Keep one of the two."
-    ),
+    "two_kinds": "{name} can't be a {kind}, because it is a {first} in {place}. Keep one.",
     "contradiction": (
         "{name} {here} here, but {there} in {place}. Declare the same in both, or remove one."
     ),
-    "own_alias": (
-        "{address} is the primary address of this {kind}, and can't be its alias. Remove the alias."
-    ),
+    "own_alias": "{address} is the primary address of this {kind}. Remove the alias.",
     "alias_of_two": (
-        "{address} is also an alias of the {kind} {owner}, declared in {place}. An address can "
-        "belong to one object only: remove it from one of the two."
+        "{address} is also an alias of the {kind} {owner}, declared in {place}. Keep only one."
     ),
     "alias_is_primary": (
-        "{address} is also the primary address of a {kind}, declared in {place}. An address can "
-        "belong to one object only: remove it from one of the two."
+        "{address} is also the primary address of a {kind}, declared in {place}. Remove the alias."
     ),
-    "domain_absent": (
-        "{address} is declared, but its domain {domain} is declared absent in {place}. Remove one "
-        "of the two."
-    ),
+    "domain_absent": "{address}: its domain {domain} is declared absent in {place}. Remove one.",
     "wrong_kind": (
         "{name} is a {found}, not a {kind}. Choose another name, or delete the {found}{loss} first."
     ),
@@ -137,15 +122,9 @@ PROBLEMS = {
         "{address} is the primary address of the {kind} {owner} and can't be moved. Choose "
         "another address."
     ),
-    "primary_address": (
-        "{address} is the mailbox's primary address and can't be removed. Delete the mailbox "
-        "instead."
-    ),
-    "no_members": (
-        "The forwarder {name} has no members. Name at least one destination in members, or set "
-        "state: absent."
-    ),
-    "forwarding_loop": ("Mail to {name} would loop: {way}. Remove one of these from members."),
+    "primary_address": "{address} is the primary address. Delete the mailbox to remove it.",
+    "no_members": "The forwarder {name} has no members. Set members, or set state: absent.",
+    "forwarding_loop": "Mail to {name} would loop: {way}. Remove one of these from members.",
     "member_missing": (
         "{member} is a member of the forwarder {name}, but no mailbox or forwarder has this "
         "address, so mail to {name} would bounce. Create it, remove it from the members, or check "
@@ -219,8 +198,9 @@ class Place(NamedTuple):
         start = self.source.file if self.line is None else f"{self.source.file}:{self.line}"
         return f"{start}: {self.where}" if self.path else start
 
-    def __truediv__(self, part: str | int) -> Place:
-        return Place(self.source, (*self.path, part))
+    def at(self, *parts: str | int) -> Place:
+        """Return the place of a part of this one."""
+        return Place(self.source, (*self.path, *parts))
 
     @property
     def line(self) -> int | None:
@@ -307,8 +287,10 @@ def describe(problems: Sequence[Problem]) -> str:
 
 
 def counted(noun: str, names: Iterable[Name]) -> str:
-    """Return names after their noun, such as ``aliases a@example.com, b@example.com``."""
+    """Return names after their noun, such as ``aliases a@example.com, b@example.com``, if any."""
     names = sorted(names)
+    if not names:
+        return ""
     plural = {"alias": "aliases"}.get(noun, f"{noun}s")
     return f"{noun if len(names) == 1 else plural} {listed(map(str, names))}"
 

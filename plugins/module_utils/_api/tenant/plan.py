@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
-from .changes import Plan
+from .changes import Plan, order_changes
 from .checks import Checks
 from .definition import (
     Declared,
@@ -27,7 +28,6 @@ from .definition import (
 )
 from .desired import Desired, DesiredState, Passwords
 from .messages import DECLARED_ABSENT, Problem, Reason, listed
-from .order import order_changes
 from .purge import ALIAS, Purge
 from .state import Occupant, TenantState
 
@@ -45,15 +45,13 @@ def plan_tenant(
     return _Planner(state, definition, purge, passwords).plan()
 
 
+@dataclass
 class _Planner:
-    def __init__(
-        self, state: TenantState, definition: Definition, purge: Purge, passwords: Passwords
-    ) -> None:
-        self.state = state
-        self.definition = definition
-        self.purge = purge
-        self.passwords = passwords
-        self.desired = DesiredState()
+    state: TenantState
+    definition: Definition
+    purge: Purge
+    passwords: Passwords
+    desired: DesiredState = field(default_factory=DesiredState)
 
     def plan(self) -> Plan:
         """Decide on each object, then on addresses and domains, then check the result."""
@@ -75,12 +73,8 @@ class _Planner:
         changes = order_changes(self.desired, self.state)
         changed = {change.subject.name for change in changes}
         declared = (*self.definition.domains.values(), *self.definition.individuals.values())
-        plan = Plan(
-            changes,
-            tuple(problems),
-            tuple(warnings),
-            tuple(each for each in declared if each.name not in changed),
-        )
+        unchanged = tuple(each for each in declared if each.name not in changed)
+        plan = Plan(changes, tuple(problems), tuple(warnings), unchanged)
         if not self.definition.is_whole:
             return plan
         ignores = self.purge.ignores
@@ -106,59 +100,49 @@ class _Planner:
                 self.desired.deleted[found.name] = DECLARED_ABSENT
 
     def _decide_individuals(self) -> Iterator[Problem]:
-        """Decide on each declared mailbox and forwarder by itself."""
+        """Decide on each declared mailbox and forwarder, regardless of the others."""
         present = [each for each in self.definition.individuals.values() if not each.absent]
         claimed = {each.name for each in present}
         claimed = claimed.union(*(each.aliases or () for each in present))
         for declared in self.definition.individuals.values():
             found = self.state.find(declared.name)
-            if found is not None and not isinstance(found, _model(declared)):
+            if found is not None and not isinstance(found, declared.model):
                 yield _wrong_kind(declared, found)
-            elif declared.absent:
-                if found is not None:
-                    self.desired.deleted[found.name] = declared.reason
-            elif isinstance(declared, DeclaredMailbox) and not declared.may_create:
-                yield from self._decide_aliases(declared, found, claimed)
-            else:
+            elif not declared.absent:
                 yield from self._decide_individual(declared, found, claimed)
-
-    def _decide_aliases(
-        self, declared: DeclaredMailbox, found: Principal | None, claimed: set[Name]
-    ) -> Iterator[Problem]:
-        """Decide on aliases of a mailbox that must exist."""
-        if found is not None and declared.name in declared.absent_aliases:
-            yield Problem("primary_address", {"address": declared.name}, declared.place)
-            return
-        aliases = declared.aliases or frozenset()
-        if found is None and not aliases:
-            return
-        domain = declared.name.domain
-        if found is None and self.state.has_domain(domain):
-            yield Problem("mailbox_missing", {"name": declared.name}, prerequisite=True)
-        elif found is None and domain not in {alias.domain for alias in aliases}:
-            params = {"names": str(declared.name), "domain": domain}
-            yield Problem("domain_missing", params, prerequisite=True)
-        current = found if isinstance(found, Mailbox) else Mailbox(declared.name)
-        self.desired.kept[declared.name] = self._compare(declared, current, claimed)
+            elif found is not None:
+                self.desired.deleted[found.name] = declared.reason
 
     def _decide_individual(
-        self, declared: DeclaredIndividual, found: Principal | None, claimed: set[Name]
+        self, declared: DeclaredIndividual, found: Individual | None, claimed: set[Name]
     ) -> Iterator[Problem]:
-        is_new = found is None
-        current = (
-            found if isinstance(found, (Mailbox, Forwarder)) else _model(declared)(declared.name)
-        )
+        """Decide on a mailbox or forwarder that is declared present."""
+        current = found or declared.model(declared.name)
         desired = self._compare(declared, current, claimed)
-        desired.is_new = is_new
-        if isinstance(current, Mailbox) and (is_new or self.passwords.replace):
-            desired.secrets = self.passwords.by_name.get(declared.name, ())
-            # A task about one object plans again if another client creates it first.
-            desired.always_set = (
-                self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
-            )
-            if is_new and not desired.secrets:
-                params = {"name": declared.name}
-                yield Problem("password_missing", params, declared.place, prerequisite=True)
+        if isinstance(declared, DeclaredMailbox) and declared.must_exist:
+            aliases = declared.aliases or frozenset()
+            if found is not None and declared.name in declared.absent_aliases:
+                yield Problem("primary_address", {"address": declared.name}, declared.place)
+                return
+            if found is None and not aliases:
+                return
+            domain = declared.name.domain
+            if found is None and self.state.has_domain(domain):
+                yield Problem("mailbox_missing", {"name": declared.name}, prerequisite=True)
+            elif found is None and domain not in {alias.domain for alias in aliases}:
+                params = {"names": str(declared.name), "domain": domain}
+                yield Problem("domain_missing", params, prerequisite=True)
+        else:
+            desired.is_new = found is None
+            if isinstance(current, Mailbox) and (desired.is_new or self.passwords.replace):
+                desired.secrets = self.passwords.by_name.get(declared.name, ())
+                # A task about one object plans again if another client creates it first.
+                desired.always_set = (
+                    self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
+                )
+                if desired.is_new and not desired.secrets:
+                    params = {"name": declared.name}
+                    yield Problem("password_missing", params, declared.place, prerequisite=True)
         self.desired.kept[declared.name] = desired
 
     def _compare(
@@ -174,7 +158,7 @@ class _Planner:
         if declared.purge_aliases and declared.aliases is not None:
             purged = desired.undeclared
         else:
-            purged = self.purge.of_aliases(desired.undeclared)
+            purged = frozenset(a for a in desired.undeclared if self.purge.takes(ALIAS, a))
             self.desired.unnamed[ALIAS] |= purged
         desired.remove |= dict.fromkeys(purged, Reason("undeclared"))
         if (
@@ -190,7 +174,8 @@ class _Planner:
     def _purge_undeclared(self) -> Iterator[Problem]:
         if not self.purge.kinds:
             return
-        chosen = [each for each in self._undeclared() if self.purge.takes(each)]
+        takes = self.purge.takes
+        chosen = [e for e in self._undeclared() if takes(e.kind, e.name, e.addresses)]
         domains = {each.name for each in chosen if isinstance(each, Domain)}
         occupants = self.state.occupants(domains) if domains else {}
         for principal in chosen:
@@ -214,7 +199,7 @@ class _Planner:
             ]
         )
         emptied: list[tuple[Name, Occupant]] = []
-        for domain, occupants in remaining.occupants(deleted).items():
+        for domain, occupants in sorted(remaining.occupants(deleted).items()):
             declared = self.definition.domains[domain]
             unmanaged = [each for each in occupants if isinstance(each.principal, Foreign)]
             ignored = [each for each in occupants if any(map(self.purge.ignores, _lost(each)))]
@@ -231,7 +216,13 @@ class _Planner:
             yield Problem(code, params, declared.place)
         # First what is deleted as a whole: its aliases on another domain need no change then.
         for domain, occupant in sorted(emptied, key=lambda row: not row[1].is_resident):
-            self.desired.leave_domain(occupant.principal, domain, occupant.addresses)
+            owner, params = occupant.principal, {"domain": domain}
+            if occupant.is_resident:
+                self.desired.delete_unnamed(owner, Reason("domain_deleted", params))
+            elif owner.name not in self.desired.deleted and isinstance(owner, (Mailbox, Forwarder)):
+                lost = dict.fromkeys(occupant.addresses, Reason("alias_domain_deleted", params))
+                self.desired.desired_of(owner).remove |= lost
+                self.desired.unnamed[ALIAS] |= occupant.addresses
 
     def _resolve_address_conflicts(self) -> Iterator[Problem]:
         """Take claimed addresses from their owners, where the definition allows that."""
@@ -261,7 +252,7 @@ class _Planner:
             is_unlisted = holder.declared is not None and holder.declared.aliases is None
             return "alias_in_use_unlisted" if is_unlisted else ""
         declared = desired.declared
-        if isinstance(declared, DeclaredMailbox) and not declared.may_create:
+        if isinstance(declared, DeclaredMailbox) and declared.must_exist:
             if not isinstance(owner, (Mailbox, Forwarder)):
                 return "address_in_use"
             if address == owner.name:
@@ -292,10 +283,6 @@ class _Planner:
                 yield principal
 
 
-def _model(declared: DeclaredIndividual) -> type[Individual]:
-    return Mailbox if isinstance(declared, DeclaredMailbox) else Forwarder
-
-
 def _wrong_kind(declared: Declared, found: Principal) -> Problem:
     params = {
         "name": found.name,
@@ -303,7 +290,7 @@ def _wrong_kind(declared: Declared, found: Principal) -> Problem:
         "kind": declared.kind,
         "loss": " and its stored mail" if isinstance(found, Mailbox) else "",
     }
-    if isinstance(declared, DeclaredMailbox) and not declared.may_create:
+    if isinstance(declared, DeclaredMailbox) and declared.must_exist:
         return Problem("not_a_mailbox", params, declared.place)
     is_absent = declared.absent and not isinstance(declared, DeclaredDomain)
     return Problem("wrong_kind_absent" if is_absent else "wrong_kind", params, declared.place)

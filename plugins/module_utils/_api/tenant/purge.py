@@ -12,19 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import InvalidInput
-from ..models import Domain, Forwarder, Mailbox, Principal
+from ..models import SECTIONS, Domain, Forwarder, Mailbox, Principal
 from ..names import Name, matcher
 from .messages import Problem, listed
 
 ALIAS = "alias"
 #: What can be purged, in the order in which it is shown.
 KINDS = (ALIAS, Mailbox.kind, Forwarder.kind, Domain.kind)
-_PLURALS = {
-    ALIAS: "aliases",
-    Mailbox.kind: "mailboxes",
-    Forwarder.kind: "forwarders",
-    Domain.kind: "domains",
-}
+_PLURALS = {ALIAS: "aliases", **SECTIONS}
 
 
 @dataclass(frozen=True)
@@ -66,28 +61,20 @@ class Purge:
     def _is_ignored(self) -> Callable[[str], bool]:
         return matcher(self.ignore)
 
-    def takes(self, principal: Principal) -> bool:
-        """Return whether to delete an undeclared object.
+    def takes(self, kind: str, name: Name, addresses: Iterable[Name] = ()) -> bool:
+        """Return whether to delete an undeclared object or alias.
 
-        An object with an ignored address is kept.
+        :param addresses: its other addresses; an object with an ignored address is kept
         """
         return (
-            principal.kind in self.kinds
-            and self._in_scope(principal.name.key)
-            and not any(map(self.ignores, {principal.name, *principal.addresses}))
+            kind in self.kinds
+            and self._in_scope(name.key)
+            and not any(map(self.ignores, (name, *addresses)))
         )
 
     def ignores(self, name: Name) -> bool:
         """Return whether a name or an address is never deleted without being named."""
         return self._is_ignored(name.key)
-
-    def of_aliases(self, undeclared: Iterable[Name]) -> frozenset[Name]:
-        """Return which undeclared aliases of a declared object to delete."""
-        if ALIAS not in self.kinds:
-            return frozenset()
-        return frozenset(
-            alias for alias in undeclared if self._in_scope(alias.key) and not self.ignores(alias)
-        )
 
     def idle_patterns(self, principals: Collection[Principal]) -> Iterator[Problem]:
         """Yield a warning for each pattern that matches no object, such as a misspelt one.

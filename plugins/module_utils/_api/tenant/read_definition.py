@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Union
 
-from ..errors import names_secret
-from ..models import Domain, Forwarder
+from ..errors import names_secret, shortened
+from ..models import SECTIONS, Domain, Forwarder, Mailbox
 from ..names import Name
 from .definition import (
     Declared,
@@ -20,6 +20,7 @@ from .definition import (
     DeclaredForwarder,
     DeclaredMailbox,
     Definition,
+    definition_of,
 )
 from .definition_model import (
     AliasEntry,
@@ -33,7 +34,7 @@ from .definition_model import (
     shown_value,
     type_of,
 )
-from .loops import describe_cycle, find_cycle
+from .loops import describe_cycle, find_cycle, starting_at
 from .messages import DECLARED_ABSENT, InvalidDefinition, Path, Place, Problem, Reason, Source
 
 # Union, because pylint reads the bar between classes as arithmetic.
@@ -45,13 +46,7 @@ _ENTRIES: dict[str | int, type[Entry]] = {
     "forwarders": ForwarderEntry,
     "aliases": AliasEntry,
 }
-_SECTIONS = ("domains", "mailboxes", "forwarders")
-_EXAMPLES: dict[type[Entry], str] = {
-    DomainEntry: "example.com",
-    **dict.fromkeys((MailboxEntry, ForwarderEntry, AliasEntry), "alice@example.com"),
-}
 _MAX_LOOPS = 20
-_MAX_SHOWN = 60
 
 
 @dataclass(slots=True)
@@ -70,6 +65,20 @@ class _Object:
     force: bool | None = None
     aliases: dict[str, _Object] | None = None
     members: dict[str, _Object] = field(default_factory=dict)
+
+    @property
+    def declares_end(self) -> bool:
+        """Whether it declares when it expires, or that it never does.
+
+        A source that only adds aliases to a forwarder does not. One that adds members does: another
+        source could otherwise delete what it declares.
+        """
+        return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
+
+    def place_of(self, address: str) -> Place:
+        """Return where one of its addresses is declared."""
+        alias = None if address == self.name.key else (self.aliases or {}).get(address)
+        return alias.place if alias else self.place
 
     def why_absent(self, now: datetime) -> Reason | None:
         """Return why it is absent, or None if it is present."""
@@ -96,24 +105,24 @@ def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
         problems += invalid
         if any(each.place and each.place.path[:1] == ("forwarders",) for each in invalid):
             has_all_members = False
-        for entry, place in entries:
-            _add(found, _object(entry, place, problems), problems)
-        for key, each in found.items():
+        for entry, path in entries:
+            each = _object(entry, Place(source, path), problems)
+            key = each.name.key
+            if key in found:
+                problems.append(_declared_twice(found[key], each))
+                continue
+            found[key] = each
             first = objects.setdefault(key, each)
             if first is not each:
-                problems.extend(_merge(first, each))
-    problems.extend(_check(objects.values(), now, has_all_members=has_all_members))
+                problems += _merge(first, each)
+    problems += _check(objects.values(), now, has_all_members=has_all_members)
     if problems:
         raise InvalidDefinition(problems)
-    declared = [_declare(each, now) for each in objects.values()]
-    return Definition(
-        {each.name: each for each in declared if isinstance(each, DeclaredDomain)},
-        {each.name: each for each in declared if not isinstance(each, DeclaredDomain)},
-    )
+    return definition_of(*(_declare(each, now) for each in objects.values()), is_whole=True)
 
 
-def _validate(source: Source) -> tuple[list[tuple[Entry, Place]], list[Problem]]:
-    """Return the valid entries of a source, and what is invalid."""
+def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
+    """Return the valid entries of a source with their paths, and what is invalid."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     data = source.data
@@ -125,25 +134,23 @@ def _validate(source: Source) -> tuple[list[tuple[Entry, Place]], list[Problem]]
         details = error.errors(include_url=False, include_input=False)
         problems = list(_describe_errors(source, details))
         invalid = {detail["loc"][:2] for detail in details}
-        model = None
-    if () in invalid:
-        return [], problems
-    sections = [section for section in _SECTIONS if section in data and (section,) not in invalid]
+        if () in invalid:
+            return [], problems
     paths = [
         (section, number)
-        for section in sections
+        for section in SECTIONS.values()
+        if section in data and (section,) not in invalid
         for number in range(len(data[section]))
         if (section, number) not in invalid
     ]
-    if model is None:
+    if problems:
         # The valid entries are checked, too, so that all problems are reported together.
-        valid: dict[str, list[Any]] = {section: [] for section in sections}
+        valid: dict[str, list[Any]] = {section: [] for section in SECTIONS.values()}
         for section, number in paths:
             valid[section].append(data[section][number])
         model = definition_model().validate_python(valid)
-    entries = [entry for section in sections for entry in getattr(model, section)]
-    places = (Place(source, path) for path in paths)
-    return list(zip(entries, places)), problems  # noqa: B905 - Python 3.10
+    entries = [entry for section in SECTIONS.values() for entry in getattr(model, section)]
+    return list(zip(entries, paths)), problems  # noqa: B905 - Python 3.10
 
 
 def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -157,7 +164,7 @@ def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> It
         keys = [each.name for each in fields(entry or TenantDefinition) if not each.metadata]
         if kind in unknown:
             key = str(location[-1])
-            short = key if len(key) <= _MAX_SHOWN else f"{key[:_MAX_SHOWN]}..."
+            short = shortened(key)
             place = Place(source, (*within, short if short.isprintable() else ascii(short)))
             code = "secret_key" if names_secret(key) else "unknown_key"
             yield Problem(code, {"known": ", ".join(keys)}, place)
@@ -165,7 +172,7 @@ def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> It
         if kind == "missing":
             # The unknown key may be the missing one, misspelled.
             if within not in with_unknown_keys and entry is not None:
-                params = {"kind": entry.kind, "key": keys[0], "example": _EXAMPLES[entry]}
+                params = {"kind": entry.kind, "key": keys[0], "example": entry.example}
                 yield Problem("missing_key", params, Place(source, within))
             continue
         path, value = _locate(source.data, location)
@@ -199,7 +206,7 @@ def _wrong_value(
         expected, remedy = "a mapping", f"Write lists under the keys {', '.join(keys)}."
     else:
         expected = f"{'an' if entry is AliasEntry else 'a'} {entry.kind}"
-        remedy = f"Write {_EXAMPLES[entry]}, or a mapping with the key {keys[0]}."
+        remedy = f"Write {entry.example}, or a mapping with the key {keys[0]}."
     return {"expected": expected, "found": found, "remedy": remedy}
 
 
@@ -215,24 +222,24 @@ def _locate(data: Any, location: Path) -> tuple[Path, Any]:
 
 def _object(entry: Entry, place: Place, problems: list[Problem]) -> _Object:
     """Return an entry as an object, and add what contradicts itself to the problems."""
-    if isinstance(entry, AliasEntry):
-        declared = _Object(entry.kind, entry.address, place, entry.state == "absent", entry.expires)
-    else:
-        declared = _Object(entry.kind, entry.name, place, entry.state == "absent")
-    if isinstance(entry, DomainEntry):
-        declared.force = entry.force
-    elif not isinstance(entry, AliasEntry) and entry.aliases is not None:
+    # Not every kind of entry has every key.
+    expires, force = getattr(entry, "expires", None), getattr(entry, "force", None)
+    declared = _Object(entry.kind, entry.name, place, entry.state == "absent", expires, force)
+    aliases: Sequence[AliasEntry] | None = getattr(entry, "aliases", None)
+    if aliases is not None:
         declared.aliases = {}
-        for number, alias in enumerate(entry.aliases):
-            at = Place(place.source, (*place.path, "aliases", number))
-            _add(declared.aliases, _object(alias, at, problems), problems)
-    if isinstance(entry, ForwarderEntry):
-        declared.expires = entry.expires
-        for number, name in enumerate(entry.members):
-            at = Place(place.source, (*place.path, "members", number))
-            _add(declared.members, _Object("member", name, at), problems)
+        for number, alias in enumerate(aliases):
+            part = _object(alias, place.at("aliases", number), problems)
+            first = declared.aliases.setdefault(part.name.key, part)
+            if first is not part:
+                problems.append(_declared_twice(first, part))
+    for number, name in enumerate(getattr(entry, "members", ())):
+        part = _Object("member", name, place.at("members", number))
+        first = declared.members.setdefault(name.key, part)
+        if first is not part:
+            problems.append(_declared_twice(first, part))
     if declared.force and not declared.absent:
-        problems.append(Problem("force_without_absent", place=place / "force"))
+        problems.append(Problem("force_without_absent", place=place.at("force")))
     if declared.absent:
         parts = {
             "aliases": not all(alias.absent for alias in (declared.aliases or {}).values()),
@@ -240,76 +247,54 @@ def _object(entry: Entry, place: Place, problems: list[Problem]) -> _Object:
             "expires": declared.expires is not None,
         }
         problems += [
-            Problem("absent_with", {"kind": entry.kind, "part": part}, place / part)
+            Problem("absent_with", {"kind": entry.kind, "part": part}, place.at(part))
             for part, is_wrong in parts.items()
             if is_wrong
         ]
     return declared
 
 
-def _add(objects: dict[str, _Object], each: _Object, problems: list[Problem]) -> None:
-    """Add an object of a source to those of the same source."""
-    first = objects.setdefault(each.name.key, each)
-    if first is each:
-        return
-    if first.kind != each.kind:
-        problems.append(_two_kinds(first, each))
-        return
-    params = {"name": each.name, "first": first.name, "place": first.place.seen_from(each.place)}
-    problems.append(Problem("duplicate", params, each.place))
-
-
-def _two_kinds(first: _Object, other: _Object) -> Problem:
-    place = first.place.seen_from(other.place)
-    params = {"name": other.name, "kind": other.kind, "first": first.kind, "place": place}
-    return Problem("two_kinds", params, other.place)
+def _declared_twice(first: _Object, other: _Object) -> Problem:
+    """Return the problem of a name that is declared twice in one source, or as two kinds."""
+    params = {"name": other.name, "place": first.place.seen_from(other.place)}
+    if first.kind == other.kind:
+        return Problem("duplicate", params | {"first": first.name}, other.place)
+    return Problem("two_kinds", params | {"kind": other.kind, "first": first.kind}, other.place)
 
 
 def _merge(first: _Object, other: _Object) -> Iterator[Problem]:
-    """Add to an object what another source declares of it, and yield contradictions."""
+    """Add to an object or alias what another source declares of it, and yield contradictions."""
+
+    def contradiction(here: str, there: str) -> Problem:
+        place = first.place.seen_from(other.place)
+        params = {"name": other.name, "here": here, "there": there, "place": place}
+        return Problem("contradiction", params, other.place)
+
     if first.kind != other.kind:
-        yield _two_kinds(first, other)
+        yield _declared_twice(first, other)
         return
     if first.absent != other.absent:
-        yield _contradiction(first, other, _state)
+        here, there = ("absent", "present") if other.absent else ("present", "absent")
+        yield contradiction(f"is {here}", f"is {there}")
         return
     if None not in (first.force, other.force) and first.force != other.force:
-        yield _contradiction(first, other, lambda each: f"has force: {str(each.force).lower()}")
-    # A source that only adds aliases to a forwarder leaves open when it expires. One that declares
-    # members does not: another file could otherwise delete what it declares.
-    declare_end = all(each.expires is not None or each.members for each in (first, other))
-    if declare_end and _moment(first) != _moment(other):
-        yield _contradiction(first, other, _end)
+        here, there = (str(each.force).lower() for each in (other, first))
+        yield contradiction(f"has force: {here}", f"has force: {there}")
+    if first.declares_end and other.declares_end and first.expires != other.expires:
+        here, there = (
+            f"expires on {each.expires.text}" if each.expires else "never expires"
+            for each in (other, first)
+        )
+        yield contradiction(here, there)
     first.force = other.force if first.force is None else first.force
     first.expires = first.expires or other.expires
     first.members = {**other.members, **first.members}
-    if other.aliases is None:
-        return
-    first.aliases = dict(first.aliases or {})
-    for key, alias in other.aliases.items():
-        known = first.aliases.setdefault(key, alias)
-        if known.absent != alias.absent:
-            yield _contradiction(known, alias, _state)
-        elif _moment(known) != _moment(alias):
-            yield _contradiction(known, alias, _end)
-
-
-def _contradiction(first: _Object, other: _Object, say: Callable[[_Object], str]) -> Problem:
-    place = first.place.seen_from(other.place)
-    params = {"name": other.name, "here": say(other), "there": say(first), "place": place}
-    return Problem("contradiction", params, other.place)
-
-
-def _state(declared: _Object) -> str:
-    return f"is {'absent' if declared.absent else 'present'}"
-
-
-def _end(declared: _Object) -> str:
-    return f"expires on {declared.expires.text}" if declared.expires else "never expires"
-
-
-def _moment(declared: _Object) -> datetime | None:
-    return declared.expires.moment if declared.expires else None
+    if other.aliases is not None:
+        first.aliases = dict(first.aliases or {})
+        for key, alias in other.aliases.items():
+            known = first.aliases.setdefault(key, alias)
+            if known is not alias:
+                yield from _merge(known, alias)
 
 
 def _check(
@@ -320,44 +305,43 @@ def _check(
     :param has_all_members: no forwarder was left out because it is invalid
     """
     present = [e for e in objects if e.kind != Domain.kind and e.why_absent(now) is None]
-    #: For each address its owner, and where it is declared.
-    claims = {each.name.key: (each, each.place) for each in present}
+    owners = {each.name.key: each for each in present}
     for owner in present:
         for key, alias in (owner.aliases or {}).items():
             if key == owner.name.key:
                 params = {"address": alias.name, "kind": owner.kind}
                 yield Problem("own_alias", params, alias.place)
             elif alias.why_absent(now) is None:
-                first, place = claims.setdefault(key, (owner, alias.place))
+                first = owners.setdefault(key, owner)
                 if first is not owner:
                     code = "alias_is_primary" if first.name.key == key else "alias_of_two"
                     params = {"address": alias.name, "kind": first.kind, "owner": first.name}
-                    params["place"] = place.seen_from(alias.place)
+                    params["place"] = first.place_of(key).seen_from(alias.place)
                     yield Problem(code, params, alias.place)
     absent_domains = {e.name.key: e for e in objects if e.kind == Domain.kind and e.absent}
-    for address, (_owner, place) in claims.items() if absent_domains else ():
+    for address, owner in owners.items() if absent_domains else ():
         domain = absent_domains.get(address.rpartition("@")[2])
         if domain is not None:
+            place = owner.place_of(address)
             at = domain.place.seen_from(place)
             params = {"address": address, "domain": domain.name, "place": at}
             yield Problem("domain_absent", params, place)
-    forwarders = [each for each in present if each.kind == Forwarder.kind]
-    for forwarder in forwarders:
+    forwarders = {each.name: each for each in present if each.kind == Forwarder.kind}
+    for forwarder in forwarders.values():
         if has_all_members and not forwarder.members:
             yield Problem("no_members", {"name": forwarder.name}, forwarder.place)
-    owners = {key: owner for key, (owner, _place) in claims.items() if owner.kind == Forwarder.kind}
-    yield from _check_loops({each.name: each for each in forwarders}, owners)
+    yield from _check_loops(forwarders, owners)
 
 
 def _check_loops(
     forwarders: Mapping[Name, _Object], owners: Mapping[str, _Object]
 ) -> Iterator[Problem]:
-    """Yield each member that closes a forwarding loop.
+    """Yield the members that close forwarding loops.
 
-    :param owners: forwarders by their addresses
+    :param owners: mailboxes and forwarders by their addresses
     """
     graph = {
-        name: {owners[key].name for key in each.members if key in owners}
+        name: {owners[key].name for key in each.members if key in owners} & forwarders.keys()
         for name, each in forwarders.items()
     }
     order = {name: number for number, name in enumerate(graph)}
@@ -365,36 +349,32 @@ def _check_loops(
         cycle = find_cycle(graph)
         if cycle is None:
             return
-        start = cycle.index(min(cycle, key=order.__getitem__))
-        way = [*cycle[start:-1], *cycle[:start], cycle[start]]
-        params = {"name": way[0], "way": describe_cycle(way)}
-        for key, member in forwarders[way[-2]].members.items():
-            if key in owners and owners[key].name == way[0]:
+        *_, last, start = cycle = starting_at(min(cycle, key=order.__getitem__), cycle)
+        for key, member in forwarders[last].members.items():
+            if key in owners and owners[key].name == start:
+                params = {"name": start, "way": describe_cycle(cycle)}
                 yield Problem("forwarding_loop", params, member.place)
-        graph[way[-2]].discard(way[0])
+        graph[last].discard(start)
 
 
 def _declare(declared: _Object, now: datetime) -> Declared:
     """Return an object as the planner takes it."""
+    name, place = declared.name, declared.place
     if declared.kind == Domain.kind:
-        force = bool(declared.force)
-        return DeclaredDomain(declared.name, declared.place, declared.absent, force)
-    is_forwarder = declared.kind == Forwarder.kind
-    kind = DeclaredForwarder if is_forwarder else DeclaredMailbox
+        return DeclaredDomain(name, place, declared.absent, bool(declared.force))
     reason = declared.why_absent(now)
+    lists: dict[str, Any] = {}
     if reason is not None:
-        return kind(declared.name, declared.place, absent=True, reason=reason)
-    aliases = (declared.aliases or {}).values()
-    reasons = {alias.name: alias.why_absent(now) for alias in aliases}
-    members = (member.name for member in declared.members.values())
-    options: dict[str, Any] = {"members": frozenset(members)} if is_forwarder else {}
-    return kind(
-        declared.name,
-        declared.place,
-        aliases=None
-        if declared.aliases is None
-        else frozenset(name for name, reason in reasons.items() if reason is None),
-        absent_aliases={name: reason for name, reason in reasons.items() if reason is not None},
-        places={alias.name: alias.place for alias in aliases},
-        **options,
-    )
+        lists = {"absent": True, "reason": reason}
+    elif declared.aliases is not None:
+        reasons = {each.name: each.why_absent(now) for each in declared.aliases.values()}
+        lists = {
+            "aliases": frozenset(alias for alias, why in reasons.items() if why is None),
+            "absent_aliases": {alias: why for alias, why in reasons.items() if why is not None},
+            "places": {each.name: each.place for each in declared.aliases.values()},
+        }
+    if declared.kind == Mailbox.kind:
+        return DeclaredMailbox(name, place, **lists)
+    if reason is None:
+        lists["members"] = frozenset(member.name for member in declared.members.values())
+    return DeclaredForwarder(name, place, **lists)

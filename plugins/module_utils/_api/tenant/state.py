@@ -45,11 +45,6 @@ class TenantState:
         self._owners: dict[Name, Principal] | None = None
 
     @property
-    def names(self) -> Collection[Name]:
-        """The names of all principals."""
-        return self._list().keys()
-
-    @property
     def principals(self) -> Collection[Principal]:
         """All principals."""
         return self._list().values()

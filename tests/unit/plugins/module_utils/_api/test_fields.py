@@ -16,6 +16,7 @@ import yaml
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
+    SECTIONS,
     Forwarder,
     Individual,
     Mailbox,
@@ -31,7 +32,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definit
     DeclaredIndividual,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import (
-    SECTIONS,
     export,
     facts,
 )
@@ -82,7 +82,7 @@ def filled(kind: type[Individual], changed: str = "") -> Individual:
 
 def entry_of(individual: Individual) -> dict[str, Any]:
     """Return an object as a definition declares it."""
-    (entry,) = export([individual]).definition[SECTIONS[individual.kind]]
+    (entry,) = export([individual])[0][SECTIONS[individual.kind]]
     return dict(entry)
 
 
@@ -90,7 +90,7 @@ def planned(wanted: Individual, *current: Individual) -> Plan:
     """Return the plan for the tenant with ``current``, without problems."""
     found = plan(
         [*TENANT, *current],
-        export([wanted]).definition,
+        export([wanted])[0],
         passwords=["first"],
         purge=["alias"],
         max_deletions=1,

@@ -105,13 +105,13 @@ def team(name: Name = TEAM, members: frozenset[Name] | None = None, **options: A
 
 def alias(address: Name = SALES, mailbox: Name = ALICE, *, move: bool = False) -> Task:
     """Declare an alias."""
-    return Task(DeclaredMailbox(mailbox, aliases=names(address), may_create=False, move=move))
+    return Task(DeclaredMailbox(mailbox, aliases=names(address), must_exist=True, move=move))
 
 
 def no_alias(address: Name = SALES, mailbox: Name = ALICE) -> Task:
     """Declare an alias absent."""
     absent = {address: DECLARED_ABSENT}
-    return Task(DeclaredMailbox(mailbox, absent_aliases=absent, may_create=False))
+    return Task(DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True))
 
 
 def no_domain(name: Name = HOME, *, force: bool = False) -> Task:
