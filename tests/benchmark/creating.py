@@ -30,12 +30,12 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from ansible_collections.postroom.email.tests.support.site import Api
 
 MAILBOXES_PER_ITEM = 5
-AT_ONCE = (8, 16)
+AT_ONCE = (8, 32)
 CURLS = 8
 #: A loop of `uri` would take too long over all of the mailboxes. It creates one of so many.
 URI_SHARE = 50
 #: Only these have goals: so many requests at once, at that latency.
-WITH_GOALS = (16, LATENCY)
+WITH_GOALS = (32, LATENCY)
 REQUESTS_GOAL, PLAY_GOAL, CURL_GOAL, URI_GOAL = 1.15, 1.4, 0.8, 0.01
 
 
@@ -136,7 +136,7 @@ def _ratios(server: Server, number: int, cost: dict[str, float]) -> list[Ratio]:
 
 
 PRINCIPALS_PER_ITEM = 50
-TIME_GOAL, COUNT_GOAL, MEMORY_GOAL = 1.5, 2.0, 1.0
+TIME_GOAL, COUNT_GOAL, MEMORY_GOAL = 0.7, 2.0, 1.0
 MOST_MEGABYTES = 120
 
 

@@ -103,7 +103,7 @@ def uri(path: str, **options: Any) -> Task:
     }
 
 
-GOALS = {"in process": 1 / 40, "module": 1.0}
+GOALS = {"in process": 1 / 60, "module": 0.9}
 
 
 def tasks(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
