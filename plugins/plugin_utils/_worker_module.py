@@ -79,8 +79,9 @@ def module_output(arguments: Mapping[str, Any], run: Callable[[], None]) -> str:
     basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}, **_ENCODER).encode()  # noqa: SLF001
     if HAS_PROFILES:
         basic._ANSIBLE_PROFILE = "legacy"  # noqa: SLF001
+    output = io.StringIO()
     try:
-        with redirect_stdout(io.StringIO()) as output:
+        with redirect_stdout(output):
             run()
     except SystemExit:
         return output.getvalue()

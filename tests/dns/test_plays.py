@@ -124,7 +124,7 @@ def test_a_crash_shows_no_secret(
     states.write_text(text.replace(publishing, crash + publishing), "utf-8")
     traced = {"ANSIBLE_DISPLAY_TRACEBACK": "error", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
     played = canary.play(str(PLAYBOOKS / "crash.yml"), **traced, **settings)
-    assert "broken with Key(" in played.output
+    assert "broken with" in played.output
     assert leaks([*SECRETS, *canary.secrets], [canary.run_folder]) == []
 
 

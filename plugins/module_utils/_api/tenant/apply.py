@@ -217,7 +217,7 @@ class _Run:
                     client.edit_once(change.subject.name, Edit(), change.secrets)
                     principal = change.subject
             elif change.action == "update":
-                principal, _ = client.edit_once(change.subject.name, change.edit, change.secrets)
+                principal = client.edit_once(change.subject.name, change.edit, change.secrets)[0]
             else:
                 self._delete(client, change.subject, occupants)
         except errors.PostroomError as error:

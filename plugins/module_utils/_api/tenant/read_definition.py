@@ -349,7 +349,7 @@ def _check_loops(
         cycle = find_cycle(graph)
         if cycle is None:
             return
-        *_, last, start = cycle = starting_at(min(cycle, key=order.__getitem__), cycle)
+        *_middle, last, start = cycle = starting_at(min(cycle, key=order.__getitem__), cycle)
         for key, member in forwarders[last].members.items():
             if key in owners and owners[key].name == start:
                 params = {"name": start, "way": describe_cycle(cycle)}

@@ -86,11 +86,11 @@ def entry_of(individual: Individual) -> dict[str, Any]:
     return dict(entry)
 
 
-def planned(wanted: Individual, *current: Individual) -> Plan:
+def planned(declared: Individual, *current: Individual) -> Plan:
     """Return the plan for the tenant with ``current``, without problems."""
     found = plan(
         [*TENANT, *current],
-        export([wanted])[0],
+        export([declared])[0],
         passwords=["first"],
         purge=["alias"],
         max_deletions=1,
