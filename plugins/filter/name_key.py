@@ -51,7 +51,7 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.names import read_name
-from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 
 @as_filter

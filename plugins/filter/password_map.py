@@ -54,7 +54,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definit
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
     read_passwords,
 )
-from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter, decrypted
+from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter, decrypted
 
 _REMEDY = "Write a line address: password for each mailbox, with the password in quotes"
 

@@ -135,7 +135,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookup
     limited,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 _QUESTION_TIMEOUT = 3.0
 _SPF_TIMEOUT = 10.0

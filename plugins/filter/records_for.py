@@ -81,7 +81,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import providers
-from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 
 @as_filter

@@ -61,7 +61,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers 
     listed,
     read_text,
 )
-from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 
 @as_filter

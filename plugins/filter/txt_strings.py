@@ -46,7 +46,7 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import read_text
-from ansible_collections.postroom.email.plugins.plugin_utils._filtering import as_filter
+from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 
 @as_filter

@@ -411,7 +411,7 @@ failure:
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._dns_records import retrieve
+from ansible_collections.postroom.email.plugins.module_utils._dns_retrieve import retrieve
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,
     Params,
@@ -419,7 +419,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.postroom.email.plugins.module_utils._dns_states import Watch
+    from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Watch
 
 ALGORITHMS = ["hmac-sha256", "hmac-sha384", "hmac-sha512"]
 
@@ -455,7 +455,7 @@ def ensure_records(
         found = retrieve(client, params, check_mode=check_mode)
         return Outcome(values=found.values, warnings=found.warnings)
     # Imported here because it imports dnspython.
-    from ansible_collections.postroom.email.plugins.module_utils._dns_states import Task  # noqa: PLC0415
+    from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Task  # noqa: PLC0415
 
     # The options are checked before a request is sent.
     task = Task(params)

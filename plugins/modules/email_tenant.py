@@ -301,13 +301,13 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.gc_pause import without_collection
 from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import as_diff
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
     converge_tenant,
     raise_if_incomplete,
+    without_garbage_collection,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
@@ -360,7 +360,7 @@ def ensure_tenant(
         params["max_deletions"],
         params["max_delete_percent"],
     )
-    with without_collection():
+    with without_garbage_collection():
         passwords = Passwords(read_passwords(params["passwords"] or {}), replaces_passwords(params))
         definition = read_definition(_sources(params), datetime.now(timezone.utc))
     found = converge_tenant(

@@ -18,8 +18,10 @@ from pathlib import Path
 from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
     read_principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.gc_pause import without_collection
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+    without_garbage_collection,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
@@ -90,7 +92,7 @@ def plan(what: str, folder: str, small: str) -> None:
             tracemalloc.start()
         start = time.perf_counter()
         # As the module does all of it.
-        with without_collection():
+        with without_garbage_collection():
             want = tenants.wanted(load(str(definition)), passwords)
             planned = plan_tenant(
                 TenantState(principals=held), want["definition"], passwords=want["passwords"]

@@ -116,7 +116,7 @@ def test_a_crash_shows_no_secret(
     copy = tmp_path.joinpath("ansible_collections", "postroom", "email")
     for folder in ("plugins", "meta"):
         shutil.copytree(repository.ROOT / folder, copy / folder)
-    states = copy / "plugins" / "module_utils" / "_dns_states.py"
+    states = copy / "plugins" / "module_utils" / "_dns_verify_publish.py"
     publishing = "        until = time.monotonic() + seconds\n"
     crash = "        raise RuntimeError(f'broken with {key!r} in {vars(self)!r}')\n"
     text = states.read_text("utf-8")

@@ -177,6 +177,6 @@ def test_documentation() -> None:
     """The README lists every key of the result."""
     text = (ROLE / "README.md").read_text("utf-8")
     table = text.partition("## Result")[2].partition("## Providers")[0]
-    *_tasks, last = yaml.safe_load((ROLE / "tasks/domain.yml").read_text("utf-8"))
+    *_tasks, last = yaml.safe_load((ROLE / "tasks/publish.yml").read_text("utf-8"))
     keys = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert keys == set(last["vars"]["__dns_summary"])

@@ -6,16 +6,17 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import errors
 from ..client.client import Client
-from ..gc_pause import without_collection
 from ..models import SECTIONS, Domain, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
@@ -33,6 +34,22 @@ Probe = Callable[[Iterable[Change]], Collection[Name]]
 _DIGEST = re.compile("v2:sha256:[0-9a-f]{64}")
 _MAX_SHOWN = 10
 _MAX_CONCURRENCY = 64
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Pause garbage collection while many objects without reference cycles are created.
+
+    The collector would traverse them again and again: at 100,000 mailboxes, that takes half of the
+    time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Converged(NamedTuple):
@@ -228,7 +245,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
         )
     # Reading the definition has taken some of the time.
     client = client.with_timeout(client.timeout)
-    with without_collection():
+    with without_garbage_collection():
         state = TenantState(client)
         state.read_all()
         found = _plan(state, definition, purge, passwords)
@@ -258,7 +275,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
     return replace(found, results=results)
 
 
-@without_collection()
+@without_garbage_collection()
 def _plan(
     state: TenantState, definition: Definition, purge: Purge, passwords: Passwords
 ) -> TenantReport:

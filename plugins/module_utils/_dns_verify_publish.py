@@ -23,7 +23,7 @@ from ._api.dns.update import Key, UpdateServer
 from ._api.dns.verify import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
 from ._api.models import DnsRecordSet
-from ._dns_records import Retrieved
+from ._dns_retrieve import Retrieved
 from ._module import Outcome, Params
 
 #: Seconds for one question, or for one update.
