@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Help with the variables that the collection's playbooks and roles pass to modules."""
+"""Name variables instead of options in messages, and warn about variables without effect."""
 
 from __future__ import annotations
 
