@@ -7,8 +7,8 @@ from __future__ import annotations
 import sys
 
 MAIL = (
-    *("aiosmtpd", "dkim", "kilter", "prometheus_client", "proxyprotocol", "pymap", "pysasl"),
-    "srslib",
+    *("aiosmtpd", "dkim", "kilter", "lmdb", "prometheus_client", "proxyprotocol", "pymap"),
+    *("pysasl", "srslib"),
 )
 
 

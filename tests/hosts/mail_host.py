@@ -251,7 +251,7 @@ class MailHost:
         return f"{code} {text.decode()}"
 
     def wait_until_copied(self, address: str, name: str) -> None:
-        """Wait until Postfix's copies on all hosts have an address's mailbox, or "" for none."""
+        """Wait until Postfix's maps on all hosts have an address's mailbox, or "" for none."""
         find = ("postmap", "-q", address, f"lmdb:{MAPS}/mailboxes")
         wait_for(
             lambda: all(host.attempt(*find).stdout.strip() == name for host in self.hosts.values())

@@ -85,7 +85,7 @@ def test_daemon_stopped(host: MailHost) -> None:
 
 
 def test_daemon_killed(host: MailHost) -> None:
-    """Postfix's copies of mailboxes follow the database, and are empty after a crash."""
+    """Postfix's map of mailboxes follows the database, and is empty after a crash."""
     name, alias = host.mailbox(), unused()
     other = host.mailbox(alias)
     host.wait_until_copied(alias, other)

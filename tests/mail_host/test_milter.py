@@ -305,7 +305,7 @@ def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
     assert mta.mail(ALICE, ALICE) == "continue"
     closed = host.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE usename = 'postroom-mail' AND query NOT LIKE 'LISTEN %'"
+        " WHERE usename = 'postroom-mail' AND application_name = ''"
     )
     assert closed == [(True,)]
     mta.abort()

@@ -22,6 +22,7 @@ from ansible_collections.postroom.email.tests.mail_host.host import (
     wait,
 )
 from ansible_collections.postroom.email.tests.service.api import SECRET, unused_domain
+from postroom_service.mail_host.notifications import APPLICATION
 
 UNKNOWN_UIDS = ["f" + secrets.token_hex(16)[1:] for _ in range(2)]
 
@@ -145,7 +146,10 @@ def test_a_lost_connection_is_followed_by_a_sweep(host: MailHost) -> None:
     host.api.delete(gone)
     host.sql("ALTER TABLE principal ENABLE TRIGGER mailbox_deleted")
     assert folders[0].exists()
-    host.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
+    host.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s",
+        APPLICATION,
+    )
     wait(lambda: not folders[0].exists())
     assert folders[1].exists()
     host.api.delete(later)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The daemon: the milter, the sender maps, the worker and an HTTP endpoint with their state."""
+"""The daemon: the milter, the socketmap, the maps, the worker, and an HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from starlette.routing import Route
 
 from postroom_common.database import DatabaseError, check_url
 
-from ..server import ServeError, make_folder
+from ..server import make_folder
 from .limits import HourlyLimit
 from .listener import listening
 from .metrics import CONTENT_TYPE, Metrics
 from .milter import Milter
+from .notifications import Notifications
 from .postfix_maps import PostfixMaps
 from .srs import Rewriter, SocketMap, read_secrets
 from .views import Views
+from .watchdog import report_progress
 from .worker import Worker
 
 log = logging.getLogger("postroom_service.mail_host")
@@ -76,19 +78,17 @@ class Daemon:
             make_folder(folder)
         self._metrics = Metrics()
         self._views = Views(url)
-        self._maps = PostfixMaps(settings.maps, self._views)
+        self._maps = PostfixMaps(settings.maps, self._metrics)
         limit = HourlyLimit(settings.recipients_per_hour)
         self._milter = Milter(self._views, limit, self._metrics)
         rewriter = Rewriter(read_secrets(settings.srs_secret), settings.mail_host)
         self._socketmap = SocketMap(rewriter, self._metrics)
+        end_logins = self._milter.end_logins
         self._worker = Worker(
-            url,
-            settings.mail_dir,
-            settings.node,
-            self._views,
-            self._maps,
-            self._metrics,
-            self._milter.end_logins,
+            settings.mail_dir, settings.node, self._views, self._metrics, end_logins
+        )
+        self._notifications = Notifications(
+            url, self._maps, self._worker, self._metrics, end_logins
         )
         self.app = Starlette(
             routes=[
@@ -99,7 +99,7 @@ class Daemon:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[dict[str, int]]:
-        """Run the listeners and the worker. There are no more ports to yield."""
+        """Run everything. There are no more ports to yield."""
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(self._views.close)
             for path, handler in (
@@ -107,14 +107,14 @@ class Daemon:
                 (self._settings.socketmap, self._socketmap.serve),
             ):
                 await stack.enter_async_context(listening(path, handler))
+            is_stuck = self._notifications.is_stuck
+            watchdog = asyncio.create_task(report_progress(is_stuck))
+            stack.push_async_callback(_end, watchdog)
             # Postfix, which starts after this, needs them to exist.
-            try:
-                await self._maps.clear()
-            except OSError as error:
-                raise ServeError(f"--maps: {error}") from None
+            await self._maps.create()
             stack.push_async_callback(self._maps.clear)
-            worker = asyncio.create_task(self._worker.run())
-            stack.push_async_callback(_end, worker)
+            for run in (self._worker.run, self._notifications.run):
+                stack.push_async_callback(_end, asyncio.create_task(run()))
             yield {}
 
     async def _health(self, _request: Request) -> Response:
@@ -123,7 +123,7 @@ class Daemon:
         except DatabaseError as error:
             log.warning("the health check failed: %s", error)
             return JSONResponse({"status": "the database can't be used"}, 503)
-        if not self._worker.is_listening:
+        if not self._notifications.is_listening:
             return JSONResponse({"status": "can't listen to the database"}, 503)
         return JSONResponse({"status": "ok"})
 

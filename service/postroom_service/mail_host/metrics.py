@@ -19,7 +19,8 @@ class Metrics:
     - ``rewrites``, labels ``map`` and ``result``: answers of the sender maps
     - ``kicks``, label ``result``: runs of ``doveadm kick`` (ok or failed)
     - ``removed``: mail folders of deleted and moved mailboxes that were removed
-    - ``listening``: 1 while the worker gets the database's notifications
+    - ``listening``: 1 while the daemon gets the database's notifications
+    - ``maps_filled``: 1 while Postfix finds domains and mailboxes in its maps
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,12 @@ class Metrics:
         )
         self.listening = Gauge(
             "postroom_mail_listening",
-            "Whether the worker gets the database's notifications.",
+            "Whether the daemon gets the database's notifications.",
+            registry=registry,
+        )
+        self.maps_filled = Gauge(
+            "postroom_mail_maps_filled",
+            "Whether Postfix finds domains and mailboxes in its maps.",
             registry=registry,
         )
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Copies of the served domains and mailboxes, as maps that Postfix reads without the database.
+"""Maps of the served domains and mailboxes, which Postfix reads without the database.
 
 Postfix asks the database for everything that isn't in them. So they may lack something, but must
 not keep what has changed: they are empty while changes can't be noticed.
@@ -9,76 +9,125 @@ not keep what has changed: they are empty while changes can't be noticed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, LiteralString
 
-from .views import Views
+from . import lmdb_files
+from .metrics import Metrics
 
-DOMAINS, MAILBOXES = "domains", "mailboxes"
-POSTMAP_TIMEOUT = 60.0
+#: Runs a query with its parameters, and returns the rows.
+Query = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+
+#: Bounds of the seconds between attempts to fill the maps.
+MIN_DELAY, MAX_DELAY = 2.0, 60.0
+#: Filling them reads all mailboxes.
+FILL_TIMEOUT = 120.0
+
+_ALL_DOMAINS: LiteralString = "SELECT name, name FROM mail.domains"
+_ALL_MAILBOXES: LiteralString = "SELECT address, name FROM mail.mailboxes"
+_DOMAINS = f"{_ALL_DOMAINS} WHERE name = ANY(%s)"
+_MAILBOXES = f"{_ALL_MAILBOXES} WHERE address = ANY(%s)"
+# Those of a deleted domain are not found here; each of them sends its own notification.
+_ADDRESSES_OF_DOMAINS = """
+SELECT address FROM mail.senders
+WHERE split_part(address, '@', 2) = ANY(%s) OR split_part(name, '@', 2) = ANY(%s)
+"""
+
+log = logging.getLogger("postroom_service.mail_host")
 
 
 class PostfixMaps:
-    """The maps in a directory. Each method raises OSError if it can't change them.
+    """The maps in a directory.
 
     :param folder: where Postfix expects them; None for an installation without them
     """
 
-    def __init__(self, folder: Path | None, views: Views) -> None:
-        self._folder, self._views = folder, views
+    def __init__(self, folder: Path | None, metrics: Metrics) -> None:
+        self._folder, self._filled = folder, metrics.maps_filled
+        # One thread, so that changes don't overlap, even if the task that waits for one ends.
+        self._thread = ThreadPoolExecutor(1, "postfix-maps")
+        self._is_filled = self._must_clear = False
+        self._delay, self._next_fill = MIN_DELAY, 0.0
+
+    async def create(self) -> None:
+        """Create empty maps. They replace existing ones, which a crash may have damaged."""
+        for name in lmdb_files.NAMES:
+            try:
+                await self._run(lmdb_files.create, name)
+            except lmdb_files.ERRORS as error:
+                log.error("Postfix's map of %s can't be created: %s", name, error)  # noqa: TRY400
 
     async def clear(self) -> None:
-        """Empty the maps, or create them."""
-        await self._replace(DOMAINS, ())
-        await self._replace(MAILBOXES, ())
+        """Empty the maps. If this fails, the next `follow` tries again."""
+        self._set_filled(now=False)
+        self._must_clear = True
+        try:
+            await self._run(lmdb_files.clear)
+            self._must_clear = False
+        except lmdb_files.ERRORS as error:
+            log.error("Postfix's maps can't be emptied: %s", error)  # noqa: TRY400
 
-    async def fill(self) -> None:
-        """Copy all domains and mailboxes."""
+    async def follow(
+        self, query: Query, domains: Collection[str] = (), addresses: Collection[str] = ()
+    ) -> None:
+        """Fill the maps, or copy again what has changed in the database.
+
+        If they can't be written they are emptied, and filled later.
+        """
         if self._folder is None:
             return
-        await self._replace(DOMAINS, ((name, "served") for name in await self._views.domains()))
-        await self._replace(MAILBOXES, await self._views.mailboxes())
+        if self._must_clear:
+            await self.clear()
+        try:
+            if self._is_filled:
+                await self._update(query, domains, addresses)
+            elif time.monotonic() >= self._next_fill:
+                await self._fill(query)
+        except lmdb_files.ERRORS as error:
+            log.error("Postfix's maps can't be changed: %s", error)  # noqa: TRY400
+            await self.clear()
+            self._next_fill = time.monotonic() + self._delay
+            self._delay = min(2 * self._delay, MAX_DELAY)
 
-    async def update(self, addresses: Collection[str]) -> None:
-        """Copy again what the database has for some addresses."""
-        if self._folder is None or not addresses:
-            return
-        found = dict(await self._views.mailboxes(addresses))
-        if gone := [address for address in addresses if address not in found]:
-            await _postmap(self._folder / MAILBOXES, "-d", "-", lines=gone)
-        if found:
-            await _postmap(self._folder / MAILBOXES, "-i", "-r", lines=_lines(found.items()))
+    async def _fill(self, query: Query) -> None:
+        domains = await query(_ALL_DOMAINS, seconds=FILL_TIMEOUT)
+        mailboxes = await query(_ALL_MAILBOXES, seconds=FILL_TIMEOUT)
+        await self._change(lmdb_files.DOMAINS, dict(domains))
+        await self._change(lmdb_files.MAILBOXES, dict(mailboxes))
+        self._set_filled(now=True)
+        self._delay = MIN_DELAY
 
-    async def _replace(self, name: str, rows: Iterable[tuple[str, str]]) -> None:
-        """Replace a map in one transaction."""
-        if self._folder is None:
-            return
-        text = "".join(f"{line}\n" for line in _lines(rows))
-        await asyncio.to_thread((self._folder / name).write_text, text, "utf-8")
-        await _postmap(self._folder / name)
+    async def _update(
+        self, query: Query, domains: Collection[str], addresses: Collection[str]
+    ) -> None:
+        changed = set(addresses)
+        if domains:
+            names = list(domains)
+            await self._change(lmdb_files.DOMAINS, await _find(query, _DOMAINS, names))
+            changed.update(
+                address for (address,) in await query(_ADDRESSES_OF_DOMAINS, names, names)
+            )
+        if changed:
+            mailboxes = await _find(query, _MAILBOXES, list(changed))
+            await self._change(lmdb_files.MAILBOXES, mailboxes)
 
+    async def _change(self, name: str, rows: Mapping[str, str | None]) -> None:
+        await self._run(lmdb_files.change, name, rows)
 
-async def _postmap(path: Path, *options: str, lines: Iterable[str] = ()) -> None:
-    process = await asyncio.create_subprocess_exec(
-        "/usr/sbin/postmap",
-        *options,
-        f"lmdb:{path}",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    text = "".join(f"{line}\n" for line in lines).encode()
-    try:
-        _, messages = await asyncio.wait_for(process.communicate(text), POSTMAP_TIMEOUT)
-    except BaseException:
-        process.kill()
-        raise
-    # Deleting what isn't there ends with 1 and without a message.
-    if process.returncode and (messages or "-d" not in options):
-        reason = " ".join(messages.decode("utf-8", "replace").split())
-        raise OSError(f"postmap can't change {path}: {reason}")
+    async def _run(self, function: Callable[..., None], *given: object) -> None:
+        if self._folder is not None:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._thread, function, self._folder, *given)
+
+    def _set_filled(self, *, now: bool) -> None:
+        self._is_filled = now
+        self._filled.set(now and self._folder is not None)
 
 
-def _lines(rows: Iterable[tuple[str, str]]) -> list[str]:
-    # A line with # would be a comment.
-    return [f"{key} {value}" for key, value in rows if not key.startswith("#")]
+async def _find(query: Query, select: str, keys: list[str]) -> dict[str, str | None]:
+    """Return the values of all keys, with None for those that the database doesn't have."""
+    return dict.fromkeys(keys) | dict(await query(select, keys))

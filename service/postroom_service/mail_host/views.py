@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, LiteralString, NamedTuple
 
 import psycopg
@@ -39,11 +39,6 @@ SELECT uid FROM mail.uids
 WHERE (CAST(%(node)s AS text) IS NULL OR node IS NULL OR node = %(node)s)
 """
 _UID = f"{_UIDS} AND uid = %(uid)s"
-_DOMAINS = "SELECT name FROM mail.domains"
-_MAILBOXES = """
-SELECT address, name FROM mail.mailboxes
-WHERE CAST(%(addresses)s AS text[]) IS NULL OR address = ANY(%(addresses)s)
-"""
 _NODE = "SELECT 1 FROM mail.nodes WHERE name = %(name)s"
 _HEALTH_CHECK = "SELECT 1 FROM mail.domains LIMIT 1"
 
@@ -101,18 +96,6 @@ class Views:
         """
         return {uid for (uid,) in await self._rows(_UIDS, node=node)}
 
-    async def domains(self) -> list[str]:
-        """Return the served domains."""
-        return [name for (name,) in await self._rows(_DOMAINS)]
-
-    async def mailboxes(self, addresses: Collection[str] | None = None) -> list[tuple[str, str]]:
-        """Return the addresses of mailboxes that get mail, each with the mailbox's name.
-
-        :param addresses: which of them; None for all
-        """
-        given = None if addresses is None else list(addresses)
-        return [(address, name) for address, name in await self._rows(_MAILBOXES, addresses=given)]
-
     async def close(self) -> None:
         """Close the connection."""
         if self._connecting is not None:
@@ -120,9 +103,7 @@ class Views:
             with contextlib.suppress(psycopg.Error, asyncio.CancelledError):
                 await (await self._connecting).close()
 
-    async def _rows(
-        self, query: LiteralString, **given: str | list[str] | None
-    ) -> list[tuple[Any, ...]]:
+    async def _rows(self, query: LiteralString, **given: str | None) -> list[tuple[Any, ...]]:
         try:
             connection = await self._connection()
             try:
@@ -150,7 +131,7 @@ class Views:
 
 
 async def _fetch(
-    connection: Connection, query: LiteralString, given: Mapping[str, str | list[str] | None]
+    connection: Connection, query: LiteralString, given: Mapping[str, str | None]
 ) -> list[tuple[Any, ...]]:
     cursor = await connection.execute(query, given)
     return await cursor.fetchall()

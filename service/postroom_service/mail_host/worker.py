@@ -1,34 +1,26 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ends sessions, removes mail and updates Postfix's maps when the database reports a change."""
+"""Ends the sessions of changed and deleted mailboxes, and removes the mail of deleted ones."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 import logging
-import random
 import re
 import shutil
-import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-import psycopg
-
 from postroom_common.database import DatabaseError
 
-from .. import names
 from .metrics import Metrics
-from .postfix_maps import PostfixMaps
-from .views import CONNECTION_OPTIONS, Views
+from .views import Views
 
-CHANNEL = "postroom_mail"
-#: Bounds of the seconds between attempts to connect.
-MIN_DELAY, MAX_DELAY = 0.5, 30.0
-#: Seconds between sweeps, for folders that a session made again while they were removed.
-SWEEP_INTERVAL = 3600.0
+#: Seconds between sweeps, for folders that a session made again while they were removed; and until
+#: the next attempt if one fails.
+SWEEP_INTERVAL, SWEEP_DELAY = 3600.0, 30.0
 KICK_TIMEOUT = 20.0
 #: How many run at a time. Removals use threads, which the milter also needs.
 MAX_KICKS, MAX_REMOVALS = 4, 2
@@ -45,9 +37,8 @@ log = logging.getLogger("postroom_service.mail_host")
 
 
 class Worker:
-    """Follows the database's notifications.
+    """Handles changed and deleted mailboxes.
 
-    :param database: a URL that psycopg takes
     :param folder: has one folder of mail for each mailbox, named by its uid
     :param node: the name of this node; None for a host with the mail of all mailboxes
     :param end_logins: ends the submission sessions of a mailbox, or of all of them
@@ -55,93 +46,50 @@ class Worker:
 
     def __init__(
         self,
-        database: str,
         folder: Path,
         node: str | None,
         views: Views,
-        maps: PostfixMaps,
         metrics: Metrics,
         end_logins: Callable[[str | None], None],
     ) -> None:
-        self._database, self._folder, self._node = database, folder, node
-        self._views, self._maps, self._metrics = views, maps, metrics
-        self._end_logins = end_logins
+        self._folder, self._node = folder, node
+        self._views, self._metrics, self._end_logins = views, metrics, end_logins
         self._kicks = asyncio.Semaphore(MAX_KICKS)
         self._removals = asyncio.Semaphore(MAX_REMOVALS)
         self._tasks: set[asyncio.Task[None]] = set()
-        self.is_listening = self._has_listened = False
+        self._sweep_wanted = asyncio.Event()
+
+    def sweep_soon(self) -> None:
+        """Sweep, since notifications may have been missed."""
+        self._sweep_wanted.set()
 
     async def run(self) -> None:
-        """Listen, and connect again after a failure."""
-        delay = MIN_DELAY
+        """Sweep when it is wanted, and regularly."""
+        delay = None
         while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._sweep_wanted.wait(), delay)
+            self._sweep_wanted.clear()
+            delay = SWEEP_DELAY
             try:
-                await self._follow()
-            except (psycopg.OperationalError, DatabaseError) as error:
-                reason = " ".join(str(error).split())
-                log.warning("can't listen to the database: %s", reason)
-            except Exception:  # the next attempt may succeed
-                log.exception("can't listen to the database")
-            try:
-                await self._maps.clear()
-            except (OSError, TimeoutError):
-                log.exception("Postfix's maps can't be emptied")
-            delay = MIN_DELAY if self.is_listening else min(2 * delay, MAX_DELAY)
-            self._set_listening(now=False)
-            await asyncio.sleep(delay * random.uniform(0.5, 1))  # noqa: S311 only spreads attempts
-
-    async def _follow(self) -> None:
-        connection = await psycopg.AsyncConnection.connect(self._database, **CONNECTION_OPTIONS)
-        async with connection:
-            await connection.execute(f"LISTEN {CHANNEL}")
-            if self._has_listened:  # notifications may have been missed
-                self._end_logins(None)
-            self._has_listened = True
-            await self._maps.fill()
-            while True:
                 await self._sweep()
-                self._set_listening(now=True)
-                next_sweep = time.monotonic() + SWEEP_INTERVAL
-                while (left := next_sweep - time.monotonic()) > 0:
-                    # What arrives while these are handled is the next batch.
-                    received = connection.notifies(timeout=left, stop_after=1)
-                    await self._dispatch([each.payload async for each in received])
+                delay = SWEEP_INTERVAL
+            except DatabaseError as error:
+                log.warning("the mail of deleted mailboxes can't be looked for: %s", error)
+            except Exception:  # the next attempt may succeed
+                log.exception("the mail of deleted mailboxes can't be looked for")
 
-    async def _dispatch(self, payloads: list[str]) -> None:
-        """Update Postfix's maps, and start to handle deleted and changed mailboxes.
-
-        Every role of the database can send notifications, so they are only trusted to be a hint.
-        """
-        addresses: set[str] = set()
-        fill = False
-        for payload in payloads:
-            try:
-                event = json.loads(payload)
-                if "domain" in event:
-                    fill = True
-                elif "address" in event:
-                    addresses.add(names.address(event["address"]))
-                else:
-                    name = names.address(event.get("changed") or event["name"])
-                    task = asyncio.create_task(self._handle(name, event.get("deleted")))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
-            except (ValueError, KeyError, AttributeError, TypeError):
-                log.warning("a notification can't be read")
-        if fill:
-            await self._maps.fill()
-        else:
-            await self._maps.update(addresses)
-
-    def _set_listening(self, *, now: bool) -> None:
-        self.is_listening = now
-        self._metrics.listening.set(now)
-
-    async def _handle(self, name: str, uid: object) -> None:
-        """End the mailbox's sessions; remove its mail, also what is set aside, if it is deleted.
+    def handle(self, name: str, uid: object) -> None:
+        """End a mailbox's sessions, and remove its mail if it is deleted, in the background.
 
         :param uid: of the mailbox, if it is deleted
         """
+        task = asyncio.create_task(self._handle(name, uid))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _handle(self, name: str, uid: object) -> None:
+        """End the mailbox's sessions; remove its mail, also what is set aside, if it is deleted."""
         try:
             self._end_logins(name)
             await self._kick(name)
@@ -247,5 +195,6 @@ async def _run(*command: str) -> int:
     try:
         return await asyncio.wait_for(process.wait(), KICK_TIMEOUT)
     except BaseException:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # it has ended since
+            process.kill()
         raise

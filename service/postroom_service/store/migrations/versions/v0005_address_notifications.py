@@ -22,15 +22,28 @@ $body$;
 CREATE TRIGGER address_changed AFTER INSERT OR UPDATE OR DELETE ON address
 FOR EACH ROW EXECUTE FUNCTION mail.notify_address();
 
-CREATE FUNCTION mail.notify_domains() RETURNS trigger LANGUAGE plpgsql AS $body$
+CREATE FUNCTION mail.notify_domain() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
 BEGIN
-    PERFORM pg_notify('postroom_mail', json_build_object('domain', true)::text);
+    PERFORM pg_notify('postroom_mail', json_build_object('domain', principal.name)::text)
+    FROM principal WHERE principal.id = OLD.principal_id;
     RETURN NULL;
 END
 $body$;
 
-CREATE TRIGGER domains_changed AFTER UPDATE OR DELETE ON dkim_key
-FOR EACH ROW EXECUTE FUNCTION mail.notify_domains();
+-- For a deleted domain this finds no name; domain_deleted reports it.
+CREATE TRIGGER domain_changed AFTER UPDATE OR DELETE ON dkim_key
+FOR EACH ROW EXECUTE FUNCTION mail.notify_domain();
+
+CREATE FUNCTION mail.notify_domain_deleted() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+    PERFORM pg_notify('postroom_mail', json_build_object('domain', OLD.name)::text);
+    RETURN NULL;
+END
+$body$;
+
+CREATE TRIGGER domain_deleted AFTER DELETE ON principal
+FOR EACH ROW WHEN (OLD.kind = 'domain') EXECUTE FUNCTION mail.notify_domain_deleted();
 """
 
 

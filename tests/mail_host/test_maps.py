@@ -1,0 +1,243 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The maps of domains and mailboxes that Postfix reads follow the database, or are empty."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import lmdb
+import pytest
+
+from ansible_collections.postroom.email.tests.mail_host.host import (
+    Daemon,
+    MailHost,
+    mail_host,
+    make_daemon,
+    running_daemon,
+    wait,
+)
+from ansible_collections.postroom.email.tests.service.api import unused_domain
+from postroom_service.mail_host import lmdb_files
+
+
+def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
+    """Return a map, read while nothing changes it."""
+    path = folder / f"{name}.lmdb"
+    with (
+        lmdb_files.locked(path),
+        lmdb.open(str(path), subdir=False, lock=False, readonly=True) as environment,
+        environment.begin() as transaction,
+    ):
+        return {
+            bytes(key).rstrip(b"\0").decode(): bytes(value).rstrip(b"\0").decode()
+            for key, value in transaction.cursor()
+        }
+
+
+def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
+    """Postfix holds a shared lock of its process during a lookup."""
+    lmdb_files.create(tmp_path, lmdb_files.DOMAINS)
+    path = tmp_path / "domains.lmdb"
+    with path.open("rb") as reader:
+        with lmdb_files.locked(path):
+            # lmdb closes the file once, which must not end the lock.
+            lmdb.open(str(path), subdir=False, lock=False).close()
+            with pytest.raises(BlockingIOError):
+                fcntl.lockf(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.lockf(reader, fcntl.LOCK_SH)
+        change = threading.Thread(
+            target=lmdb_files.change, args=(tmp_path, lmdb_files.DOMAINS, {"a.example": "a"})
+        )
+        change.start()
+        change.join(0.5)
+        assert change.is_alive()
+        fcntl.lockf(reader, fcntl.LOCK_UN)
+        change.join()
+    assert read(tmp_path, lmdb_files.DOMAINS) == {"a.example": "a"}
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of the maps."""
+    return tmp_path_factory.mktemp("maps")
+
+
+@pytest.fixture(scope="module")
+def host(database: str, maps: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailHost]:
+    """Run a mail host with maps."""
+    with mail_host(tmp_path_factory.mktemp("host"), database, f"--maps={maps}") as running:
+        yield running
+
+
+def mailbox(host: MailHost) -> str:
+    """Create a mailbox on a verified domain of its own, and return its name."""
+    return host.api.mailbox(f"ann@{host.domain(unused_domain())}")
+
+
+def filled(daemon: Daemon) -> bool:
+    """Return whether the maps are filled."""
+    return daemon.metrics()["postroom_mail_maps_filled"] == 1
+
+
+def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
+    """Addresses that are added, moved and removed, and domains that are no longer served."""
+    ann, bob = mailbox(host), mailbox(host)
+    alias = ann.replace("ann@", "sales@")
+    wait(lambda: read(maps).get(bob) == bob)
+    host.api.patch(ann, emails=[ann, alias])
+    wait(lambda: read(maps).get(alias) == ann)
+    host.api.patch(ann, emails=[ann])
+    host.api.patch(bob, emails=[bob, alias])
+    wait(lambda: read(maps).get(alias) == bob)
+    domain = ann.partition("@")[2]
+    assert read(maps, lmdb_files.DOMAINS)[domain] == domain
+    host.sql(
+        "UPDATE dkim_key SET verified_at = NULL WHERE principal_id ="
+        " (SELECT id FROM principal WHERE name = %s)",
+        domain,
+    )
+    wait(lambda: domain not in read(maps, lmdb_files.DOMAINS))
+    wait(lambda: not {ann, alias} & read(maps).keys())
+    host.api.delete(bob.partition("@")[2])
+    wait(lambda: bob not in read(maps))
+    wait(lambda: bob.partition("@")[2] not in read(maps, lmdb_files.DOMAINS))
+
+
+def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> None:
+    """Any role of the database can send them."""
+    for payload in ("[" * 7000, "{}", "null", '{"domain": 7}', '{"address": "no"}'):
+        host.sql("SELECT pg_notify('postroom_mail', %s)", payload, role="dovecot")
+    name = mailbox(host)
+    wait(lambda: name in read(maps))
+    assert host.daemon.log().count("a notification can't be read") >= 5
+
+
+def test_maps_that_cannot_be_written_are_emptied_and_filled_later(
+    host: MailHost, tmp_path: Path
+) -> None:
+    """The daemon stays healthy meanwhile."""
+    with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
+        name = mailbox(host)
+        wait(lambda: name in read(tmp_path))
+        domains = tmp_path / "domains.lmdb"
+        domains.unlink()
+        domains.mkdir()
+        host.domain(unused_domain())
+        wait(lambda: not filled(daemon))
+        assert read(tmp_path) == {}
+        assert daemon.health() == 200
+        assert daemon.metrics()["postroom_mail_listening"] == 1
+        domains.rmdir()
+        wait(lambda: filled(daemon))
+        assert name in read(tmp_path)
+
+
+def test_damaged_maps_are_replaced_at_the_start(host: MailHost, tmp_path: Path) -> None:
+    """They don't keep the daemon from starting."""
+    for name in lmdb_files.NAMES:
+        (tmp_path / f"{name}.lmdb").write_bytes(b"\xff" * 10_000)
+    with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
+        wait(lambda: filled(daemon))
+        assert read(tmp_path).keys() == {
+            address for (address,) in host.sql("SELECT address FROM mail.mailboxes")
+        }
+    assert read(tmp_path) == read(tmp_path, lmdb_files.DOMAINS) == {}
+
+
+def test_a_killed_daemon_leaves_maps_that_the_supervisor_empties(
+    host: MailHost, tmp_path: Path
+) -> None:
+    """With the module as a program, which also creates maps that don't exist."""
+    daemon = make_daemon(tmp_path, host.service, f"--maps={tmp_path}")
+    wait(lambda: filled(daemon))
+    daemon.kill()
+    (tmp_path / "domains.lmdb").unlink()
+    command = [sys.executable, "-m", "postroom_service.mail_host.lmdb_files", str(tmp_path)]
+    subprocess.run(command, env=host.service.environment, check=True)
+    assert read(tmp_path) == read(tmp_path, lmdb_files.DOMAINS) == {}
+
+
+class Tunnel:
+    """A TCP proxy to PostgreSQL's Unix socket that can stop passing anything on."""
+
+    def __init__(self, url: str) -> None:
+        query = parse_qs(urlsplit(url).query)
+        self._target = f"{query['host'][0]}/.s.PGSQL.{query.get('port', ['5432'])[0]}"
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._passing = threading.Event()
+        self._passing.set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        self._passing.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def stop(self) -> None:
+        """Keep the connections, and pass nothing on."""
+        self._passing.clear()
+
+    def resume(self) -> None:
+        """Pass everything on again."""
+        self._passing.set()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:  # it was closed
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self._target)
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=self._copy, args=(source, target), daemon=True).start()
+
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        with source, contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._passing.wait()
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+def test_a_database_that_falls_silent_empties_the_maps(host: MailHost, tmp_path: Path) -> None:
+    """The connection stays open, as with a broken network; afterwards the maps are filled again."""
+    path = urlsplit(host.url).path
+    with (
+        contextlib.closing(Tunnel(host.url)) as tunnel,
+        running_daemon(
+            tmp_path,
+            host.service,
+            f"--database=postgresql://postroom-mail@127.0.0.1:{tunnel.port}{path}",
+            f"--maps={tmp_path}",
+        ) as daemon,
+    ):
+        name = mailbox(host)
+        wait(lambda: name in read(tmp_path))
+        tunnel.stop()
+        host.api.delete(name)
+        wait(lambda: read(tmp_path) == read(tmp_path, lmdb_files.DOMAINS) == {})
+        tunnel.resume()
+        wait(lambda: filled(daemon))
+        assert name not in read(tmp_path)
+
+
+def test_a_restart_is_clean(host: MailHost, tmp_path: Path) -> None:
+    """SIGTERM empties the maps."""
+    daemon = make_daemon(tmp_path, host.service, f"--maps={tmp_path}")
+    wait(lambda: filled(daemon))
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(60) == 0
+    assert read(tmp_path) == read(tmp_path, lmdb_files.DOMAINS) == {}
