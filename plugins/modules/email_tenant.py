@@ -304,7 +304,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.errors import 
 from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import as_diff
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     converge_tenant,
     raise_if_incomplete,
     without_garbage_collection,

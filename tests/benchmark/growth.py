@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
     read_principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     without_garbage_collection,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load

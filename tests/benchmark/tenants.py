@@ -18,7 +18,7 @@ import yaml
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     converge_tenant,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (

@@ -88,10 +88,12 @@ class Foreign:
         return {"name": str(self.name), "kind": self.kind}
 
 
-# Union, because pylint reads the bar between classes as arithmetic.
 #: What the list of each kind is called, in definitions and in results.
 SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
+#: How problems and options name an alias.
+ALIAS = "alias"
 
+# Union, because pylint reads the bar between classes as arithmetic.
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
 Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
 Action = Literal["create", "update", "delete"]
@@ -112,13 +114,16 @@ class Edit:
 
     def applied_to(self, current: AnIndividual) -> AnIndividual:
         """Return ``current`` with the edit applied; equal to ``current`` if nothing changes."""
-        if self == Edit():
+        if self == NO_EDIT:
             return current
         aliases = (current.aliases - self.remove_aliases) | self.add_aliases
         if isinstance(current, Forwarder):
             members = (current.members - self.remove_members) | self.add_members
             return replace(current, aliases=aliases, members=members)
         return replace(current, aliases=aliases)
+
+
+NO_EDIT = Edit()
 
 
 class DnsRecord(NamedTuple):

@@ -11,16 +11,16 @@ verified after a delay, in case another client overwrote them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, TypeVar
 
 from .. import errors
-from ..models import DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
+from ..models import NO_EDIT, DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
 from . import endpoints
-from .endpoints import Call, describe, read_response
+from .endpoints import Call, InvalidResponse, Response, describe, read_result
 from .retry import RetryPolicy
 from .transport import Transport
 
@@ -214,7 +214,7 @@ class Client:
         """
         started = self.now()
         current, wrote = self.edit_once(name, edit, secrets)
-        if not wrote or edit == Edit():
+        if not wrote or edit == NO_EDIT:
             return current
         with _after_write(name):
             for attempt in range(_MAX_REPAIRS):
@@ -346,6 +346,21 @@ class Client:
             raise
         self._policy.rate_limit.succeed()
         return result
+
+
+def read_response(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
+    """Return the result of a call.
+
+    :param secrets: further values to redact from errors, besides the call's own
+    :raises ServiceError: the response is an error, or not a response of this API
+    """
+    try:
+        return read_result(call, response)
+    except InvalidResponse as reason:
+        # Imported at use: most requests succeed.
+        from .failures import failure_of  # noqa: PLC0415
+
+        raise failure_of(call, response, reason, secrets) from None
 
 
 @contextmanager

@@ -5,22 +5,18 @@
 """The six calls of the mail API: what to send, and how to read the response.
 
 Readers tolerate what servers of this family do beside the contract: envelopes, single strings in
-place of lists, missing keys, bare names in place of objects, and errors under status 200. A write
-reply without content reads as None: the client then sends a GET. "Not found" only counts if the
-response is JSON (or empty) and is about the requested name.
+place of lists, missing keys, and bare names in place of objects. A write
+reply without content reads as None: the client then sends a GET.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from .. import errors
 from ..models import DnsRecord, DnsRecordSet, Domain, Foreign, Forwarder, Mailbox, Principal
 from ..names import Name, read_name
 
@@ -29,34 +25,13 @@ T = TypeVar("T")
 PRINCIPALS = "/api/principal"
 WIRE_TYPES = ("domain", "individual")
 
-_THROTTLED = re.compile(r"rate.?limit|too many|throttl|slow down", re.IGNORECASE)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_JSON_SIGNS = re.compile(r'["{}\[\]]')
-#: The error codes of this family of servers. Other codes are those of a web framework.
-_CODES = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "assertFailed", "other")
-_DETAIL_KEYS = ("detail", "details", "reason", "message", "title", "error")
-
-_IN_USE = (
-    "It is in use, by another tenant or since a moment ago. Choose another name or address, "
-    "or ask the operator of the service."
-)
-_NOT_THE_API = "This does not look like the mail API. Check api_url and any proxy in front of it:"
-_REJECTED = "The service refuses to do this."
-_BY_PROXY = (
-    "This does not look like the mail API. A proxy or firewall in front of it has probably refused "
-    "the request: ask its operator. If there is none, use a token that has this permission."
-)
-_BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
-    401: (errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."),
-    403: (errors.Forbidden, "Use an api_token that has this permission."),
-    409: (errors.AlreadyExists, _IN_USE),
-    429: (errors.Throttled, "Try again later, or raise timeout and retries."),
-    500: (errors.ServerFailed, "Try again. If it persists, ask the operator of the service."),
-}
-
 
 class InvalidResponse(ValueError):
     """The body is JSON, but not what this call returns. The text has the reason."""
+
+
+class ErrorResponse(InvalidResponse):
+    """The response is an error."""
 
 
 @dataclass(frozen=True)
@@ -268,42 +243,19 @@ def _keys(names: frozenset[Name]) -> list[str]:
     return [name.key for name in sorted(names)]
 
 
-def read_response(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
+def read_result(call: Call[T], response: Response) -> T:
     """Return the result of a call.
 
-    :param secrets: further values to redact from errors, besides the call's own
-    :raises ServiceError: the response is an error, or not a response of this API
+    :raises InvalidResponse: the body is not what this call returns
+    :raises ErrorResponse: the response is an error
     """
-    body, text = _decode(response.body)
-    content = body["data"] if isinstance(body, dict) and "data" in body else body
-    error = _classify(call, response, body, text)
-    if error is None:
-        try:
-            result = call.read(content)
-        except InvalidResponse as invalid:
-            error = (errors.BadAnswer, f"{_NOT_THE_API} {invalid}.")
-        else:
-            if isinstance(result, Page):
-                return result._replace(next_path=response.next_path)
-            return result
-    kind, advice = error
-    wait = _retry_after(response.headers)
-    if wait is not None:
-        advice = f"It asks to wait {wait:.0f} s. {advice}"
-    # A server may return passwords or their hashes with a principal.
-    stored = content.get("secrets") if isinstance(content, dict) else None
-    stored = stored if isinstance(stored, list) else [stored]
-    hidden = [*call.secrets, *secrets, *(each for each in stored if isinstance(each, str))]
-    detail = errors.redact(_detail(body, text), hidden)
-    message = f"{describe(call)} failed with status {response.status}"
-    message += f" ({detail.rstrip('.')}). {advice}" if detail else f". {advice}"
-    raise kind(
-        errors.hide(message[0].upper() + message[1:], hidden),
-        errors.Failure(
-            kind.__name__, response.status, call.method, errors.hide(call.path, hidden), detail
-        ),
-        retry_after=wait,
-    )
+    body, text = decode(response.body)
+    if response.status >= 300 or text is not None or error_code(body) is not None:
+        raise ErrorResponse
+    result = call.read(body["data"] if isinstance(body, dict) and "data" in body else body)
+    if isinstance(result, Page):
+        return result._replace(next_path=response.next_path)
+    return result
 
 
 def describe(call: Call[Any]) -> str:
@@ -316,7 +268,7 @@ def describe(call: Call[Any]) -> str:
     return f"{verb[call.method]} {call.subject}"
 
 
-def _decode(body: bytes) -> tuple[Any, str | None]:
+def decode(body: bytes) -> tuple[Any, str | None]:
     """Return the JSON value, or the text if the body is not JSON; (None, None) if it is empty."""
     if not body.strip():
         return None, None
@@ -326,74 +278,6 @@ def _decode(body: bytes) -> tuple[Any, str | None]:
         return None, body.decode("utf-8", "replace")
 
 
-def _classify(
-    call: Call[Any], response: Response, body: Any, text: str | None
-) -> tuple[type[errors.ServiceError], str] | None:
-    """Return the error's class and advice, or None for a success."""
-    status = response.status
-    code = body.get("error") if isinstance(body, dict) and "data" not in body else None
-    if 300 <= status < 400:
-        target = response.headers.get("location", "an unnamed address")
-        base = target.removesuffix(call.path)
-        is_api = base != target and "?" not in base and base.startswith(("http://", "https://"))
-        advice = f"set api_url to {base}" if is_api else "set api_url to the API's own address"
-        return errors.BadAnswer, f"It redirects to {target}; {advice}."
-    if text is not None and (status < 300 or status == 404):
-        return errors.BadAnswer, f"{_NOT_THE_API} it is not JSON."
-    if status < 300 and code is None:
-        return None
-    if status < 300 or status == 404 or (status in (400, 422) and code in _CODES):
-        return _by_code(call, body, "notFound" if status == 404 and code not in _CODES else code)
-    start = response.body[:4096].decode("utf-8", "replace")
-    if status == 403 and _THROTTLED.search(start):
-        status = 429
-    if status == 403 and text is not None:
-        return errors.ProxyRefused, _BY_PROXY
-    return _BY_STATUS.get(min(status, 500), (errors.Rejected, _REJECTED))
-
-
-def _by_code(call: Call[Any], body: Any, code: Any) -> tuple[type[errors.ServiceError], str]:
-    if code == "fieldAlreadyExists":
-        return errors.AlreadyExists, _IN_USE
-    if code != "notFound":
-        return errors.Rejected, _REJECTED
-    if call.subject is None:
-        return errors.BadAnswer, f"{_NOT_THE_API} it has no list of principals."
-    item = body.get("item") if isinstance(body, dict) else None
-    is_about_subject = item is None or (isinstance(item, str) and read_name(item) == call.subject)
-    if call.method != "POST" and is_about_subject:
-        return errors.NotFound, "Check the spelling and the token's tenant."
-    return errors.Rejected, _REJECTED
-
-
-def _detail(body: Any, text: str | None) -> str:
-    """Return the server's description of the failure; the title of an HTML page."""
-    if text is not None:
-        title = _TITLE.search(text)
-        if title:
-            return title.group(1).strip()
-        # Truncated JSON may contain secrets that can't be recognized.
-        return text if len(text) < 80 and not _JSON_SIGNS.search(text) else ""
-    if isinstance(body, dict):
-        details = (body[key] for key in _DETAIL_KEYS if isinstance(body.get(key), str))
-        return next(details, "").strip().rstrip(".")
-    return ""
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait from a ``Retry-After`` header, which has seconds or a date."""
-    value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    if value.isdecimal() and value.isascii():
-        return float(value)
-    # Imported at use: every module would pay for the import, and dates are rare.
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415
-
-    try:
-        when = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=timezone.utc)
-    return max(0.0, (when - datetime.now(timezone.utc)).total_seconds())
+def error_code(body: Any) -> Any:
+    """Return the code of an error that servers may send under any status, or None."""
+    return body.get("error") if isinstance(body, dict) and "data" not in body else None

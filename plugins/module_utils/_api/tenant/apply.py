@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from .. import errors
 from ..client.client import Client
-from ..models import Domain, Edit, Forwarder, Mailbox, Principal, spelled
+from ..models import NO_EDIT, Domain, Edit, Forwarder, Mailbox, Principal, spelled
 from ..names import Name
 from .changes import Change, Plan
 from .state import Occupant, TenantState
@@ -70,6 +70,11 @@ class Result(NamedTuple):
     def wrote(self) -> bool:
         """Whether it was written, even if its current state is unknown."""
         return self.outcome == CHANGED or self.written
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether another client did the same."""
+        return self.outcome == UNCHANGED
 
 
 def apply_plan(
@@ -214,7 +219,7 @@ class _Run:
                     if not change.always_set:
                         reason = "another client created it at the same time, as declared"
                         return Result(UNCHANGED, reason, principal=change.after)
-                    client.edit_once(change.subject.name, Edit(), change.secrets)
+                    client.edit_once(change.subject.name, NO_EDIT, change.secrets)
                     principal = change.subject
             elif change.action == "update":
                 principal = client.edit_once(change.subject.name, change.edit, change.secrets)[0]
@@ -253,7 +258,7 @@ class _Run:
 
         :param positions: changes that were applied, of any kind
         """
-        edits = [p for p in positions if self.changes[p].edit != Edit()]
+        edits = [p for p in positions if self.changes[p].edit != NO_EDIT]
         if not edits:
             return
         client = self._new_client()

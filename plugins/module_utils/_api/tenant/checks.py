@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..models import Forwarder, Principal
+from ..models import ALIAS, Forwarder, Principal
 from ..names import Name
 from .definition import DeclaredForwarder, Definition
 from .desired import Desired, DesiredState
 from .loops import describe_cycle, find_new_cycles, forwarding_graph, starting_at
 from .messages import Problem, listed
-from .purge import ALIAS
 from .state import TenantState
 
 

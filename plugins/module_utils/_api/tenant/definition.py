@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name
@@ -92,8 +92,7 @@ class DeclaredForwarder(DeclaredIndividual):
     model = Forwarder
 
 
-@dataclass(slots=True)
-class Definition:
+class Definition(NamedTuple):
     """Declared objects by name. No name and no address is in it twice.
 
     :param is_whole: it describes the whole tenant; otherwise only one object, for a task about it

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InvalidInput
-from ..models import Edit, Forwarder, Individual, Principal, password_flaw
+from ..models import NO_EDIT, Edit, Forwarder, Individual, Principal, password_flaw
 from ..names import Name, parse_address
 from .definition import DeclaredIndividual
 from .messages import Place, Reason
@@ -113,6 +113,11 @@ class Desired:
         return Edit(self.add, frozenset(self.remove), self.add_members, self.remove_members)
 
     @property
+    def changes(self) -> bool:
+        """Whether it is created or changed."""
+        return self.is_new or bool(self.secrets) or self.edit != NO_EDIT
+
+    @property
     def after(self) -> Individual:
         """Its desired state."""
         return self.edit.applied_to(self.current)
@@ -137,6 +142,11 @@ class DesiredState:
     kept: dict[Name, Desired] = field(default_factory=dict)
     deleted: dict[Name, Reason] = field(default_factory=dict)
     unnamed: dict[str, set[Name]] = field(default_factory=lambda: defaultdict(set))
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether nothing is to be created, changed or deleted."""
+        return not (self.register or self.deleted or any(d.changes for d in self.kept.values()))
 
     def after(self, principal: Principal) -> Principal:
         """Return the desired state of a principal."""

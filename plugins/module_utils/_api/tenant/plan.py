@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ..models import Domain, Foreign, Forwarder, Individual, Mailbox, Principal
+from ..models import ALIAS, Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
-from .changes import Plan, order_changes
-from .checks import Checks
+from .changes import Plan
 from .definition import (
     Declared,
     DeclaredDomain,
@@ -28,30 +27,43 @@ from .definition import (
 )
 from .desired import Desired, DesiredState, Passwords
 from .messages import DECLARED_ABSENT, Problem, Reason, listed
-from .purge import ALIAS, Purge
 from .state import Occupant, TenantState
+
+if TYPE_CHECKING:
+    from .purge import Purge
 
 
 def plan_tenant(
     state: TenantState,
     definition: Definition,
-    purge: Purge = Purge(),  # noqa: B008 - it is frozen
+    purge: Purge | None = None,
     passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
 ) -> Plan:
     """Return the plan that makes a tenant match a definition.
 
-    :param purge: which undeclared objects may be deleted
+    :param purge: which undeclared objects may be deleted; by default none. Only for a definition
+        of the whole tenant.
     """
+    if definition.is_whole and purge is None:
+        from .purge import Purge  # noqa: PLC0415
+
+        purge = Purge()
     return _Planner(state, definition, purge, passwords).plan()
 
 
-@dataclass
 class _Planner:
-    state: TenantState
-    definition: Definition
-    purge: Purge
-    passwords: Passwords
-    desired: DesiredState = field(default_factory=DesiredState)
+    def __init__(
+        self,
+        state: TenantState,
+        definition: Definition,
+        purge: Purge | None,
+        passwords: Passwords,
+    ) -> None:
+        self.state = state
+        self.definition = definition
+        self.purge = purge
+        self.passwords = passwords
+        self.desired = DesiredState()
 
     def plan(self) -> Plan:
         """Decide on each object, then on addresses and domains, then check the result."""
@@ -63,30 +75,39 @@ class _Planner:
             *self._resolve_address_conflicts(),
             *self._check_limits(),
         ]
-        checks = Checks(self.state, self.definition, self.desired)
-        problems += checks.problems()
-        warnings = checks.warnings + [
+        warnings = [
             Problem("purge_without_aliases")
             for each in self.definition.individuals.values()
             if each.purge_aliases and each.aliases is None and not each.absent
         ]
+        declared = (*self.definition.domains.values(), *self.definition.individuals.values())
+        if not self.definition.is_whole and self.desired.is_unchanged:
+            return Plan((), tuple(problems), tuple(warnings), declared)
+        # Imported at use: most tasks about one object find nothing to change.
+        from .checks import Checks  # noqa: PLC0415
+        from .order import order_changes  # noqa: PLC0415
+
+        checks = Checks(self.state, self.definition, self.desired)
+        problems += checks.problems()
+        warnings = checks.warnings + warnings
         changes = order_changes(self.desired, self.state)
         changed = {change.subject.name for change in changes}
-        declared = (*self.definition.domains.values(), *self.definition.individuals.values())
         unchanged = tuple(each for each in declared if each.name not in changed)
         plan = Plan(changes, tuple(problems), tuple(warnings), unchanged)
         if not self.definition.is_whole:
             return plan
-        ignores = self.purge.ignores
         return plan._replace(
-            undeclared=tuple(each for each in self._undeclared() if not ignores(each.name)),
+            undeclared=tuple(each for each in self._undeclared() if not self._ignores(each.name)),
             undeclared_aliases=tuple(
                 (alias, desired.current)
                 for desired in self.desired.kept.values()
                 for alias in desired.undeclared
-                if not ignores(alias)
+                if not self._ignores(alias)
             ),
         )
+
+    def _ignores(self, name: Name) -> bool:
+        return self.purge is not None and self.purge.ignores(name)
 
     def _decide_domains(self) -> Iterator[Problem]:
         for declared in self.definition.domains.values():
@@ -158,7 +179,8 @@ class _Planner:
         if declared.purge_aliases and declared.aliases is not None:
             purged = desired.undeclared
         else:
-            purged = frozenset(a for a in desired.undeclared if self.purge.takes(ALIAS, a))
+            purge = self.purge
+            purged = frozenset(a for a in desired.undeclared if purge and purge.takes(ALIAS, a))
             self.desired.unnamed[ALIAS] |= purged
         desired.remove |= dict.fromkeys(purged, Reason("undeclared"))
         if (
@@ -172,7 +194,7 @@ class _Planner:
         return desired
 
     def _purge_undeclared(self) -> Iterator[Problem]:
-        if not self.purge.kinds:
+        if self.purge is None or not self.purge.kinds:
             return
         takes = self.purge.takes
         chosen = [e for e in self._undeclared() if takes(e.kind, e.name, e.addresses)]
@@ -202,7 +224,7 @@ class _Planner:
         for domain, occupants in sorted(remaining.occupants(deleted).items()):
             declared = self.definition.domains[domain]
             unmanaged = [each for each in occupants if isinstance(each.principal, Foreign)]
-            ignored = [each for each in occupants if any(map(self.purge.ignores, _lost(each)))]
+            ignored = [each for each in occupants if any(map(self._ignores, _lost(each)))]
             if unmanaged:
                 code, blocking = "domain_in_use_unmanaged", unmanaged
             elif not declared.force:
@@ -264,7 +286,7 @@ class _Planner:
         return "address_in_use_undeclared" if self.definition.is_whole else "address_in_use"
 
     def _check_limits(self) -> Iterator[Problem]:
-        if self.definition.is_whole and any(self.desired.unnamed.values()):
+        if self.purge is not None and any(self.desired.unnamed.values()):
             held = Counter(principal.kind for principal in self.state.principals)
             held[ALIAS] = sum(
                 len(each.aliases)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import InvalidInput
-from ..models import SECTIONS, Domain, Forwarder, Mailbox, Principal
+from ..models import ALIAS, SECTIONS, Domain, Forwarder, Mailbox, Principal
 from ..names import Name, matcher
 from .messages import Problem, listed
 
-ALIAS = "alias"
 #: What can be purged, in the order in which it is shown.
 KINDS = (ALIAS, Mailbox.kind, Forwarder.kind, Domain.kind)
 _PLURALS = {ALIAS: "aliases", **SECTIONS}

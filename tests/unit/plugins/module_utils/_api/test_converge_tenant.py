@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.client 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain, Principal
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     TenantReport,
     converge_tenant,
     raise_if_incomplete,

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors, models
 from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints as calls
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
-    Response,
+from ansible_collections.postroom.email.plugins.module_utils._api.client.client import (
+    Client,
     read_response,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import Response
 from ansible_collections.postroom.email.plugins.module_utils._api.client.retry import RateLimit
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,

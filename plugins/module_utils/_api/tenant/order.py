@@ -1,0 +1,134 @@
+# Copyright (c) 2026, Postroom contributors
+# Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The order of a plan's changes, and which of them need others to succeed first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from ..models import NO_EDIT, Domain, Edit, Forwarder
+from ..names import Name
+from .changes import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Change
+from .desired import Desired, DesiredState
+from .loops import find_cycle, forwarding_graph, levels
+from .messages import Reason, counted
+from .state import TenantState
+
+
+def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ...]:
+    """Return the changes in the order of their stages and waves, and by name within each."""
+    waves, fed = _waves(desired, state)
+    kept = sorted(desired.kept.values(), key=lambda d: (waves.get(d.name, 0), d.name.key))
+    to_free = frozenset(address for each in kept for address in each.claims) | fed
+    missing = (Reason("missing"),)
+    changes = [
+        Change("create", None, Domain(domain), missing, stage=REGISTER)
+        for domain in sorted(desired.register)
+    ]
+    for each in kept:
+        wave = waves.get(each.name, 0)
+        if each.is_new:
+            secrets, always = each.secrets, each.always_set
+            new = Change("create", None, each.after, missing, NO_EDIT, secrets, always, wave=wave)
+            changes.append(new)
+        else:
+            changes += _updates(each, to_free.intersection(each.remove), wave)
+    for name in sorted(desired.deleted):
+        principal = state.find(name)
+        if principal is not None:
+            stage = DEREGISTER if isinstance(principal, Domain) else DELETE
+            stage = stage if to_free.isdisjoint(principal.addresses) else FREE
+            reasons = (desired.deleted[name],)
+            changes.append(Change("delete", principal, None, reasons, stage=stage))
+    changes.sort(key=lambda change: change.stage)
+    _set_needs(changes)
+    return tuple(changes)
+
+
+def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Change]:
+    """Yield the changes of an object that exists.
+
+    :param freed: the aliases to remove before other objects change
+    """
+    before, edit, secrets = desired.current, desired.edit, desired.secrets
+    if freed:
+        first = Edit(remove_aliases=freed)
+        after = first.applied_to(before)
+        yield Change("update", before, after, _reasons(desired, first), first, stage=FREE)
+        before, edit = after, replace(edit, remove_aliases=edit.remove_aliases - freed)
+    if edit != NO_EDIT or secrets:
+        after, reasons = edit.applied_to(before), _reasons(desired, edit, secrets)
+        yield Change("update", before, after, reasons, edit, secrets, stage=KEEP, wave=wave)
+
+
+def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Reason, ...]:
+    """Return why a part of an object's edit is needed."""
+    names = {
+        "add_alias": counted("alias", edit.add_aliases),
+        "add_member": counted("member", edit.add_members),
+        "remove_member": counted("member", edit.remove_members),
+    }
+    reasons = [Reason(code, {"names": text}) for code, text in names.items() if text]
+    reasons += [
+        Reason("remove_alias", {"name": alias, "why": desired.remove[alias]})
+        for alias in sorted(edit.remove_aliases)
+    ]
+    reasons += [Reason("replace_passwords")] if secrets else []
+    return tuple(reasons)
+
+
+def _set_needs(changes: Iterable[Change]) -> None:
+    """Set which earlier changes each change needs."""
+    registered: dict[str, int] = {}
+    freed: dict[Name, int] = {}
+    #: By domain, the changes that remove an address on it.
+    vacated: dict[str, list[int]] = defaultdict(list)
+    for position, change in enumerate(changes):
+        needs = {freed[address] for address in change.claimed if address in freed}
+        if registered:
+            domains = {address.domain.key for address in change.claimed}
+            needs.update(registered[domain] for domain in domains if domain in registered)
+        if change.stage == REGISTER:
+            registered[change.subject.name.key] = position
+        elif change.stage == DEREGISTER:
+            needs |= set(vacated[change.subject.name.key])
+        for address in change.freed:
+            freed[address] = position
+            vacated[address.domain.key].append(position)
+        change.needs = tuple(sorted(needs))
+
+
+def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int], frozenset[Name]]:
+    """Return in which wave each forwarder changes, and which addresses to free first.
+
+    A service refuses a loop even if the next change would end it. There is none if each forwarder
+    changes after those that it sends mail to, and sends nothing to an address that is removed.
+    """
+    if not desired.rerouted:
+        return {}, frozenset()
+    before = [each for each in state.principals if isinstance(each, Forwarder)]
+    after = desired.forwarders(state.principals)
+    graph = forwarding_graph(after)
+    if not _may_loop(before, after) or find_cycle(graph) is not None:
+        return {}, frozenset()
+    fed = {member for forwarder in after for member in forwarder.members}
+    return levels(graph), frozenset(a for each in before for a in each.addresses if a in fed)
+
+
+def _may_loop(before: list[Forwarder], after: list[Forwarder]) -> bool:
+    """Return whether mail might loop while some forwarders have changed and others have not."""
+    both = {forwarder.name: forwarder for forwarder in before}
+    for forwarder in after:
+        old = both.get(forwarder.name, forwarder)
+        aliases, members = forwarder.aliases | old.aliases, forwarder.members | old.members
+        both[forwarder.name] = Forwarder(forwarder.name, aliases, members)
+    addresses = [address for forwarder in both.values() for address in forwarder.addresses]
+    # An alias that moves has two owners, of which the graph has only one.
+    return (
+        len(addresses) > len(set(addresses))
+        or find_cycle(forwarding_graph(both.values())) is not None
+    )
