@@ -165,12 +165,19 @@ class Transport:
         except IndexError:
             connection = self._connect()
         connection.deadline = time.monotonic() + timeout
-        body = None if call.body is None else json.dumps(call.body).encode()
-        headers = {} if body is None else {"content-type": "application/json"}
-        url = self._base_url + call.path
+        # Faster than Client.build_request, which merges options that no call has.
+        headers = connection.http.headers.raw
+        body = None
+        if call.body is not None:
+            body = json.dumps(call.body).encode()
+            headers = [*headers, (b"content-type", b"application/json")]
         try:
-            request = connection.http.build_request(
-                call.method, url, content=body, headers=headers, timeout=timeout
+            request = self._httpx.Request(
+                call.method,
+                self._base_url + call.path,
+                headers=headers,
+                content=body,
+                extensions={"timeout": self._httpx.Timeout(timeout).as_dict()},
             )
             response = connection.http.send(request, stream=True)
             try:

@@ -272,6 +272,9 @@ def _compose(text: str) -> Any:
                 f"The character U+{code:04X} is not allowed in YAML. Delete it.", line
             ) from None
         reason = " ".join(filter(None, (error.context, error.problem)))  # type: ignore[attr-defined]
+        if "nesting depth" in reason:
+            # Newer versions of libyaml have a limit of their own.
+            raise _too_deep(mark.line + 1) from None
         raise Malformed(
             f"This is not valid YAML at column {mark.column + 1}: {reason}. Correct it there or "
             "just before.",

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,6 +114,19 @@ def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve)
     assert results[0] == results[1]
     assert not results[0]["changed"]
     assert [line.split()[0] for line in server.lines] == ["GET", "GET"]
+
+
+def test_a_module_imports_only_what_its_object_needs() -> None:
+    """A module process compiles each file that it imports, so most of them are imported at use."""
+    path = os.pathsep.join([str(Path(email_mailbox.__file__).parents[5]), *sys.path])
+    loaded = "[name.rpartition('.')[2] for name in sys.modules if '_api.' in name]"
+    code = f"import sys; from {email_mailbox.__name__} import *; print(*{loaded})"
+    run = [sys.executable, "-c", code]
+    names = subprocess.check_output(run, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert set(names.split()) == {
+        *("errors", "names", "models", "client", "tenant", "endpoints", "retry", "transport"),
+        *("changes", "converge", "definition", "desired", "messages", "plan", "state"),
+    }
 
 
 def test_the_environment_has_the_connection(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
