@@ -27,36 +27,29 @@ attributes:
       - In check mode no update is sent and the task does not wait. A domain that is not registered
         causes a warning, because an earlier task may register it.
 options:
-  domain:
-    description: Domain that is registered with the service.
-    type: str
-    required: true
+  domain: {description: Domain that is registered with the service., type: str, required: true}
   state:
     description:
       - V(retrieved) returns the records and asks no name server.
       - V(verified) verifies the records. Without O(wait) it does not fail because of its findings.
       - V(present) publishes the records. The service's terms are merged into an existing SPF record
         unless it would then exceed the DNS look-ups that receivers allow. Other MX records are kept,
-        with a warning. Another key at the service's DKIM selector is replaced. If a wildcard stops
-        applying to the domain, the task warns.
+        and the task warns about them. Another key at the service's DKIM selector is replaced.
       - V(present) fails and changes nothing if only the owner of the domain can decide, for example
         with a null MX record, several SPF records, or a name that is an alias or delegated.
-      - V(absent) withdraws exactly these records. Withdraw before you delete the domain from the
+      - V(absent) withdraws exactly these records. Use it before you delete the domain from the
         service, because only the service knows the records.
     type: str
     choices: [retrieved, verified, present, absent]
     default: retrieved
   ttl:
-    description:
-      - Time to live of the records, in seconds.
-      - A record set that contains records of others keeps its own.
+    description: Time to live in seconds. A record set that contains records of others keeps its own.
     type: int
     default: 3600
   nameservers:
     description:
-      - The authoritative name servers to verify at, each a name or an address, such as
-        V(ns1.example.net), V(192.0.2.1), V(192.0.2.1:5353) or V([2001:db8::1]:53).
-      - If not set, they are found by the NS records of the domain's zone.
+      - Authoritative name servers to verify at, each a name or an address, such as V(ns1.example.net),
+        V(192.0.2.1:5353) or V([2001:db8::1]:53). By default, those in the NS records of the zone.
     type: list
     elements: str
   resolvers:
@@ -64,20 +57,20 @@ options:
       - Addresses of recursive resolvers, such as V(192.0.2.1) or V([2001:db8::1]:5353). They find name
         servers, count the look-ups of the SPF record, validate DNSSEC, and show whether a published
         domain is visible everywhere.
-      - If not set, those of the system. With O(nameservers), which may not be the public ones,
+      - By default, those of the system. With O(nameservers), which may not be the public ones,
         V(verified) then asks no resolver.
     type: list
     elements: str
   update_server:
     description:
-      - Name server that takes the updates, written as O(nameservers) are.
-      - If not set, the primary that the SOA record of the domain's zone names.
+      - Name server that takes the updates, written as in O(nameservers). By default, the primary in
+        the SOA record of the zone.
     type: str
   tsig_name:
-    description: Name of the key that signs updates. Required for V(present) and V(absent) of O(state).
+    description: Name of the key that signs updates. Required to publish and withdraw.
     type: str
   tsig_secret:
-    description: The key itself, in base64. Required for V(present) and V(absent) of O(state).
+    description: The key itself, in base64. Required to publish and withdraw.
     type: str
   tsig_algorithm:
     description: Algorithm of the key.
@@ -86,24 +79,18 @@ options:
     default: hmac-sha256
   wait:
     description:
-      - With V(verified) and V(present) of O(state), wait until every record is published at every
-        authoritative name server that answers. After O(wait_timeout), the task fails and lists the
-        records that do not meet O(wait_for).
-      - Inside Ansible's own process, the task reports progress.
+      - With V(verified) and V(present) of O(state), wait until every authoritative name server that
+        answers has the records. After O(wait_timeout), the task fails and lists the others.
     type: bool
     default: false
   wait_for:
     description:
-      - What O(wait) waits for.
-      - V(match) waits until every record matches, V(presence) until every record is published, even
-        if records of others conflict with it. Each conflict causes a warning.
-      - If not set, V(match) for V(verified) and V(presence) for V(present) of O(state).
+      - V(match) waits until every record matches. V(presence) waits until every record is published,
+        and warns if records of others conflict with it.
+      - The default is V(match) for V(verified) and V(presence) for V(present) of O(state).
     type: str
     choices: [match, presence]
-  wait_timeout:
-    description: Seconds to wait at most.
-    type: int
-    default: 600
+  wait_timeout: {description: Seconds to wait at most., type: int, default: 600}
 notes:
   - O(timeout) is the time for the service and for publishing. Verifying takes up to half a minute
     more if servers do not answer; waiting takes up to O(wait_timeout).
@@ -116,11 +103,6 @@ EXAMPLES = r"""
 - name: Get the records
   postroom.email.email_dns_records:
     domain: example.com
-  register: mail_records
-
-- name: Show them as lines for a zone file
-  ansible.builtin.debug:
-    msg: "{{ mail_records.zone.splitlines() }}"
 
 - name: Verify the records
   postroom.email.email_dns_records:
@@ -151,125 +133,64 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-domain:
-  description: The domain.
-  returned: success
-  type: str
-  sample: example.com
+domain: {description: The domain., returned: success, type: str}
 records:
   description: The records, in the order of the service.
   returned: success
   type: list
   elements: dict
   contains:
-    type:
-      description: Type of the record. One of V(MX) and V(TXT).
-      type: str
-      returned: always
-      sample: MX
-    host:
-      description: Name relative to the domain; V(@) is the domain itself.
-      type: str
-      returned: always
-      sample: "@"
-    fqdn:
-      description: Name in full, as A-labels, without a dot at the end.
-      type: str
-      returned: always
-      sample: example.com
-    ttl:
-      description: Time to live in seconds.
-      type: int
-      returned: always
-      sample: 3600
-    value:
-      description: Host name of the mail server, or the whole text.
-      type: str
-      returned: always
-      sample: mail.example.net
-    priority:
-      description: Priority. Lower numbers are tried first.
-      type: int
-      returned: for MX records
-      sample: 10
+    type: {description: V(MX) or V(TXT)., returned: always, type: str}
+    host: {description: Name relative to the domain; V(@) is the domain itself., returned: always, type: str}
+    fqdn: {description: "Full name, as A-labels, without a dot at the end.", returned: always, type: str}
+    ttl: {description: Time to live in seconds., returned: always, type: int}
+    value: {description: "Host name of the mail server, or the whole text.", returned: always, type: str}
+    priority: {description: Lower numbers are tried first., returned: for MX records, type: int}
     strings:
       description: The text in strings of at most 255 bytes.
+      returned: for TXT records
       type: list
       elements: str
-      returned: for TXT records
-      sample: ["v=spf1 include:example.net ~all"]
     quoted:
       description: The strings in quotes, as zone files and most DNS providers take them.
-      type: str
       returned: for TXT records
+      type: str
       sample: '"v=spf1 include:example.net ~all"'
     status:
       description:
         - V(match) if every server that answered has it; V(missing) if one certainly does not;
           V(conflict) if other records conflict with it; V(unknown) if no server gave a reliable answer.
+      returned: when it was verified
       type: str
-      returned: when it was verified
-      sample: missing
-    found:
-      description: The values that were found, as in a zone file.
-      type: list
-      elements: str
-      returned: when it was verified
-      sample: []
-    detail:
-      description: What was found, and where.
-      type: str
-      returned: when it was verified
-      sample: "ns1.example.com (192.0.2.53): there is no MX record at example.com."
     code:
       description:
-        - Why, as a stable code, such as V(present), V(mx_missing), V(spf_several), V(dkim_truncated),
-          V(servers_disagree) or V(silent).
-      type: str
+        - Stable code of the reason, such as V(present), V(mx_missing), V(spf_several),
+          V(dkim_truncated), V(servers_disagree) or V(silent).
       returned: when it was verified
-      sample: mx_missing
+      type: str
+    found:
+      description: The values that were found, as in a zone file.
+      returned: when it was verified
+      type: list
+      elements: str
+    detail: {description: What was found and where., returned: when it was verified, type: str}
     remedy:
-      description: What to do. Empty if there is nothing to do.
-      type: str
+      description: What to do; empty if there is nothing to do.
       returned: when it was verified
+      type: str
       sample: "At example.com, add the record MX 10 mail.example.net."
     servers:
-      description: The same of each authoritative name server.
+      description: The same for each authoritative name server.
+      returned: when it was verified
       type: list
       elements: dict
-      returned: when it was verified
       contains:
-        server:
-          description: Name and address of the server.
-          type: str
-          returned: always
-          sample: ns1.example.com (192.0.2.53)
-        status:
-          description: As RV(records[].status), of this server.
-          type: str
-          returned: always
-          sample: missing
-        code:
-          description: As RV(records[].code), of this server.
-          type: str
-          returned: always
-          sample: mx_missing
-        found:
-          description: What this server has.
-          type: list
-          elements: str
-          returned: always
-          sample: []
-        detail:
-          description: What was found.
-          type: str
-          returned: always
-          sample: there is no MX record at example.com
-verified:
-  description: Whether every record is V(match).
-  returned: when it was verified
-  type: bool
-  sample: true
+        server: {description: Name and address of the server., returned: always, type: str}
+        status: {description: As for the record., returned: always, type: str}
+        code: {description: As for the record., returned: always, type: str}
+        found: {description: As for the record., returned: always, type: list, elements: str}
+        detail: {description: As for the record., returned: always, type: str}
+verified: {description: Whether every record is a V(match)., returned: when it was verified, type: bool}
 stage:
   description:
     - V(created) if a record is missing or in conflict; V(published) if all are at the authoritative
@@ -277,16 +198,11 @@ stage:
       but some servers did not answer.
   returned: when it was verified
   type: str
-  sample: active
 advice:
-  description: Warnings about records that match.
+  description: Warnings that the look-ups of an SPF record could not be counted.
   returned: when it was verified
   type: list
   elements: str
-  sample:
-    - >-
-      The DNS look-ups of the SPF record at example.com could not be counted, so there may be more
-      than the 10 that receivers allow: no resolver answered for spf.example.net.
 current:
   description:
     - The current record sets of these names and types, as far as known, with the values of others.
@@ -296,116 +212,54 @@ current:
   type: list
   elements: dict
   contains:
-    name:
-      description: Name in full, as A-labels, without a dot at the end.
-      type: str
-      returned: always
-      sample: example.com
-    type:
-      description:
-        - Type of the records. One of V(MX), V(TXT), and V(CNAME) for a name that is an alias.
-      type: str
-      returned: always
-      sample: TXT
-    ttl:
-      description: Time to live in seconds; null for an alias.
-      type: int
-      returned: always
-      sample: 3600
-    value:
-      description: The values as text for a zone file.
-      type: list
-      elements: str
-      returned: always
-      sample: ['"v=spf1 mx include:example.net ~all"']
+    name: {description: "Full name, as A-labels, without a dot at the end.", returned: always, type: str}
+    type: {description: "V(MX), V(TXT), or V(CNAME) for an alias.", returned: always, type: str}
+    ttl: {description: Time to live in seconds; null for an alias., returned: always, type: int}
+    value: {description: The values as in a zone file., returned: always, type: list, elements: str}
 zone:
   description: The records as lines of a BIND zone file, with absolute names.
   returned: success
   type: str
   sample: "example.com. 3600 IN MX 10 mail.example.net."
-octodns:
-  description: The records as YAML for a zone file of octoDNS.
-  returned: success
-  type: str
-  sample: |
-    ---
-    "":
-      - type: MX
-        ttl: 3600
-        values:
-          - {preference: 10, exchange: "mail.example.net."}
+octodns: {description: The records as YAML for a zone file of octoDNS., returned: success, type: str}
 changes:
   description:
-    - What was changed, or would be in check mode, in order.
+    - The changes, or what they would be in check mode, in order.
     - After a failure, the changes before it, which remain.
   returned: when O(state) is V(present) or V(absent), and on failure
   type: list
   elements: dict
   contains:
-    action:
-      description: What was done. One of V(create), V(update) and V(delete).
-      type: str
-      returned: always
-      sample: update
-    kind:
-      description: Kind of the object, which is V(record set).
-      type: str
-      returned: always
-      sample: record set
-    name:
-      description: Name and type of the record set.
-      type: str
-      returned: always
-      sample: example.com TXT
+    action: {description: "V(create), V(update) or V(delete).", returned: always, type: str}
+    kind: {description: Always V(record set)., returned: always, type: str}
+    name: {description: Name and type of the record set., returned: always, type: str}
+    reason: {description: Reasons for the change., returned: always, type: str}
     code:
       description:
-        - Why, as a stable code, such as V(mx_missing), V(mx_priority),
-          V(spf_incomplete), V(dkim_other_key), V(ttl) or V(spf_terms_withdrawn).
-      type: str
+        - Code of the first reason, such as V(mx_missing), V(mx_priority), V(spf_incomplete),
+          V(dkim_other_key), V(ttl) or V(spf_terms_withdrawn).
       returned: always
-      sample: spf_incomplete
-    reason:
-      description: Why, as a clause.
       type: str
-      returned: always
-      sample: its SPF record lacks include:example.net
 failure:
-  description: How a request to the service failed, or why none was sent.
+  description: Details of the failure.
   returned: failure
   type: dict
   contains:
     code:
-      description:
-        - Stable identifier of the failure, such as V(unauthorized), V(unreachable) or V(refused).
-        - Test this in conditions, because messages may change.
-      type: str
+      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
       returned: always
-      sample: unauthorized
-    kind:
-      description: Class of the failure, such as V(Unauthorized), V(Unreachable) or V(Refused).
       type: str
-      returned: always
-      sample: Unauthorized
+    kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
     status:
-      description: HTTP status of the response; null without a response.
+      description: HTTP status of the response; null if no response was received.
+      returned: when a request failed
       type: int
-      returned: when a request failed
-      sample: 401
-    method:
-      description: HTTP method of the request.
-      type: str
-      returned: when a request failed
-      sample: GET
-    path:
-      description: Path of the request.
-      type: str
-      returned: when a request failed
-      sample: /api/principal
+    method: {description: HTTP method., returned: when a request failed, type: str}
+    path: {description: Path of the request., returned: when a request failed, type: str}
     detail:
-      description: The error of the service, without secrets.
-      type: str
+      description: Error message of the service, without secrets.
       returned: when a request failed
-      sample: The token is not known.
+      type: str
 """
 
 from typing import TYPE_CHECKING, Any

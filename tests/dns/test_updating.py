@@ -22,7 +22,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset impo
     txt,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
-    Change,
     Key,
     UpdateServer,
 )
@@ -83,7 +82,7 @@ def swap(
     client: UpdateServer, name: str, *changes: tuple[RecordSet | None, RecordSet | None]
 ) -> None:
     """Make changes in the zone of a name."""
-    client.update(client.zone_of(name), [Change(*change) for change in changes])
+    client.update(client.zone_of(name), changes)
 
 
 def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str) -> None:
@@ -217,7 +216,7 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
                 action(name)
     for zone in ("example.org", ZONE):
         with pytest.raises(errors.UpdateRefused, match="is not authoritative for"):
-            client.update(zone, [Change(None, record_set("example.org", MAIL))])
+            client.update(zone, [(None, record_set("example.org", MAIL))])
     # A secondary answers questions and refuses updates.
     copy = {ZONE: bind.Zone(primary=server)}
     with bind.running(tmp_path, copy, keys=list(server.keys.values())) as secondary:
@@ -261,7 +260,7 @@ def failure(habit: habits.Habit, action: Callable[[UpdateServer], Any]) -> Any:
 
 def update(client: UpdateServer) -> None:
     """Send an update."""
-    client.update(ZONE, [Change(None, record_set(ZONE, MAIL, ttl=60))])
+    client.update(ZONE, [(None, record_set(ZONE, MAIL, ttl=60))])
 
 
 def read(client: UpdateServer) -> None:

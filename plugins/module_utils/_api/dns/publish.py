@@ -25,7 +25,7 @@ from .messages import Params
 from .query import Redirection
 from .rrset import Key, Mx, RecordSet, Value, texts_of, txt, zone_text
 from .spf_lookups import Ask, check_merged, limited
-from .update import Change, UpdateServer
+from .update import UpdateServer
 
 CurrentSets = Mapping[Key, RecordSet]
 Redirections = Mapping[str, Redirection]
@@ -375,7 +375,7 @@ class _Publisher:
             by_zone.setdefault(self._zones[change.subject.name], []).append(change)
         for zone, ones in by_zone.items():
             try:
-                self._server.update(zone, [Change(one.before, one.after) for one in ones])
+                self._server.update(zone, [(one.before, one.after) for one in ones])
             except errors.NoAnswer:
                 self._unsure.update((change.subject.key, change) for change in ones)
                 raise

@@ -17,7 +17,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Optional
 
 from ..errors import (
     InvalidInput,
@@ -85,15 +85,8 @@ class Key:
             )
 
 
-class Change(NamedTuple):
-    """The change of one record set.
-
-    :param before: the whole set; None if there is none
-    :param after: the whole set; None if it is deleted
-    """
-
-    before: RecordSet | None
-    after: RecordSet | None
+#: A whole record set before and after its change; None if it does not exist.
+Change = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - Python 3.9
 
 
 class UpdateServer:
@@ -187,7 +180,7 @@ class UpdateServer:
         for change in changes:
             _add(message, change)
         rcode = dns.rcode.to_text(self._send(message, _UPDATE_SHARE).rcode())
-        sets = ", ".join(str(change.after or change.before) for change in changes)
+        sets = ", ".join(str(after or before) for before, after in changes)
         if rcode in ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET"):
             raise ZoneChanged(
                 f"Another client changed one of {sets} at the name server {self.server}, so "

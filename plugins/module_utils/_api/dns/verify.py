@@ -138,35 +138,28 @@ def verify(record_set: DnsRecordSet, servers: Servers) -> Verification:
 
 
 def wait(record_set: DnsRecordSet, servers: Servers, waiting: Waiting) -> Verification:
-    """Verify until every record is published or the time is over. Return the last verification.
-
-    Records that are published are not asked for again until all seem to be; then everything is
-    verified again.
-    """
+    """Verify until every record is published or the time is over. Return the last verification."""
     verifier = _Verifier(record_set, servers)
     end = waiting.clock() + waiting.seconds
     pauses = 0
     reported, reported_at = "", float("-inf")
     while True:
         seen = verifier.verify()
-        verdicts = seen.verdicts
-        while lacking := [each for each in verdicts if not waiting.is_over(each)]:
-            now = waiting.clock()
-            if now >= end:
-                return seen if verdicts is seen.verdicts else verifier.verify()
-            listed = join_words([_progress(each) for each in lacking])
-            if listed != reported or now - reported_at >= _REPORT_INTERVAL:
-                reported, reported_at = listed, now
-                params: dict[str, object] = {"domain": record_set.domain.key, "lacking": listed}
-                params |= {"present": len(verdicts) - len(lacking), "number": len(verdicts)}
-                waiting.report(messages.text("progress", left=f"{end - now:.0f}", **params))
-            pause = min(_MAX_PAUSE, _FIRST_PAUSE * 2.0 ** min(pauses, _MAX_DOUBLINGS))
-            pauses += 1
-            # Tasks that wait for many domains should not ask at the same moment.
-            waiting.sleep(min(end - now, pause * (1 + waiting.rng()) / 2))
-            verdicts = verifier.verify_again(verdicts)
-        if verdicts is seen.verdicts:
+        lacking = [each for each in seen.verdicts if not waiting.is_over(each)]
+        now = waiting.clock()
+        if not lacking or now >= end:
             return seen
+        listed = join_words([_progress(each) for each in lacking])
+        if listed != reported or now - reported_at >= _REPORT_INTERVAL:
+            reported, reported_at = listed, now
+            params: dict[str, object] = {"domain": record_set.domain.key, "lacking": listed}
+            number = len(seen.verdicts)
+            params |= {"present": number - len(lacking), "number": number}
+            waiting.report(messages.text("progress", left=f"{end - now:.0f}", **params))
+        pause = min(_MAX_PAUSE, _FIRST_PAUSE * 2.0 ** min(pauses, _MAX_DOUBLINGS))
+        pauses += 1
+        # Tasks that wait for many domains should not ask at the same moment.
+        waiting.sleep(min(end - now, pause * (1 + waiting.rng()) / 2))
 
 
 def _progress(verdict: Verdict) -> str:
@@ -200,14 +193,6 @@ class _Verifier:
         current = {key: _current(key, each) for key, each in seen.items()}
         stage = stage_of(verdicts, resolved=is_active)
         return Verification(tuple(verdicts), stage, tuple(advice), current, aliases)
-
-    def verify_again(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        """Ask the authoritative servers for the records that do not match."""
-        seen = self._observer.observe([each.wanted for each in verdicts if each.status != "match"])
-        return tuple(
-            each if each.status == "match" else judge(each.wanted, seen[each.wanted.key])
-            for each in verdicts
-        )
 
 
 def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
