@@ -17,10 +17,7 @@ description:
 author:
   - Postroom contributors (@postroom)
 options:
-  _input:
-    description: The values of the variables, by name.
-    type: dict
-    required: true
+  _input: {description: "The values of the variables, by name.", type: dict, required: true}
   options:
     description:
       - The options of an argument file, by name.
@@ -46,9 +43,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value:
-  description: The normalized values, by name, without those that were not given.
-  type: dict
+_value: {description: "The normalized values that were given, by name.", type: dict}
 """
 
 import os

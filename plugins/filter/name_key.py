@@ -9,41 +9,25 @@ name: name_key
 short_description: Normalize a domain or an address for comparison
 version_added: 0.1.0
 description:
-  - Returns the normalized form of a name, which is the same for all of its spellings. The service and
+  - Returns a name in lower case, with an internationalized domain in its ASCII form. The service and
     the modules compare names in this form.
-  - Letters are lower case, and an internationalized domain is in its ASCII form.
 author:
   - Postroom contributors (@postroom)
 options:
-  _input:
-    description: A domain or an address, in any spelling.
-    type: str
-    required: true
+  _input: {description: A domain or an address., type: str, required: true}
 seealso:
   - module: postroom.email.email_info
 """
 
 EXAMPLES = r"""
-- name: Read the tenant
-  postroom.email.email_info:
-  register: tenant
-
-- name: List the forwarders that have Alice as a member, in any spelling
+- name: Show an address as the service has it
   ansible.builtin.debug:
-    msg: "{{ item.name }}"
-  loop: "{{ tenant.forwarders }}"
-  loop_control:
-    label: "{{ item.name }}"
-  when: >-
-    'Alice@Example.com' | postroom.email.name_key
-    in item.members | map('postroom.email.name_key')
+    msg: "{{ 'Alice@B\u00fccher.example' | postroom.email.name_key }}"
+    # alice@xn--bcher-kva.example
 """
 
 RETURN = r"""
-_value:
-  description: The normalized name.
-  type: str
-  sample: alice@xn--bcher-kva.example
+_value: {description: The normalized name., type: str}
 """
 
 from collections.abc import Callable

@@ -37,11 +37,10 @@ options:
         has C(type) and C(ttl).
       - Its values are C(record_values), C(values), C(value), C(content), C(records) or
         C(resource_records), as a string, a list of strings, or a list of mappings with C(content) or
-        C(value), and optionally C(comment). M(postroom.email.email_dns_records),
+        C(value), and optionally C(comment). The module M(postroom.email.email_dns_records),
         M(amazon.aws.route53) and the APIs of Cloudflare, Hetzner and PowerDNS return these formats.
-      - A TXT value is a list of strings in double quotes, as in a zone file, or a text without
-        quotes and escapes.
-      - An MX value has its priority before the host, or separately as C(priority).
+      - A TXT value is in double quotes, as in a zone file, or a text without quotes and escapes. An MX
+        value has its priority before the host, or separately as C(priority).
     type: list
     elements: dict
     default: []
@@ -52,8 +51,8 @@ options:
     default: present
   escapes:
     description:
-      - Base of the digits after a backslash in the TXT values of O(current). Route 53 uses V(octal),
-        everything else V(decimal).
+      - Base of the digits after a backslash in the TXT values of O(current) and of the result.
+        Route 53 uses V(octal), everything else V(decimal).
     type: str
     choices: [decimal, octal]
     default: decimal
@@ -68,9 +67,8 @@ options:
 seealso:
   - module: postroom.email.email_dns_records
     description: Retrieves the records, and publishes them by dynamic updates.
-  - plugin: postroom.email.records_for
-    plugin_type: filter
-    description: Converts the record sets to the options of providers' modules.
+  - module: amazon.aws.route53
+  - module: hetzner.hcloud.zone_rrset
 """
 
 EXAMPLES = r"""

@@ -24,16 +24,11 @@ options:
     type: list
     elements: str
     required: true
-  wanted:
-    description: SPF record that the service requires.
-    type: str
-    required: true
+  wanted: {description: SPF record that the service requires., type: str, required: true}
 seealso:
   - module: postroom.email.email_dns_records
-    description: Retrieves the SPF record that the service requires, and merges it when publishing.
   - plugin: postroom.email.record_sets
     plugin_type: filter
-    description: Merges all records of a domain into the current ones.
 """
 
 EXAMPLES = r"""
@@ -48,9 +43,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value:
-  description: The SPF record to publish, as one text without quotes.
-  type: str
+_value: {description: The SPF record to publish without quotes., type: str}
 """
 
 from collections.abc import Callable

@@ -19,27 +19,10 @@ description:
 author:
   - Postroom contributors (@postroom)
 options:
-  _input:
-    description: The content of the argument file.
-    type: dict
-    required: true
+  _input: {description: The content of the argument file., type: dict, required: true}
 """
 
 EXAMPLES = r"""
-- name: Show the survey of a playbook
-  ansible.builtin.debug:
-    msg: "{{ arguments | postroom.email.survey_spec }}"
-  vars:
-    arguments:
-      options:
-        mail_alias:
-          description: The alias.
-          type: str
-          required: true
-          survey:
-            question: Alias to add
-            max: 254
-
 - name: Create a job template with a survey
   awx.awx.job_template:
     name: Add an alias

@@ -35,10 +35,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value:
-  description: The strings in order.
-  type: list
-  elements: str
+_value: {description: The strings in order., type: list, elements: str}
 """
 
 from collections.abc import Callable

@@ -43,9 +43,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value:
-  description: The lines, each with a line break.
-  type: str
+_value: {description: "The lines, each with a line break.", type: str}
 """
 
 from collections.abc import Callable

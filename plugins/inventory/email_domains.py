@@ -12,18 +12,13 @@ description:
   - Creates a host for each domain that is registered with the email service, in the group
     C(email_domains), so that a play can run for all domains or for a slice of them.
   - The file name of the inventory must end in C(email_domains.yml) or C(email_domains.yaml).
-  - Tasks for these hosts run on the controller with Ansible's own Python, because each host has
-    C(ansible_connection) and C(ansible_python_interpreter).
-  - Each host also has the following variables, which O(compose), O(groups) and O(keyed_groups) can use.
-  - C(email_domain) is the name of the domain, normalized to lower case and A-labels. It is also the
-    name of the host.
-  - C(email_mailboxes), C(email_forwarders) and C(email_aliases) are the numbers of mailboxes,
-    forwarders and aliases on the domain. Use M(postroom.email.email_info) to list them.
+  - Tasks for these hosts run on the controller with Ansible's own Python.
+  - Each host has variables, which O(compose), O(groups) and O(keyed_groups) can use. C(email_domain)
+    is the domain in lower case and A-labels, and the name of the host. C(email_mailboxes),
+    C(email_forwarders) and C(email_aliases) are numbers.
   - With O(stage), C(email_stage) is one of C(created), C(published), C(active) and C(unknown), as in
     RV(postroom.email.email_dns_records#module:stage). If it is C(unknown), C(email_stage_reason) is
-    C(no_records) if the service returned no records for the domain, C(no_name_servers) if its name
-    servers were not found, C(no_answer) if they did not answer, or C(timed_out) after
-    O(stage_timeout).
+    C(no_records), C(no_name_servers), C(no_answer) or C(timed_out).
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -37,22 +32,18 @@ options:
     choices: [postroom.email.email_domains]
   api_url:
     description:
-      - URL of the email service, such as V(https://mail.example.com). It may be a template that uses
-        extra variables or lookups.
-      - Required, here or in the environment.
+      - URL of the email service, such as V(https://mail.example.com), or a template of it. Required,
+        here or in the environment.
     type: str
     env: [name: POSTROOM_API_URL]
   api_token:
     description:
-      - Bearer token of the tenant. It may be a template that uses extra variables or lookups, or a
-        value encrypted by Ansible Vault. It is not stored in variables or in the cache.
-      - Required, here or in the environment.
+      - Bearer token of the tenant, or a template of it. It is not stored in variables or in the
+        cache. Required, here or in the environment.
     type: str
     env: [name: POSTROOM_API_TOKEN]
   validate_certs:
-    description:
-      - Whether to verify the certificate of the service.
-      - Only disable this in tests. To trust a private certificate authority, set O(ca_path).
+    description: Whether to verify the certificate of the service. Only disable this in tests.
     type: bool
     default: true
   ca_path:
@@ -60,8 +51,8 @@ options:
     type: path
   timeout:
     description:
-      - Time limit in seconds for reading the list of the tenant, including all requests and retries.
-      - With O(stage), also for reading the records of each domain.
+      - Time limit in seconds for reading the list of the tenant, including all retries, and with
+        O(stage) for reading the records of each domain.
     type: float
     default: 30.0
   retries:
@@ -80,29 +71,25 @@ options:
     default: []
   stage:
     description:
-      - Whether to determine the stage of each domain. This queries the name servers of every domain
-        that becomes a host, which takes some seconds.
+      - Whether to determine the stage of each domain, which queries the name servers of all of them.
     type: bool
     default: false
   stage_timeout:
     description:
-      - With O(stage), the time limit in seconds for all domains. The stage of the remaining domains is
-        C(unknown).
+      - With O(stage), the time limit in seconds for all domains. The remaining ones are C(unknown).
     type: float
     default: 300.0
   nameservers:
     description:
       - With O(stage), the authoritative name servers to query, each a name or an address, such as
-        V(ns1.example.net), V(192.0.2.1), V(192.0.2.1:5353) or V([2001:db8::1]:53).
-      - By default, those in the NS records of each zone.
+        V(ns1.example.net) or V(192.0.2.1:5353). By default, those in the NS records of each zone.
     type: list
     elements: str
     default: []
   resolvers:
     description:
-      - With O(stage), addresses of recursive resolvers, such as V(192.0.2.1). They are used to find
-        name servers and to check whether the records of a published domain are visible.
-      - By default, those of the system, unless O(nameservers) is set.
+      - With O(stage), addresses of the resolvers that find name servers and show whether published
+        records are visible. By default, those of the system, unless O(nameservers) is set.
     type: list
     elements: str
     default: []

@@ -75,7 +75,9 @@ class World:
             register(service, zone, f"barred.{zone}", f"full.{zone}")
             exchange_key(service, zone)
             provider.put(zone, "MX", THEIR_MX)
-            provider.put(zone, "TXT", THEIR_SPF, THEIR_TEXT)
+            # Cloudflare has texts that were entered long ago without quotes.
+            spf = THEIR_SPF.strip('"') if name == "cloudflare" else THEIR_SPF
+            provider.put(zone, "TXT", spf, THEIR_TEXT)
 
     def variables(self, name: str, **more: Any) -> dict[str, Any]:
         """Return the role's variables for a provider."""
@@ -151,6 +153,11 @@ def test_each_provider(service: RunningService, tmp_path: Path) -> None:
         for name in world.providers:
             (result,) = again.results[name].values()
             assert (again.recap(name).changed, result["changes"]) == (0, [])
+        longer = world.run(dns_ttl=7200)
+        for name, provider in world.providers.items():
+            (result,) = longer.results[name].values()
+            assert [change["action"] for change in result["changes"]] == ["update"]
+            assert held(provider, provider.zone) == before[name]
         withdrawn = world.run(dns_state="absent")
         for name, provider in world.providers.items():
             assert withdrawn.recap(name).changed > 0

@@ -63,12 +63,11 @@ class Cloudflare:
         if asked.method == "DELETE":
             del self._records[number]
             return _success({"id": number})
-        same = [r for r in self._records.values() if _key(r) == _key(asked.body)]
-        if any(record["id"] != number for record in same):
-            return _failure(400, 81058, "An identical record already exists.")
-        if asked.method == "PUT":
+        if asked.method == "PATCH":
             self._records[number] |= asked.body
             return _success(self._records[number])
+        if any(_key(record) == _key(asked.body) for record in self._records.values()):
+            return _failure(400, 81058, "An identical record already exists.")
         if (asked.body["name"], asked.body["type"]) == self._full:
             return _failure(400, 81045, "Record quota exceeded.")
         return _success(self._add(asked.body))

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read record sets as DNS providers and our modules return them, and write them as providers do.
+"""Read record sets as DNS providers and our modules return them.
 
 An item to read is a record or a record set. It has a ``type`` and
 
@@ -17,15 +17,12 @@ Empty items, and those of other types than MX, TXT and CNAME, are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, Refused
-from ..names import parse_domain
 from .query import Redirection
 from .rrset import Escapes, Key, Mx, RecordSet, Txt, Value, as_rdata, checked_ttl, read_rdata
-
-Options = dict[str, Any]
 
 #: Seconds, if the data has none.
 DEFAULT_TTL = 3600
@@ -41,17 +38,21 @@ class Found(NamedTuple):
     :param redirections: the CNAME records, by name
     :param spelling: how values were written, by name, type and value
     :param comments: the comments on values, in the same way
+    :param escapes: the notation of bytes in the values
     """
 
     sets: dict[Key, RecordSet]
     redirections: dict[str, Redirection]
     spelling: dict[tuple[str, str, Value], str]
     comments: dict[tuple[str, str, Value], str]
+    escapes: Escapes
 
     def spelled(self, record_set: RecordSet) -> list[str]:
         """Return the values of a set as they were written, new ones as in a zone file."""
-        key = record_set.key
-        return [self.spelling.get((*key, one)) or as_rdata(one) for one in record_set.values]
+        return [
+            self.spelling.get((*record_set.key, one)) or as_rdata(one, self.escapes)
+            for one in record_set.values
+        ]
 
     def commented(self, record_set: RecordSet) -> list[str | None]:
         """Return the comment on each value of a set, or None."""
@@ -69,11 +70,11 @@ def read_record_sets(
 
     :param ttl: seconds, for sets without a TTL
     :param names: read only the records of these names
-    :param escapes: the notation of bytes in the values; ``spelling`` always has decimal ones
+    :param escapes: the notation of bytes in the values
     :param what: what the data is, for messages
     :raises InvalidInput: the data does not have the shape above
     """
-    found = Found({}, {}, {}, {})
+    found = Found({}, {}, {}, {}, escapes)
     for place, item in _mappings(data, what):
         given = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
         name, kind = given.rstrip(".").lower(), str(item.get("type", "")).upper()
@@ -92,22 +93,22 @@ def read_record_sets(
             continue
         known = found.sets.get((name, kind))
         known = known or RecordSet(name, kind, ttl if seconds is None else seconds, ())
-        values = [_read_value(found, known.key, *one, escapes) for one in written]
+        values = [_read_value(found, known.key, *one) for one in written]
         merged = tuple(dict.fromkeys((*known.values, *values)))
         found.sets[name, kind] = known._replace(values=merged)
     return found
 
 
-def _read_value(found: Found, key: Key, text: str, comment: str | None, escapes: Escapes) -> Value:
+def _read_value(found: Found, key: Key, text: str, comment: str | None) -> Value:
     """Return a value, and add its spelling and comment to what was found."""
     try:
-        value = read_rdata(key[1], text, escapes)
+        value = read_rdata(key[1], text, found.escapes)
     except InvalidInput as error:
         raise InvalidInput(f"{' '.join(key)}: {error}") from None
     # A value is written back as it was, unless readers differ about its notation.
     bare = text.strip()
-    is_quoted = bare.startswith('"') and bare.endswith('"') and escapes == "decimal"
-    spelling = bare if is_quoted or isinstance(value, Mx) else as_rdata(value)
+    is_quoted = bare.startswith('"') and bare.endswith('"')
+    spelling = bare if is_quoted or isinstance(value, Mx) else as_rdata(value, found.escapes)
     found.spelling.setdefault((*key, value), spelling)
     if comment is not None:
         found.comments.setdefault((*key, value), comment)
@@ -213,188 +214,3 @@ def matching(records: Any) -> set[Key]:
     if problems:
         raise Refused(" ".join(dict.fromkeys(problems)))
     return {key for key, statuses in verified.items() if set(statuses) == {"match"}}
-
-
-class _Write(NamedTuple):
-    """One record set to write.
-
-    :param after: the new set; without values if it is deleted
-    :param texts: its values, those that stay spelled as the provider has them
-    :param comments: the comment on each of them, or None
-    :param before: the current set; without values if there is none
-    :param zone: name of the zone; empty if it is not known
-    """
-
-    after: RecordSet
-    texts: tuple[str, ...]
-    comments: tuple[str | None, ...]
-    before: RecordSet
-    zone: str
-
-    @property
-    def absolute(self) -> list[str]:
-        """The values; host names with the dot without which they are relative to the zone."""
-        is_mx = self.after.type == "MX"
-        return [f"{text}." if is_mx and not text.endswith(".") else text for text in self.texts]
-
-    @property
-    def state(self) -> str:
-        """The state that most modules use."""
-        return "present" if self.after.values else "absent"
-
-
-def records_for(data: Any, provider: Any, zone: Any = None) -> list[Options]:
-    """Return what a provider's module or API takes, one item a call, in the order of the calls.
-
-    :param data: record sets as the filter ``record_sets`` returns them; those whose action is
-        ``none`` are left out
-    :param provider: one of ``PROVIDERS``
-    :param zone: name of the zone; None if the provider does not need it
-    :raises InvalidInput: the data is not a list of such record sets, or is outside of the zone
-    """
-    convert = PROVIDERS.get(str(provider))
-    if convert is None:
-        known = ", ".join(sorted(PROVIDERS))
-        raise InvalidInput(f"provider: {provider!r} is unknown. Set one of {known}.")
-    if not isinstance(zone, (str, type(None))):
-        raise InvalidInput(f"zone: {zone!r} is not a zone. Set its name, such as example.com.")
-    within = "" if zone is None else parse_domain(zone, "zone").key
-    if not within and provider in ("cloudflare", "hetzner"):
-        raise InvalidInput("zone: it is missing. Set the name of the zone at the provider.")
-    common = {"zone": within} if within and provider != "powerdns" else {}
-    writes = [_write(item, within, place) for place, item in _mappings(data, "input")]
-    return [common | options for write in writes if write for options in convert(write)]
-
-
-def _write(item: Mapping[str, Any], zone: str, place: str) -> _Write | None:
-    """Return a record set to write, or None if it stays as it is."""
-    # Writing the wanted records as they are would overwrite records of others.
-    if "action" not in item:
-        raise InvalidInput(
-            f"{place}: it has no action, which record_sets adds. Pass the records "
-            "through record_sets first."
-        )
-    if item["action"] == "none":
-        return None
-    found = read_record_sets(item, what=place)
-    after = next(iter(found.sets.values()), None)
-    if after is None:
-        raise InvalidInput(f"{place}: this is neither MX nor TXT. Leave it out.")
-    if zone and not f".{after.name}".endswith(f".{zone}"):
-        raise InvalidInput(
-            f"{after}: the name is not in the zone {zone}. Set the zone that has it."
-        )
-    earlier = item.get("before") or {"ttl": after.ttl, "value": []}
-    comments = item.get("comments") or [None] * len(after.values)
-    if not isinstance(earlier, Mapping):
-        raise InvalidInput(f"{after}: before must be a mapping with ttl and values.")
-    if not isinstance(comments, list) or len(comments) != len(after.values):
-        raise InvalidInput(f"{after}: comments must have one entry for each value.")
-    row = {**earlier, "name": after.name, "type": after.type}
-    before = read_record_sets(row, what=place).sets[after.key]
-    return _Write(after, tuple(found.spelled(after)), tuple(comments), before, zone)
-
-
-def _route53(write: _Write) -> Iterator[Options]:
-    """Yield one call, with the octal escapes of Route 53."""
-    options: Options = {"record": write.after.name, "type": write.after.type, "state": write.state}
-    if write.state == "present":
-        values = [
-            as_rdata(value, "octal") if isinstance(value, Txt) else text
-            for value, text in zip(write.after.values, write.absolute, strict=True)
-        ]
-        options |= {"ttl": write.after.ttl, "value": values, "overwrite": True}
-    yield options
-
-
-def _hetzner(write: _Write) -> Iterator[Options]:
-    """Yield one call, in which a record without its comment would lose it."""
-    host = write.after.name.removesuffix(write.zone).rstrip(".") or "@"
-    options: Options = {"name": host, "type": write.after.type, "state": write.state}
-    if write.state == "present":
-        both = zip(write.texts, write.comments, strict=True)
-        records = [{"value": text, "comment": comment} for text, comment in both]
-        options |= {"ttl": write.after.ttl, "records": records}
-    yield options
-
-
-def _powerdns(write: _Write) -> Iterator[Options]:
-    options: Options = {"name": f"{write.after.name}.", "type": write.after.type}
-    if write.state == "absent":
-        yield options | {"changetype": "DELETE"}
-        return
-    records = [{"content": text, "disabled": False} for text in write.absolute]
-    yield options | {"ttl": write.after.ttl, "changetype": "REPLACE", "records": records}
-
-
-def _cloudflare(write: _Write) -> Iterator[Options]:
-    """Yield one call for each record, because the module manages single records."""
-    of_type = _cloudflare_mx if write.after.type == "MX" else _cloudflare_txt
-    for options in of_type(write):
-        yield {"record": write.after.name, "type": write.after.type, **options}
-
-
-def _cloudflare_mx(write: _Write) -> Iterator[Options]:
-    """Yield new records before old ones are removed, so that mail is always accepted.
-
-    The module identifies a record by its host alone: it changes the priority of one record, fails
-    if there are several, and removes all of them.
-    """
-    before = [value for value in write.before.values if isinstance(value, Mx)]
-    after = [value for value in write.after.values if isinstance(value, Mx)]
-    common = {"ttl": write.after.ttl, "state": "present"}
-    first: list[Options] = []
-    added: list[Options] = []
-    last: list[Options] = []
-    for host in dict.fromkeys(mx.exchange for mx in (*before, *after)):
-        old = {mx for mx in before if mx.exchange == host}
-        new = {mx for mx in after if mx.exchange == host}
-        if old == new and write.before.ttl == write.after.ttl:
-            continue
-        if len(old) > 1 or not new:
-            (first if len(old) > 1 else last).append(_removal(write, host))
-        added += [{**common, "value": host, "priority": mx.priority} for mx in new]
-    yield from (*first, *added, *last)
-
-
-def _cloudflare_txt(write: _Write) -> Iterator[Options]:
-    """Yield new records before old ones are removed: a failing call loses no record of others.
-
-    Only records with a new TTL are removed first, because removing the old ones removes both.
-    """
-    stale = write.before.values if write.before.ttl != write.after.ttl else ()
-    for value in write.after.values:
-        if value in stale:
-            yield from _text_removals(write, value)
-    for value, text in zip(write.after.values, write.texts, strict=True):
-        if value in stale or value not in write.before.values:
-            yield {"value": text, "ttl": write.after.ttl, "state": "present"}
-    for value in write.before.values:
-        if value not in write.after.values:
-            yield from _text_removals(write, value)
-
-
-def _text_removals(write: _Write, value: Value) -> Iterator[Options]:
-    """Yield the calls that remove a text in both spellings, because the module compares them.
-
-    Cloudflare keeps texts that were entered long ago without quotes.
-    """
-    yield _removal(write, as_rdata(value))
-    if isinstance(value, Txt) and value.text.strip():
-        yield _removal(write, value.text)
-
-
-def _removal(write: _Write, value: str) -> Options:
-    if value:
-        return {"value": value, "state": "absent"}
-    # Without a value the module would remove every record of the type.
-    raise InvalidInput(f"{write.after}: its module can't remove a null MX. Remove it manually.")
-
-
-#: Convert a record set to the provider's format.
-PROVIDERS: dict[str, Callable[[_Write], Iterator[Options]]] = {
-    "route53": _route53,
-    "cloudflare": _cloudflare,
-    "hetzner": _hetzner,
-    "powerdns": _powerdns,
-}

@@ -18,7 +18,6 @@ from ansible_collections.postroom.email.plugins.filter import (
     name_key,
     password_map,
     record_sets,
-    records_for,
     spf_merge,
     survey_spec,
     txt_strings,
@@ -37,7 +36,6 @@ MODULES = (
     name_key,
     password_map,
     record_sets,
-    records_for,
     spf_merge,
     survey_spec,
     txt_strings,
@@ -98,7 +96,6 @@ def test_record_sets_are_merged_and_withdrawn(warned: list[str]) -> None:
     again = work_in(there)
     assert [row["action"] for row in again] == ["none"] * 3
     assert [row["value"] for row in again] == [row["value"] for row in there]
-    assert FILTERS["records_for"](again, "powerdns") == []
     servers, notes, selector = work_in(there, "absent")
     assert (servers["action"], servers["value"]) == ("update", ["20 MX.other.example."])
     assert (notes["action"], notes["value"]) == ("update", ['"a note"', '"v=spf1 mx ~all"'])
@@ -141,7 +138,6 @@ def test_an_alias_of_the_right_key_stays() -> None:
     alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
-    assert len(FILTERS["records_for"](rows, "powerdns")) == 2
     with pytest.raises(AnsibleFilterError, match=r"CNAME record at .* leads to keys.example.net"):
         FILTERS["record_sets"](verified("missing", "missing", "conflict"), alias)
 
