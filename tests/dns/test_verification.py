@@ -32,7 +32,7 @@ from ansible_collections.postroom.email.tests.dns.stage import (
     zone,
 )
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.bind import (
     BindServer,
     Forward,

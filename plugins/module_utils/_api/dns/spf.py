@@ -26,9 +26,13 @@ _MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(=.*)", re.DOTALL)
 _DIRECTIVE = re.compile(r"([+~?-]?)([^:/]*)(.*)", re.DOTALL)
 # A domain or an address after a colon, and the lengths of networks; each may be missing.
 _HOSTS = re.compile(r"(?::(.*?))?(?:/([0-9]+))?(?://([0-9]+))?", re.DOTALL)
-# A macro, or one literal character. The letters c, r and t are for explanations.
-_TOKEN = re.compile(r"%\{[slodiphv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}|%[%_-]|[!-$&-~]", re.IGNORECASE)
-_LAST_LABEL = re.compile(r"(?![0-9]+$)(?!-)[0-9a-z-]+(?<!-)", re.IGNORECASE)
+# The macro letters c, r and t are for explanations.
+_MACRO = r"%\{[slodiphv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}|%[%_-]"
+_TEXT = re.compile(rf"(?:{_MACRO}|[!-$&-~])+", re.IGNORECASE)
+# It ends with a macro or with a label that is not a number.
+_DOMAIN = re.compile(
+    rf"(?:{_MACRO}|[!-$&-~])*(?:{_MACRO}|\.(?![0-9]+\.?$)(?!-)[0-9a-z-]+(?<!-)\.?)", re.IGNORECASE
+)
 
 
 class SpfError(InvalidInput):
@@ -240,7 +244,9 @@ def _is_valid(term: Term) -> bool:
     """Return whether a term of visible ASCII characters follows the grammar."""
     name, value = term.name, term.value
     if term.is_modifier:
-        return _is_domain(value[1:]) if name in ("redirect", "exp") else bool(_tokens(value))
+        return (
+            _is_domain(value[1:]) if name in ("redirect", "exp") else bool(_TEXT.fullmatch(value))
+        )
     if name in ("include", "exists") or (name == "ptr" and value):
         return value.startswith(":") and _is_domain(value[1:])
     if name not in ("a", "mx", *_ADDRESS_BITS):
@@ -269,20 +275,9 @@ def _is_length(digits: str | None, most: int) -> bool:
 
 
 def _is_domain(name: str) -> bool:
-    tokens = _tokens(name)
-    if not tokens or len(tokens[-1]) > 1:
-        return bool(tokens)
-    name = name.removesuffix(".")
-    labels = name.split(".")
-    if len(labels) == 1 or not _LAST_LABEL.fullmatch(labels[-1]):
-        return False
-    return "%" in name or (len(name) <= 253 and all(0 < len(label) <= 63 for label in labels))
-
-
-def _tokens(text: str) -> list[str]:
-    """Return the macros and characters of a text; none if it has an invalid macro."""
-    tokens = _TOKEN.findall(text)
-    return tokens if "".join(tokens) == text else []
+    labels = name.removesuffix(".").split(".")
+    is_short = len(".".join(labels)) <= 253 and all(0 < len(label) <= 63 for label in labels)
+    return _DOMAIN.fullmatch(name) is not None and ("%" in name or is_short)
 
 
 def _groups(pattern: re.Pattern[str], text: str) -> list[str]:
