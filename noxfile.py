@@ -234,12 +234,12 @@ def floors(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def bot_floors(session: nox.Session) -> None:
-    """Run the bot's policy, store, words and work tests with its lowest dependencies."""
+    """Run the bot's policy, store, ui and workflow tests with its lowest dependencies."""
     # Where both name a package, the bot's version is the higher one.
     needed = {requirement.partition(">=")[0]: requirement for requirement in (*BASE, *BOT)}
     lowest = [requirement.replace(">=", "==") for requirement in needed.values()]
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
-    rooms = (f"tests/bot/{room}" for room in ("policy", "store", "words", "work"))
+    rooms = (f"tests/bot/{room}" for room in ("policy", "store", "ui", "workflow"))
     pytest(session, *rooms, marker="not full")
 
 

@@ -54,7 +54,7 @@ GROUPS = {
         sources={
             "policy": ("bot/postroom_bot/policy/*.py",),
             "rechecks": tuple(
-                f"bot/postroom_bot/work/{name}.py"
+                f"bot/postroom_bot/workflow/{name}.py"
                 for name in ("examine", "hold", "judge", "standing")
             ),
             "store": tuple(
@@ -62,7 +62,7 @@ GROUPS = {
                 for name in ("audit", "claims", "requests", "votes")
             ),
         },
-        tests=("tests/bot/policy", "tests/bot/store", "tests/bot/work"),
+        tests=("tests/bot/policy", "tests/bot/store", "tests/bot/workflow"),
     ),
 }
 

@@ -51,14 +51,14 @@ SABOTAGES = {
         "bot/postroom_bot/store/requests.py",
         "table.c.lease_owner == request.lease_owner,\n        table.c.leases == request.leases,",
         "",
-        ("tests/bot/store", "tests/bot/work"),
+        ("tests/bot/store", "tests/bot/workflow"),
     ),
     "password": Sabotage(
         "a password never reaches a log",
-        "bot/postroom_bot/logs.py",
+        "bot/postroom_bot/ops/logs.py",
         'return _RESPONSE_URL.sub(rf"\\g<1>{HIDDEN}", _SECRET.sub(HIDDEN, text))',
         "return text",
-        ("tests/bot/serving", "tests/bot/test_canary.py"),
+        ("tests/bot/ops", "tests/bot/test_canary.py"),
     ),
     "precondition": Sabotage(
         "a domain that something uses by now is not deleted",
@@ -69,10 +69,10 @@ SABOTAGES = {
     ),
     "self-approval": Sabotage(
         "a requester's own approval does not count",
-        "bot/postroom_bot/work/standing.py",
+        "bot/postroom_bot/workflow/recheck.py",
         "return voter.user == request.requester or same_mailbox",
         "return same_mailbox and voter.user != request.requester",
-        ("tests/bot/work",),
+        ("tests/bot/workflow",),
     ),
     "purge-limit": Sabotage(
         "a purge never deletes more than max_deletions",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.executors.scenes import ALIAS_SURVEY
+from ansible_collections.postroom.email.tests.bot.backends.scenes import ALIAS_SURVEY
 from ansible_collections.postroom.email.tests.fakes.awx.jobs import Awx, Play, Template, running_awx
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person

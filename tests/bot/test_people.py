@@ -13,10 +13,11 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.policy.policies import policy_of
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.chat import Chat, ChatRefused, web_client
-from postroom_bot.model import Person
-from postroom_bot.people import KEPT, People
+from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.domain import Person
+from postroom_bot.errors import SlackRejected
 from postroom_bot.policy.model import Policy
+from postroom_bot.workflow.people import KEPT, People
 from postroom_common.database import Database
 
 
@@ -29,8 +30,8 @@ class Scene:
         self.alice = slack.person("alice", email="alice@example.com")
         self.usergroup = slack.usergroup(self.alice)
         self.identity: dict[str, Any] = {"slack_email": {"domains": ["example.com"]}}
-        chat = Chat(web_client(slack.bot_token, base_url=slack.base_url))
-        self.people = People(chat, database, clock, self.policy)
+        slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
+        self.people = People(slack_api, database, clock, self.policy)
 
     def policy(self) -> Policy:
         """Return the policy in force."""
@@ -128,7 +129,7 @@ def test_an_unknown_user_group_blocks_every_user(
     assert "groups.*.usergroups" in logged[0]
     # A missing scope does not make the group unknown.
     scene.slack.grant("users:read", "users:read.email")
-    with pytest.raises(ChatRefused, match="missing_scope"):
+    with pytest.raises(SlackRejected, match="missing_scope"):
         scene.see()
 
 

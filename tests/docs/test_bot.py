@@ -16,16 +16,16 @@ from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.docs.guides import missing, write_program
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot import settings
-from postroom_bot.__main__ import main
-from postroom_bot.executors.awx import REQUEST_VARIABLE, variables_for
-from postroom_bot.metrics import Metrics
-from postroom_bot.model import Action, State, Wish
-from postroom_bot.settings import Settings
+from postroom_bot import config
+from postroom_bot.backends.awx import REQUEST_VARIABLE, variables_for
+from postroom_bot.cli import main
+from postroom_bot.config import Settings
+from postroom_bot.domain import Action, Change, State
+from postroom_bot.ops.metrics import Metrics
+from postroom_bot.slack.manifest import SCOPES
 from postroom_bot.store import audit
 from postroom_bot.store.schema import migrate
-from postroom_bot.words import catalog
-from postroom_bot.words.manifest import SCOPES
+from postroom_bot.ui import commands
 from postroom_common.database import Database
 
 README = repository.ROOT / "bot" / "README.md"
@@ -68,7 +68,7 @@ def test_every_setting_is_in_the_table() -> None:
     )
     assert {name: (variable, default) for name, variable, default in rows} == {
         name: (
-            settings.variable(name),
+            config.variable(name),
             "needed" if field.is_required() else shown(field.default),
         )
         for name, field in Settings.model_fields.items()
@@ -102,20 +102,20 @@ def test_every_command_is_in_the_table(capsys: pytest.CaptureFixture[str]) -> No
     }
     assert documented == known
     assert "`--config FILE`" in section("Commands")
-    assert settings.CONFIG_VARIABLE in section("Commands")
+    assert config.CONFIG_VARIABLE in section("Commands")
 
 
 def test_the_other_tables_are_complete() -> None:
     """Slash commands, scopes, metrics and audit events are those of the code."""
     rows = re.findall(r"^\| `/email (.+)` \| .+ \|$", TEXT, re.MULTILINE)
-    assert rows == [entry.usage for entry in catalog.ENTRIES]
+    assert rows == [entry.usage for entry in commands.ENTRIES]
     assert tuple(re.findall(r"^\| `([a-z:.]+)` \| ", section("Set it up"), re.MULTILINE)) == SCOPES
     families = Metrics().registry.collect()
     names = {f.name + ("_total" if f.type == "counter" else "") for f in families}
     assert {name for name in first_cells("Watching it") if "/" not in name} == names
     strings = {
         node.value
-        for file in repository.sources("bot/postroom_bot/work/")
+        for file in repository.sources("bot/postroom_bot/workflow/")
         for node in ast.walk(ast.parse(repository.read(file)))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
@@ -126,11 +126,11 @@ def test_the_other_tables_are_complete() -> None:
 
 def test_the_variables_for_awx_are_documented() -> None:
     """The table has the playbooks, and the survey variables that the bot sends."""
-    wish = Wish(Action.FORWARD_ADD, "team@example.com", destinations=("alice@example.com",))
-    alias = Wish(Action.ALIAS_ADD, "sales@example.com", "alice@example.com")
+    change = Change(Action.FORWARD_ADD, "team@example.com", destinations=("alice@example.com",))
+    alias = Change(Action.ALIAS_ADD, "sales@example.com", "alice@example.com")
     asked = {
         name: {REQUEST_VARIABLE, *variables_for(sent, sent)}
-        for name, sent in (("add_alias", alias), ("remove_alias", alias), ("forwarder", wish))
+        for name, sent in (("add_alias", alias), ("remove_alias", alias), ("forwarder", change))
     }
     rows = re.findall(
         r"^\| `awx_(\w+)_template` \| \[`(\w+)\.yml`\]\S+ \| (.+) \|$", section("AWX"), re.MULTILINE
@@ -177,7 +177,7 @@ def test_the_session_works(home: Path, service: RunningService) -> None:
     environment = {
         "HOME": str(home),
         "PATH": f"{home / 'bin'}:/usr/bin:/bin",
-        settings.variable("api_url"): service.url,
+        config.variable("api_url"): service.url,
     }
     secrets = f"{SLACK_TOKENS}{service.token}\n"
     run = playbooks.run(["bash", "-ec", "".join(script)], environment, repository.ROOT, secrets)

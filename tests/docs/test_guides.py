@@ -21,8 +21,8 @@ from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.postgresql import binaries
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
-from postroom_bot import settings
-from postroom_bot.model import Action, Wish
+from postroom_bot import config
+from postroom_bot.domain import Action, Change
 from postroom_bot.store import ledger, requests
 from postroom_bot.store.schema import migrate
 from postroom_common.database import Connection, Database
@@ -51,10 +51,10 @@ def fill(tenant: Api) -> None:
 
 def give_alias(connection: Connection) -> None:
     """Record that the bot has given Alice an alias at her request."""
-    wish = Wish(Action.ALIAS_ADD, "sales@example.com", mailbox="alice@example.com")
+    change = Change(Action.ALIAS_ADD, "sales@example.com", mailbox="alice@example.com")
     at = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-    request = requests.add(connection, wish=wish, requester="U1", team="T1", at=at)
-    ledger.record(connection, request_id=request.id, wish=wish, at=at)
+    request = requests.add(connection, change=change, requester="U1", team="T1", at=at)
+    ledger.record(connection, request_id=request.id, change=change, at=at)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def reader(
         "slack_bot_token": "xoxb-1",
         "slack_app_token": "xapp-1",
     }
-    variables = " ".join(f"{settings.variable(name)}={value}" for name, value in values.items())
+    variables = " ".join(f"{config.variable(name)}={value}" for name, value in values.items())
     reader = Reader(tmp_path, service)
     python = f"PYTHONPATH={':'.join(sys.path)} {sys.executable}"
     reader.install("postroom-bot", f"env {variables} {python} -m postroom_bot")

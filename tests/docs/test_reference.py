@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
 from ansible_collections.postroom.email.tools import playbook_reference
-from postroom_bot.settings import Settings
+from postroom_bot.config import Settings
 
 MODULES = "ansible_collections.postroom.email.plugins.modules"
 PAGES = [file for file in repository.files() if file.suffix == ".md"]

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom_bot.model import Action, Person, Wish
-from postroom_bot.names import domain_of, local_of
+from postroom_bot.addresses import domain_of, local_of
+from postroom_bot.domain import Action, Change, Person
 from postroom_bot.policy.model import Policy
-from postroom_bot.policy.names import is_reserved, is_sensitive
+from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
 ALIASES = frozenset({Action.ALIAS_ADD, Action.ALIAS_REMOVE})
 #: What is about somebody's mailbox; a forwarder belongs to nobody.
@@ -33,7 +33,7 @@ class Facts:
     open_requests: int = 0
     requests_today: int = 0
     aliases: int | None = None
-    tombstone_owner: str | None = None
+    reserved_for: str | None = None
     mailbox_owner_user: str | None = None
 
 
@@ -50,7 +50,7 @@ class Case:
     """
 
     person: Person
-    wish: Wish
+    change: Change
     facts: Facts
     target: str
     mailbox: str | None
@@ -64,26 +64,28 @@ class Case:
         return self.mailbox is not None and self.mailbox == self.person.mailbox
 
 
-def case_of(policy: Policy, person: Person, wish: Wish, facts: Facts) -> Case:
+def case_of(policy: Policy, person: Person, change: Change, facts: Facts) -> Case:
     """Work out what rules ask about."""
-    mailbox = mailbox_of(person, wish)
-    target = (mailbox or "") if wish.action is Action.PASSWORD else wish.target
+    mailbox = mailbox_of(person, change)
+    target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
     return Case(
         person=person,
-        wish=wish,
+        change=change,
         facts=facts,
         target=target,
         mailbox=mailbox,
         reserved=is_reserved(local, more.names),
         sensitive=is_sensitive(local, more.names, more.patterns),
-        external=tuple(one for one in wish.destinations if domain_of(one) not in facts.own_domains),
+        external=tuple(
+            one for one in change.destinations if domain_of(one) not in facts.own_domains
+        ),
     )
 
 
-def mailbox_of(person: Person, wish: Wish) -> str | None:
+def mailbox_of(person: Person, change: Change) -> str | None:
     """Return the mailbox that a wish is about; None for a forwarder, or where none is known."""
-    if wish.action not in OF_A_MAILBOX:
+    if change.action not in OF_A_MAILBOX:
         return None
-    named = wish.target if wish.action is Action.PASSWORD else wish.mailbox
+    named = change.target if change.action is Action.PASSWORD else change.mailbox
     return named or person.mailbox

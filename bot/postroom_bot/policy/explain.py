@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroom_bot.model import Decision, Person, Verdict, Wish
-from postroom_bot.policy.controls import CONTROLS
-from postroom_bot.policy.decide import Facts, Step, Weighed, ordered, weigh
+from postroom_bot.domain import Change, Decision, Person, Verdict
+from postroom_bot.policy.builtin_rules import CONTROLS
+from postroom_bot.policy.engine import Facts, Step, Weighed, ordered, weigh
 from postroom_bot.policy.model import Policy
 
 _VERDICTS = {
@@ -26,12 +26,12 @@ _ASSUMED = {
 }
 
 
-def explain(policy: Policy, person: Person, wish: Wish, facts: Facts) -> list[str]:
+def explain(policy: Policy, person: Person, change: Change, facts: Facts) -> list[str]:
     """Return lines: the decision, what was looked at for it in order, and what was not.
 
     They name other people's mailboxes where the wish does, and are not meant for the requester.
     """
-    weighed = weigh(policy, person, wish, facts)
+    weighed = weigh(policy, person, change, facts)
     return [*_result(weighed.decision), "", *map(_look, weighed.steps), *_left(policy, weighed)]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from postroom_bot.names import BadName, address, domain_of
+from postroom_bot.addresses import InvalidAddress, address, domain_of
 from postroom_bot.policy.model import Policy, SlackEmail
 
 Profile = Mapping[str, Any]
@@ -51,7 +51,7 @@ def email_of(profile: Profile) -> str | None:
     about = profile.get("profile") or {}
     try:
         return address(str(about.get("email") or ""))
-    except BadName:
+    except InvalidAddress:
         return None
 
 

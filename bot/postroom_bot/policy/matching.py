@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from postroom_bot.model import Action
-from postroom_bot.names import domain_of
+from postroom_bot.addresses import domain_of
+from postroom_bot.domain import Action
 from postroom_bot.policy.case import Case
 from postroom_bot.policy.model import Rule
 
 
 def misfits(rule: Rule, case: Case) -> Iterator[str]:
     """Yield each condition of a rule that a case does not meet, in words."""
-    wish = case.wish
-    if wish.action not in rule.actions:
+    change = case.change
+    if change.action not in rule.actions:
         yield f"it is for {', '.join(rule.actions)}"
     if case.person.groups.isdisjoint(rule.groups):
         yield f"the person is not in {' or '.join(rule.groups)}"
@@ -35,7 +35,7 @@ def _matches(text: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _misfits_of_destinations(rule: Rule, case: Case) -> Iterator[str]:
-    if rule.destinations == "any" or case.wish.action is not Action.FORWARD_ADD:
+    if rule.destinations == "any" or case.change.action is not Action.FORWARD_ADD:
         return
     if (rule.destinations == "external") is not bool(case.external):
         yield f"it is for {rule.destinations} destinations"

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from postroom_bot.model import Action, Quorum, digest_of
-from postroom_bot.policy.kinds import (
+from postroom_bot.domain import Action, Quorum, digest_of
+from postroom_bot.policy.protected_names import RESERVED, SENSITIVE
+from postroom_bot.policy.types import (
     Address,
     AddressPattern,
     Approvals,
@@ -35,7 +36,6 @@ from postroom_bot.policy.kinds import (
     Yes,
     duration,
 )
-from postroom_bot.policy.names import RESERVED, SENSITIVE
 
 #: The built-in group of everybody who may use the bot at all.
 EVERYONE = "everyone"

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from postroom_bot.store.tables import audit as table
+from postroom_bot.store.tables import audit_cursor, audit_head
 from postroom_common.database import Database
-
-from .tables import audit as table
-from .tables import audit_cursor, audit_head
 
 #: Comes before the first row's hash.
 START = "0" * 64

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Select, select, update
 
-from .rows import insert_new
-from .tables import identity as table
+from postroom_bot.store.rows import insert_new
+from postroom_bot.store.tables import identity as table
 
 
 class Seen(NamedTuple):

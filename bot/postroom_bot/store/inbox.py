@@ -8,9 +8,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete
 
-from .rows import insert_new
-from .tables import KEY_LENGTH
-from .tables import inbox as table
+from postroom_bot.store.rows import insert_new
+from postroom_bot.store.tables import KEY_LENGTH
+from postroom_bot.store.tables import inbox as table
 
 
 def first(connection: Connection, key: str, *, at: datetime) -> bool:

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from postroom_bot.model import Wish
-
-from .rows import insert_new, take_wish, wish_values
-from .tables import ledger as table
+from postroom_bot.domain import Change
+from postroom_bot.store.rows import change_values, insert_new, pop_change
+from postroom_bot.store.tables import ledger as table
 
 
 class LedgerEntry(NamedTuple):
@@ -20,16 +19,16 @@ class LedgerEntry(NamedTuple):
 
     seq: int
     request_id: str
-    wish: Wish
+    change: Change
     at: datetime
 
 
-def record(connection: Connection, *, request_id: str, wish: Wish, at: datetime) -> None:
+def record(connection: Connection, *, request_id: str, change: Change, at: datetime) -> None:
     """Write a change down; of one request only once, however often it is told.
 
     :param wish: as carried out, so with its mailbox where it needs one
     """
-    insert_new(connection, table, {"request": request_id, "at": at, **wish_values(wish)})
+    insert_new(connection, table, {"request": request_id, "at": at, **change_values(change)})
 
 
 def entries(connection: Connection) -> list[LedgerEntry]:
@@ -37,6 +36,6 @@ def entries(connection: Connection) -> list[LedgerEntry]:
     found = []
     for row in connection.execute(select(table).order_by(table.c.seq)).mappings():
         values = dict(row)
-        wish = take_wish(values)
-        found.append(LedgerEntry(values["seq"], values["request"], wish, values["at"]))
+        change = pop_change(values)
+        found.append(LedgerEntry(values["seq"], values["request"], change, values["at"]))
     return found

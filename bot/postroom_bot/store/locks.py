@@ -8,8 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, and_, delete, or_, update
 
-from .rows import insert_new
-from .tables import mailbox_lock as table
+from postroom_bot.store.rows import insert_new
+from postroom_bot.store.tables import mailbox_lock as table
 
 
 def take(

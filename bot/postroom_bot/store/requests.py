@@ -30,21 +30,21 @@ from sqlalchemy import (
     update,
 )
 
-from postroom_bot.model import (
+from postroom_bot.domain import (
     FOLLOWING,
     ID_ALPHABET,
     ID_LENGTH,
     OPEN,
     Action,
-    Posted,
+    Change,
+    MessageRef,
     Quorum,
     Request,
     State,
-    Wish,
 )
-
-from .rows import Lost, insert_new, take_wish, wish_values
-from .tables import request as table
+from postroom_bot.errors import LeaseLost
+from postroom_bot.store.rows import change_values, insert_new, pop_change
+from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
 
@@ -55,7 +55,7 @@ _KEPT = frozenset({"id", "state", "due_at", "lease_owner", "lease_until", "lease
 def add(
     connection: Connection,
     *,
-    wish: Wish,
+    change: Change,
     requester: str,
     team: str,
     at: datetime,
@@ -69,7 +69,7 @@ def add(
     :param fields: more of `Request`'s fields
     """
     due = at if due_at is None else due_at
-    made = Request("", wish, requester, team, state, at, origin=origin, due_at=due, **fields)
+    made = Request("", change, requester, team, state, at, origin=origin, due_at=due, **fields)
     for tried in itertools.count():
         length = ID_LENGTH + tried // TRIES_PER_LENGTH
         made = replace(made, id="R-" + "".join(secrets.choice(ID_ALPHABET) for _ in range(length)))
@@ -117,12 +117,12 @@ def renew(connection: Connection, request: Request, *, owner: str, until: dateti
     return connection.execute(update(table).where(mine).values(lease_until=until)).rowcount == 1
 
 
-def move(
+def transition(
     connection: Connection, request: Request, to: State, *, at: datetime, **changes: Any
 ) -> Request:
     """Move a request on to another state, with other changes, and return it so.
 
-    :raises Lost: if its state or its lease is another by now
+    :raises LeaseLost: if its state or its lease is another by now
     :raises ValueError: if that state can't follow
     """
     if to not in FOLLOWING.get(request.state, frozenset()):
@@ -131,10 +131,10 @@ def move(
     return _set(connection, request, changes, {"state": to, **ended})
 
 
-def change(connection: Connection, request: Request, **changes: Any) -> Request:
+def save(connection: Connection, request: Request, **changes: Any) -> Request:
     """Change a request's other fields and return it so.
 
-    :raises Lost: if its state or its lease is another by now
+    :raises LeaseLost: if its state or its lease is another by now
     """
     return _set(connection, request, changes, {})
 
@@ -152,7 +152,7 @@ def release(connection: Connection, request: Request, *, due_at: datetime | None
     connection.execute(freed.values(lease_owner=None, lease_until=None, due_at=next_due))
 
 
-def poke(connection: Connection, request_id: str, *, at: datetime) -> bool:
+def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
     """Make a request due, even for the one who is at it right now; False if there is none."""
     poked = update(table).where(table.c.id == request_id)
     return connection.execute(poked.values(due_at=at, version=table.c.version + 1)).rowcount == 1
@@ -191,9 +191,11 @@ def count_open(connection: Connection) -> dict[State, int]:
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
 
 
-def twin(connection: Connection, wish: Wish, requester: str) -> Request | None:
+def twin(connection: Connection, change: Change, requester: str) -> Request | None:
     """Return an open request of the same person for the same, whatever its reason and end."""
-    return next((one for one in open_by(connection, requester) if one.wish.is_twin_of(wish)), None)
+    return next(
+        (one for one in open_by(connection, requester) if one.change.is_twin_of(change)), None
+    )
 
 
 def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
@@ -204,10 +206,10 @@ def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}
     for one in _all(connection, select(table).where(done).order_by(table.c.ended_at, table.c.id)):
-        if one.wish.action is Action.FORWARD_ADD:
-            found |= dict.fromkeys(one.wish.destinations, one)
-        elif one.wish.action is Action.FORWARD_REMOVE:
-            for name in one.wish.destinations or list(found):
+        if one.change.action is Action.FORWARD_ADD:
+            found |= dict.fromkeys(one.change.destinations, one)
+        elif one.change.action is Action.FORWARD_REMOVE:
+            for name in one.change.destinations or list(found):
                 found.pop(name, None)
     return found
 
@@ -226,7 +228,7 @@ def _set(
     # Without any change it still tells whether the request is the caller's.
     statement = update(table).where(*same).values(values or {"state": request.state})
     if connection.execute(statement).rowcount != 1:
-        raise Lost(request.id)
+        raise LeaseLost(request.id)
     return changed
 
 
@@ -244,8 +246,8 @@ def _fields(request: Request) -> dict[str, Any]:
 
 def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
     values = dict(fields)
-    if "wish" in values:
-        values |= wish_values(values.pop("wish"))
+    if "change" in values:
+        values |= change_values(values.pop("change"))
     if "card" in values:
         card = values.pop("card") or (None, None)
         values |= {"card_channel": card[0], "card_ts": card[1]}
@@ -255,8 +257,8 @@ def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _request(row: RowMapping) -> Request:
     values = dict(row)
     channel, ts = values.pop("card_channel"), values.pop("card_ts")
-    values["card"] = Posted(channel, ts) if channel else None
-    values["wish"] = take_wish(values)
+    values["card"] = MessageRef(channel, ts) if channel else None
+    values["change"] = pop_change(values)
     values["quorum"] = tuple(Quorum(*one) for one in values["quorum"])
     values["warnings"] = tuple(values["warnings"])
     return Request(**values)

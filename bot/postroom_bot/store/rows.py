@@ -10,11 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from postroom_bot.model import Wish
-
-
-class Lost(Exception):
-    """Somebody else changed the row first; read it again."""
+from postroom_bot.domain import Change
 
 
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
@@ -28,21 +24,21 @@ def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) 
     return connection.execute(statement.returning(*table.primary_key)).first() is not None
 
 
-def wish_values(wish: Wish) -> dict[str, Any]:
+def change_values(change: Change) -> dict[str, Any]:
     """Return a wish as the values of its columns."""
     return {
-        "action": wish.action,
-        "target": wish.target,
-        "mailbox": wish.mailbox,
-        "destinations": wish.destinations,
-        "expires_on": wish.expires_on,
-        "reason": wish.reason,
+        "action": change.action,
+        "target": change.target,
+        "mailbox": change.mailbox,
+        "destinations": change.destinations,
+        "expires_on": change.expires_on,
+        "reason": change.reason,
     }
 
 
-def take_wish(values: dict[str, Any]) -> Wish:
+def pop_change(values: dict[str, Any]) -> Change:
     """Take the columns of a wish out of a row's values."""
-    return Wish(
+    return Change(
         action=values.pop("action"),
         target=values.pop("target"),
         mailbox=values.pop("mailbox"),

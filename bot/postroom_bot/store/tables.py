@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-from postroom_bot.model import Action, State, VoteState
+from postroom_bot.domain import Action, State, VoteState
 
 CODE_LENGTH = 16
 KEY_LENGTH = 200

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from postroom_bot.model import Posted, Vote, VoteState
-
-from .rows import Lost, insert_new
-from .tables import vote as table
+from postroom_bot.domain import MessageRef, Vote, VoteState
+from postroom_bot.errors import LeaseLost
+from postroom_bot.store.rows import insert_new
+from postroom_bot.store.tables import vote as table
 
 
 class SamePerson(Exception):
@@ -54,7 +54,7 @@ def settle(
     :param reason: why it was refused; the voter's own reason stays where it is empty
     :raises SamePerson: if it can't count because an approval with this mailbox does; nothing is
         changed
-    :raises Lost: if it is no longer as given
+    :raises LeaseLost: if it is no longer as given
     """
     settled = replace(
         vote,
@@ -70,7 +70,7 @@ def settle(
     except IntegrityError:
         raise SamePerson(vote.voter) from None
     if found != 1:
-        raise Lost(vote.request)
+        raise LeaseLost(vote.request)
     return settled
 
 
@@ -96,6 +96,6 @@ def _values(vote: Vote) -> dict[str, Any]:
 
 def _vote(row: RowMapping) -> Vote:
     values = dict(row)
-    values["card"] = Posted(values.pop("card_channel"), values.pop("card_ts"))
+    values["card"] = MessageRef(values.pop("card_channel"), values.pop("card_ts"))
     values["groups"] = tuple(values["groups"])
     return Vote(**values)

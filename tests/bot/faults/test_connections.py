@@ -110,7 +110,7 @@ def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line
 
 
 #: In the few seconds of the outage, five threads look for work once a second.
-MOST_LINES = 100
+MAX_LINES = 100
 
 
 @contextmanager
@@ -150,6 +150,6 @@ def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> N
             assert alice.command(f"/email alias add {after}").ok
             here.card_of(alice, after)
             assert not [one for one in slack.messages(here.approvals) if during in one.text]
-            assert lines < MOST_LINES
+            assert lines < MAX_LINES
             assert bot.command("audit", "verify").returncode == 0
             assert bot.stop() == 0

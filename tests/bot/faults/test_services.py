@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.work.office import (
+from ansible_collections.postroom.email.tests.bot.workflow.office import (
     Office,
     open_office,
     staffed,
@@ -29,23 +29,23 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace import Works
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.chat import Chat, web_client
-from postroom_bot.executors.mail import Mail
-from postroom_bot.model import Action, Request, State, Wish
-from postroom_bot.people import People
+from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.store import ledger
-from postroom_bot.words import lists
+from postroom_bot.ui import lists
+from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
 FULL = pytest.mark.full
 ERIN = "erin@example.com"
-NO_ANSWER = "does not answer properly"
+NO_ANSWER = "is not responding properly"
 NOT_LET_IN = "does not let me in"
 #: What failed is due again sooner than this.
 LONG = timedelta(hours=1)
-MOST_STEPS = 40
+MAX_STEPS = 40
 #: To the mail service, in a life in which one fails.
-MOST_REQUESTS = 30
+MAX_REQUESTS = 30
 #: What was asked of Slack before a failure is asked again after it: at most so many calls.
 MORE_CALLS = 15
 
@@ -61,9 +61,9 @@ class Lives:
     def start_anew(self) -> None:
         """Empty the bot's caches, as a start does."""
         deps, slack = self.office.deps, self.office.slack
-        chat = Chat(web_client(slack.bot_token, base_url=slack.base_url))
-        people = People(chat, deps.database, deps.clock, deps.policy)
-        self.office.deps = self.office.with_(chat=chat, people=people)
+        slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
+        people = People(slack_api, deps.database, deps.clock, deps.policy)
+        self.office.deps = self.office.with_(slack_api=slack_api, people=people)
 
     def alias(self) -> Request:
         """Have an alias for another's mailbox approved and added; its owner is notified."""
@@ -74,8 +74,10 @@ class Lives:
     def pending_alias(self) -> Request:
         """Return a request for an alias of another's mailbox, whose card is posted."""
         self.office.clock.advance(days=1)
-        wish = Wish(Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN)
-        return self.settled(self.office.submit(wish=wish))
+        change = Change(
+            Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN
+        )
+        return self.settled(self.office.submit(change=change))
 
     def vote(self, who: str, request: Request) -> None:
         """Have a person approve on the latest card."""
@@ -84,7 +86,7 @@ class Lives:
 
     def settled(self, request: Request) -> Request:
         """Let time pass until nothing is due for an hour."""
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             self.office.work()
             now = self.office.now(request)
             if now.due_at is None or now.due_at > self.office.clock() + LONG:
@@ -97,7 +99,7 @@ class Lives:
         office = self.office
         assert request.state is State.DONE, request
         assert office.events(request).count("request.done") == 1
-        assert request.wish.target in office.addresses(ERIN)
+        assert request.change.target in office.addresses(ERIN)
         (card,) = [one for one in office.cards() if request.card and one.ts == request.card.ts]
         assert "Done" in card.text
         assert sum("Done" in one and request.id in one for one in office.told("alice")) in notices
@@ -181,7 +183,7 @@ def test_an_alias_is_added_once_whichever_request_fails(
     for skip in itertools.count():
         lives.spoiler.spoil(reply, skip=skip, after=after)
         lives.check_alias(lives.alias())
-        assert len(lives.spoiler.take()) <= MOST_REQUESTS
+        assert len(lives.spoiler.take()) <= MAX_REQUESTS
         if not lives.spoiler.is_spent:
             break
     lives.spoiler.heal()
@@ -237,13 +239,13 @@ def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
 def _refused(lives: Lives, status: int) -> Request:
     """Hand in a request while the mail service answers with an error."""
     lives.spoiler.spoil(problem(status), times=10_000)
-    return lives.office.ask(wish=Wish(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
+    return lives.office.ask(change=Change(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
 
 
 def _status(lives: Lives, request: Request) -> str:
     """Return what the command `status` shows."""
     office = lives.office
-    return lists.request_list(office.desk.status(request.requester, request.id)).text
+    return lists.request_list(office.intake.status(request.requester, request.id)).text
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:

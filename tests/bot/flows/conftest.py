@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     premises,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.listeners.answers import BROKEN, SLACK_DOWN
+from postroom_bot.slack.handlers.replies import BROKEN, SLACK_DOWN
 from postroom_bot.store import audit
 
 PLANS = (

@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Me
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
-from postroom_bot.model import Request
+from postroom_bot.domain import Request
 from postroom_bot.store import audit, requests
 from postroom_bot.store.audit import AuditRow
 from postroom_bot.store.tables import request as request_table

@@ -29,10 +29,10 @@ from ansible_collections.postroom.email.tests.support.company import (
     text_of,
 )
 from ansible_collections.postroom.email.tests.support.passwords import opens
-from postroom_bot.model import State
+from postroom_bot.domain import State
 from postroom_bot.store import audit
-from postroom_bot.work.deps import MOST_WAITING
-from postroom_bot.work.sentences import TOO_MANY
+from postroom_bot.ui.messages import TOO_MANY
+from postroom_bot.workflow.dependencies import MAX_WAITING
 
 CAROL = "carol@example.com"
 #: Less than the bot waits for the mail service.
@@ -40,7 +40,7 @@ SECONDS = 10.0
 #: The worker's threads.
 JOBS = 4
 #: More than may wait for the mail service.
-CROWD = MOST_WAITING + 3
+CROWD = MAX_WAITING + 3
 #: How bots are run that have little time to acknowledge.
 ACKNOWLEDGED = pytest.mark.parametrize(
     "plan",
@@ -142,7 +142,7 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
         here.slack.wait_for(
             lambda: (
                 [one.text for one in here.alice.sees().ephemerals[before:]].count(TOO_MANY)
-                == CROWD - MOST_WAITING
+                == CROWD - MAX_WAITING
             )
         )
 
@@ -168,7 +168,7 @@ def check_done_once(bot: Deployment, address: str) -> None:
     here = bot.here
     here.wait_told(here.alice, address, "Done")
     assert here.aliases().count(address) == 1
-    (request,) = [one for one in bot.requests() if one.wish.target == address]
+    (request,) = [one for one in bot.requests() if one.change.target == address]
     assert request.state is State.DONE
     writes = [one for one in bot.premises.recorder.take_writes() if one.status == 200]
     assert len(writes) == 1

@@ -24,7 +24,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     number_in,
     number_of,
 )
-from ansible_collections.postroom.email.tests.bot.words.samples import strings
+from ansible_collections.postroom.email.tests.bot.ui.samples import strings
 from ansible_collections.postroom.email.tests.fakes.slack import payloads
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import HttpTransport, Sent
 from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
@@ -34,9 +34,9 @@ from ansible_collections.postroom.email.tests.support.company import (
     fresh_address,
     text_of,
 )
-from postroom_bot.model import State
+from postroom_bot.domain import State
 from postroom_bot.store import votes
-from postroom_bot.work import sentences
+from postroom_bot.ui import messages
 
 #: Signatures are valid for five minutes.
 TOO_OLD = 60 * 6
@@ -144,8 +144,8 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
     for forged in forgeries:
         with _no_effect(flow, card), _no_effect(flow, other):
             press = partial(here.bob.press, forged, APPROVE)
-            flow.check_answer(here.bob, sentences.WRONG_CARD, press)
-    row = flow.audited("vote.turned_away", here.bob, sentences.WRONG_CARD)
+            flow.check_answer(here.bob, messages.WRONG_CARD, press)
+    row = flow.audited("vote.turned_away", here.bob, messages.WRONG_CARD)
     assert len(str(row.data)) < 500
 
 
@@ -166,14 +166,14 @@ def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Messa
         edit(denial, number_of(card.text), number_of(other.text))
         here.bob.submit(denial, {"reason": "Because."})
         note = here.window(here.bob, "note")
-        assert sentences.WRONG_CARD in text_of(note)
+        assert messages.WRONG_CARD in text_of(note)
         here.bob.close(note)
         here.bob.command("/email password")
         here.bob.submit(edit(here.window(here.bob, "password_confirm"), BOB, ALICE))
         here.slack.wait_for(
-            lambda: sentences.NOT_YOUR_MAILBOX in text_of(here.window(here.bob, "note"))
+            lambda: messages.NOT_YOUR_MAILBOX in text_of(here.window(here.bob, "note"))
         )
-    flow.audited("person.turned_away", here.bob, sentences.NOT_YOUR_MAILBOX)
+    flow.audited("person.turned_away", here.bob, messages.NOT_YOUR_MAILBOX)
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
@@ -182,14 +182,14 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
     with _no_effect(flow, card):
-        flow.check_answer(person, sentences.ELSEWHERE, lambda: person.press(card, APPROVE))
+        flow.check_answer(person, messages.ELSEWHERE, lambda: person.press(card, APPROVE))
         assert person.command("/email alias add oscar2@example.com").body["text"] == (
-            sentences.ELSEWHERE
+            messages.ELSEWHERE
         )
         person.command("/email password")
-        assert sentences.ELSEWHERE in text_of(here.window(person, "note"))
+        assert messages.ELSEWHERE in text_of(here.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
-        flow.audited("person.turned_away", person, sentences.ELSEWHERE)
+        flow.audited("person.turned_away", person, messages.ELSEWHERE)
         # A press that claims to come from our workspace is judged by what Slack says.
         person.user = replace(person.user, team=here.slack.world.team)
         person.press(card, APPROVE)

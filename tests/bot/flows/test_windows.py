@@ -20,8 +20,8 @@ from ansible_collections.postroom.email.tests.support.company import (
     home_of,
     text_of,
 )
-from postroom_bot.listeners.answers import MOMENT, SLACK_DOWN
-from postroom_bot.model import State
+from postroom_bot.domain import State
+from postroom_bot.slack.handlers.replies import MOMENT, SLACK_DOWN
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
 

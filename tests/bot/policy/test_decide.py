@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.tests.bot.policy.policies import data_of, policy_of
-from postroom_bot.model import Action, Person, Quorum, Verdict, Wish
-from postroom_bot.names import BadName, address
-from postroom_bot.policy.checks import mistakes
-from postroom_bot.policy.decide import Facts, decide, weigh
+from postroom_bot.addresses import InvalidAddress, address
+from postroom_bot.domain import Action, Change, Person, Quorum, Verdict
+from postroom_bot.policy.consistency import mistakes
+from postroom_bot.policy.engine import Facts, decide, weigh
 from postroom_bot.policy.explain import explain
 from postroom_bot.policy.model import Policy
-from postroom_bot.policy.names import RESERVED
+from postroom_bot.policy.protected_names import RESERVED
 
 OURS = frozenset({"example.com", "example.org"})
 FACTS = Facts(own_domains=OURS)
@@ -31,29 +31,29 @@ AUTOMATIC = {"automatic": True}
 ALL_AUTOMATIC = ({"name": "all", **AUTOMATIC}, {"name": "b", "reserved": True, **AUTOMATIC})
 
 
-def adding(target: str, mailbox: str | None = None) -> Wish:
+def adding(target: str, mailbox: str | None = None) -> Change:
     """Return the request to add an alias."""
-    return Wish(Action.ALIAS_ADD, target, mailbox)
+    return Change(Action.ALIAS_ADD, target, mailbox)
 
 
-def forwarding(target: str, *destinations: str) -> Wish:
+def forwarding(target: str, *destinations: str) -> Change:
     """Return the request to add a forwarder."""
-    return Wish(Action.FORWARD_ADD, target, destinations=destinations)
+    return Change(Action.FORWARD_ADD, target, destinations=destinations)
 
 
 OPEN = policy_of(*ALL_AUTOMATIC)
 X = adding("x@example.com")
-PASSWORD_OF_BOB = Wish(Action.PASSWORD, "bob@example.com")
+PASSWORD_OF_BOB = Change(Action.PASSWORD, "bob@example.com")
 BY_BOTH = (Quorum("security", 1), Quorum("admins", 1))
 
 
-def rule_of(person: Person, wish: Wish, *rules: dict[str, Any], facts: Facts = FACTS) -> str:
+def rule_of(person: Person, change: Change, *rules: dict[str, Any], facts: Facts = FACTS) -> str:
     """Return the name of the rule that decides."""
-    return decide(policy_of(*rules), person, wish, facts).rule
+    return decide(policy_of(*rules), person, change, facts).rule
 
 
 @pytest.mark.parametrize(
-    ("wish", "person", "facts", "rule"),
+    ("change", "person", "facts", "rule"),
     [
         (X, replace(ALICE, obstacle="No guests."), FACTS, "<person>"),
         (X, replace(ALICE, mailbox=None), FACTS, "<identity>"),
@@ -63,17 +63,17 @@ def rule_of(person: Person, wish: Wish, *rules: dict[str, Any], facts: Facts = F
         (forwarding("team@example.com", "a@b@example.net"), ALICE, FACTS, "<invalid>"),
         (adding("sales@example.net"), ALICE, FACTS, "<domain>"),
         (adding("sales@example.com", "bob@example.net"), ALICE, FACTS, "<domain>"),
-        (X, ALICE, replace(FACTS, tombstone_owner="b@b.b"), "<tombstone>"),
+        (X, ALICE, replace(FACTS, reserved_for="b@b.b"), "<tombstone>"),
         (X, ALICE, replace(FACTS, open_requests=5), "<limits>"),
         (X, ALICE, replace(FACTS, requests_today=20), "<limits>"),
         (X, ALICE, replace(FACTS, aliases=20), "<limits>"),
     ],
 )
 def test_built_in_controls_come_before_all_rules(
-    wish: Wish, person: Person, facts: Facts, rule: str
+    change: Change, person: Person, facts: Facts, rule: str
 ) -> None:
     """Each one denies with a sentence, although the policy allows everything."""
-    decision = decide(OPEN, person, wish, facts)
+    decision = decide(OPEN, person, change, facts)
     assert (decision.verdict, decision.rule) == (Verdict.DENY, rule)
     assert decision.reason.endswith(".")
 
@@ -82,23 +82,23 @@ def test_limits_allow_what_is_just_below_them() -> None:
     """The limit on aliases counts for additions only, and only when the number is known."""
     facts = replace(FACTS, open_requests=4, requests_today=19, aliases=19)
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
-    removal = Wish(Action.ALIAS_REMOVE, "x@example.com")
+    removal = Change(Action.ALIAS_REMOVE, "x@example.com")
     assert decide(OPEN, ALICE, removal, replace(FACTS, aliases=99)).verdict is Verdict.ALLOW
     assert decide(OPEN, ALICE, X, replace(FACTS, aliases=None)).verdict is Verdict.ALLOW
 
 
 def test_a_tombstone_keeps_an_address_from_others_only() -> None:
     """The last owner may have it back, and anyone may remove one."""
-    facts = replace(FACTS, tombstone_owner="alice@example.com")
+    facts = replace(FACTS, reserved_for="alice@example.com")
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     assert rule_of(ALICE, adding(X.target, "bob@example.com"), AUTOMATIC, facts=facts) == (
         "<tombstone>"
     )
-    removal = Wish(Action.ALIAS_REMOVE, "x@example.com", "bob@example.com")
+    removal = Change(Action.ALIAS_REMOVE, "x@example.com", "bob@example.com")
     assert decide(OPEN, ALICE, removal, facts).verdict is Verdict.ALLOW
     forward = forwarding(X.target, "bob@example.com")
     assert decide(OPEN, ALICE, forward, facts).verdict is Verdict.ALLOW
-    was_a_forwarder = replace(FACTS, tombstone_owner=X.target)
+    was_a_forwarder = replace(FACTS, reserved_for=X.target)
     assert decide(OPEN, ALICE, X, was_a_forwarder).rule == "<tombstone>"
     assert decide(OPEN, ALICE, forward, was_a_forwarder).verdict is Verdict.ALLOW
 
@@ -106,7 +106,7 @@ def test_a_tombstone_keeps_an_address_from_others_only() -> None:
 @pytest.mark.parametrize(
     ("condition", "fits", "does_not"),
     [
-        ({"actions": ["alias.add"]}, X, Wish(Action.PASSWORD, "")),
+        ({"actions": ["alias.add"]}, X, Change(Action.PASSWORD, "")),
         ({"own": True}, X, adding("x@example.com", "bob@example.com")),
         (
             {"own": True},
@@ -131,7 +131,7 @@ def test_a_tombstone_keeps_an_address_from_others_only() -> None:
     ],
 )
 def test_a_rule_applies_where_its_conditions_are_met(
-    condition: dict[str, Any], fits: Wish, does_not: Wish
+    condition: dict[str, Any], fits: Change, does_not: Change
 ) -> None:
     """Each condition separates two requests."""
     rule = {**condition, "approvals": {"admins": 2}}
@@ -165,25 +165,25 @@ def test_a_rule_applies_to_its_groups_and_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "warning"),
+    ("change", "warning"),
     [
         (adding("post.master+x@example.com"), "reserved name"),
         (adding("payroll@example.com"), "people trust"),
-        (Wish(Action.ALIAS_REMOVE, "ceo@example.com"), "people trust"),
+        (Change(Action.ALIAS_REMOVE, "ceo@example.com"), "people trust"),
         (forwarding("x@example.com", "a@example.net"), "leave our domains, to `a@example.net`"),
         (PASSWORD_OF_BOB, "somebody else's mailbox"),
     ],
 )
-def test_a_floor_raises_an_automatic_rule_to_two_approvals(wish: Wish, warning: str) -> None:
+def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warning: str) -> None:
     """The policy's approvers are asked, and their card has the reason."""
-    decision = decide(OPEN, ALICE, wish, FACTS)
+    decision = decide(OPEN, ALICE, change, FACTS)
     assert decision.verdict is Verdict.APPROVE
     assert decision.quorum == (Quorum("admins", 2),)
     assert warning in decision.warnings[0]
     assert "Two people" in decision.reason
-    known = decide(OPEN, ALICE, wish, replace(FACTS, mailbox_owner_user="U00000002"))
+    known = decide(OPEN, ALICE, change, replace(FACTS, mailbox_owner_user="U00000002"))
     unknown = [one for one in decision.warnings if one not in known.warnings]
-    assert len(unknown) == (wish.action is Action.PASSWORD)
+    assert len(unknown) == (change.action is Action.PASSWORD)
     assert all("Nobody in Slack is known to own `bob@example.com`" in one for one in unknown)
 
 
@@ -208,7 +208,7 @@ def test_ones_own_password_needs_no_approval() -> None:
     ):
         person = replace(ALICE, mailbox=f"{local}@example.com")
         for named in ("", f"{local}@example.com"):
-            assert decide(OPEN, person, Wish(Action.PASSWORD, named), FACTS).verdict is verdict
+            assert decide(OPEN, person, Change(Action.PASSWORD, named), FACTS).verdict is verdict
 
 
 def test_a_decision_has_the_digest_of_its_policy() -> None:
@@ -233,8 +233,8 @@ CONTROLS = ["<person>", "<identity>", "<invalid>", "<domain>", "<tombstone>", "<
 
 def test_an_explanation_lists_each_step_to_the_decision() -> None:
     """The decision and its warnings come first, then each step, then the rules not reached."""
-    wish = adding("payroll@example.com")
-    lines = explain(policy_of(*RULES), ALICE, wish, FACTS)
+    change = adding("payroll@example.com")
+    lines = explain(policy_of(*RULES), ALICE, change, FACTS)
     assert lines[0].startswith("Allowed with approvals by own-alias: It needs 2 approvals")
     assert ("payroll@example.com" in lines[1], lines[2]) == (True, "")
     steps = [line.split(": ", 2)[:2] for line in lines[3:9]]
@@ -246,7 +246,7 @@ def test_an_explanation_lists_each_step_to_the_decision() -> None:
     assert lines[9:] == [
         "closed: Does not fit: the person is not in security.",
         "own-password: Does not fit: it is for password.",
-        f"own-alias: Fits. {decide(policy_of(*RULES), ALICE, wish, FACTS).reason}",
+        f"own-alias: Fits. {decide(policy_of(*RULES), ALICE, change, FACTS).reason}",
         "Not asked any more: rest.",
     ]
 
@@ -293,8 +293,8 @@ people = st.builds(
     mailbox=st.none() | st.sampled_from(["alice@example.com", "admin@example.com"]),
     groups=groups.map(lambda names: frozenset({"everyone", *names})),
 )
-wishes = st.builds(
-    Wish,
+changes_made = st.builds(
+    Change,
     action=st.sampled_from(list(Action)),
     target=addresses | st.just(""),
     mailbox=st.none() | addresses,
@@ -327,27 +327,29 @@ def test_no_disguise_gets_a_reserved_name_without_two_approvals(way: str) -> Non
         typed = f"{DISGUISES[way](name)}@example.com"
         try:
             targets = (typed, address(typed))
-        except BadName:
+        except InvalidAddress:
             targets = (typed, typed)
         for target in targets:
-            wish = Wish(action, target, None, ("bob@example.com",))
-            decision = decide(policy, ALICE, wish, FACTS)
+            change = Change(action, target, None, ("bob@example.com",))
+            decision = decide(policy, ALICE, change, FACTS)
             assert decision.verdict is Verdict.DENY or decision.approvals_needed >= 2
 
 
 @settings(max_examples=120, deadline=None)
-@given(rules, people, wishes)
-def test_decisions_of_any_policy(found: list[dict[str, Any]], person: Person, wish: Wish) -> None:
+@given(rules, people, changes_made)
+def test_decisions_of_any_policy(
+    found: list[dict[str, Any]], person: Person, change: Change
+) -> None:
     """Another owner's password and mail that leaves need two approvals from the policy's groups.
 
     The explanation names the rule that decides, which is never one reported as unreachable.
     """
     policy = policy_of(*found)
-    decision = decide(policy, person, wish, FACTS)
+    decision = decide(policy, person, change, FACTS)
     if decision.verdict is not Verdict.DENY:
-        leaves = any(not one.endswith(tuple(OURS)) for one in wish.destinations)
-        if (wish.action is Action.FORWARD_ADD and leaves) or (
-            wish.action is Action.PASSWORD and wish.target not in ("", person.mailbox)
+        leaves = any(not one.endswith(tuple(OURS)) for one in change.destinations)
+        if (change.action is Action.FORWARD_ADD and leaves) or (
+            change.action is Action.PASSWORD and change.target not in ("", person.mailbox)
         ):
             assert decision.approvals_needed >= 2
     assert bool(decision.quorum) is (decision.verdict is Verdict.APPROVE)
@@ -356,6 +358,6 @@ def test_decisions_of_any_policy(found: list[dict[str, Any]], person: Person, wi
         policy.rules[int(way[1])].name for way, said in mistakes(policy) if "never decides" in said
     }
     assert decision.rule not in idle
-    steps = weigh(policy, person, wish, FACTS).steps
+    steps = weigh(policy, person, change, FACTS).steps
     assert [step.name for step in steps if step.decides] == [decision.rule] == [steps[-1].name]
-    assert f" by {decision.rule}: {decision.reason}" in explain(policy, person, wish, FACTS)[0]
+    assert f" by {decision.rule}: {decision.reason}" in explain(policy, person, change, FACTS)[0]

@@ -22,8 +22,8 @@ from pydantic import ValidationError
 from ansible_collections.postroom.email.tests.bot.policy.policies import BASE, policy_of
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tools import policy_reference
-from postroom_bot.policy.checks import mistakes
-from postroom_bot.policy.file import PolicyError, Problem, load, parse
+from postroom_bot.policy.consistency import mistakes
+from postroom_bot.policy.loader import PolicyError, Problem, load, parse
 from postroom_bot.policy.model import Policy
 from postroom_bot.policy.schema import ADDRESS, part, schema
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.tests.bot.policy.policies import policy_of
-from postroom_bot.names import BadName, address, domain, domain_of, local_of
+from postroom_bot.addresses import InvalidAddress, address, domain, domain_of, local_of
 from postroom_bot.policy.identity import mailbox_of, name_of, obstacle_of
-from postroom_bot.policy.names import RESERVED, disguised, is_reserved, is_sensitive
+from postroom_bot.policy.protected_names import RESERVED, disguised, is_reserved, is_sensitive
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 RULE = {"actions": ["password"], "own": True, "automatic": True}
@@ -116,7 +116,7 @@ def test_an_address_has_one_key() -> None:
     ):
         assert address(typed) == address(key) == key
     assert domain("BÜCHER.example") == "xn--bcher-kva.example"
-    with pytest.raises(BadName, match="not a domain name"):
+    with pytest.raises(InvalidAddress, match="not a domain name"):
         domain("http://example.com/")
     assert (local_of("a+b@example.com"), domain_of("a+b@example.com")) == ("a+b", "example.com")
 
@@ -133,7 +133,7 @@ def test_an_address_has_one_key() -> None:
 )
 def test_an_invalid_address_is_refused(typed: str) -> None:
     """The message is short and has no invisible character."""
-    with pytest.raises(BadName) as caught:
+    with pytest.raises(InvalidAddress) as caught:
         address(typed)
     said = str(caught.value)
     assert said.isprintable()
@@ -146,7 +146,7 @@ def test_any_text_is_taken_or_refused(typed: str) -> None:
     for read in (address, domain):
         try:
             key = read(typed)
-        except BadName:
+        except InvalidAddress:
             continue
         assert key.isascii()
         assert key == key.lower() == read(key)

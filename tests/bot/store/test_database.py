@@ -24,8 +24,8 @@ from sqlalchemy import Connection, event, insert, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.model import Action, Request, State, Wish
-from postroom_bot.store import audit, inbox, migrations, requests, schema, tables, tombstones
+from postroom_bot.domain import Action, Change, Request, State
+from postroom_bot.store import audit, inbox, migrations, requests, reservations, schema, tables
 from postroom_bot.store.schema import migrate
 from postroom_bot.store.tables import metadata
 from postroom_common.database import Database, DatabaseError
@@ -84,8 +84,8 @@ def test_another_schema_is_migrated_or_left_alone(
 
 def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
     """An alias with an end has its end in time after the migration."""
-    wish = Wish(Action.ALIAS_ADD, "a@example.com", expires_on=date(2026, 12, 31))
-    made = Request("R-2222", wish, "U1", "T1", State.DONE, START)
+    change = Change(Action.ALIAS_ADD, "a@example.com", expires_on=date(2026, 12, 31))
+    made = Request("R-2222", change, "U1", "T1", State.DONE, START)
     values = requests._values(requests._fields(made))
     del values["ends_at"]
 
@@ -215,10 +215,10 @@ def test_a_deadlock_is_retried(postgresql_url: str, postgresql_template: str) ->
 
     def work(connection: Connection, first: str, second: str) -> None:
         runs.append(first)
-        tombstones.bury(connection, first, "x", at=START, until=START)
+        reservations.reserve(connection, first, "x", at=START, until=START)
         if len(runs) <= 2:
             barrier.wait(60)
-        tombstones.bury(connection, second, "x", at=START, until=START)
+        reservations.reserve(connection, second, "x", at=START, until=START)
 
     with fresh_database(postgresql_url, postgresql_template) as url:
         database = Database(url)

@@ -18,28 +18,28 @@ import pytest
 from sqlalchemy import Connection
 
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.model import (
+from postroom_bot.domain import (
     FOLLOWING,
     ID_LENGTH,
     Action,
-    Posted,
+    Change,
+    MessageRef,
     Quorum,
     Request,
     State,
     Vote,
     VoteState,
-    Wish,
 )
-from postroom_bot.store import identities, inbox, ledger, locks, requests, tombstones, votes
+from postroom_bot.errors import LeaseLost
+from postroom_bot.store import identities, inbox, ledger, locks, requests, reservations, votes
 from postroom_bot.store.identities import Seen
-from postroom_bot.store.rows import Lost
-from postroom_bot.store.tombstones import Tombstone
+from postroom_bot.store.reservations import Reservation
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
 MAILBOX = "alice@example.com"
-WISH = Wish(Action.ALIAS_ADD, "sales@example.com", MAILBOX)
-FORWARD = Wish(
+WISH = Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX)
+FORWARD = Change(
     Action.FORWARD_ADD,
     "team@example.com",
     destinations=("bob@example.com", "alice@example.org"),
@@ -49,7 +49,7 @@ FORWARD = Wish(
 
 def added(database: Database, clock: Clock, **fields: Any) -> Request:
     """Add a request as given, of U1 for an alias unless it says otherwise."""
-    usual: dict[str, Any] = {"wish": WISH, "requester": "U1", "team": "T1", "at": clock()}
+    usual: dict[str, Any] = {"change": WISH, "requester": "U1", "team": "T1", "at": clock()}
     return database.write(partial(requests.add, **usual | fields))
 
 
@@ -76,7 +76,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
     made = added(
         database,
         clock,
-        wish=replace(FORWARD, expires_on=date(2027, 1, 31)),
+        change=replace(FORWARD, expires_on=date(2027, 1, 31)),
         state=State.PENDING,
         origin="expiry",
         requester_mailbox="alice@example.com",
@@ -87,7 +87,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
         policy_digest="p",
         expires_at=soon,
         remind_at=soon,
-        card=Posted("C1", "1.2"),
+        card=MessageRef("C1", "1.2"),
         shown="pending",
         told="pending",
         attempts=1,
@@ -137,16 +137,16 @@ def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) 
     assert database.write(lambda c: requests.renew(c, first, owner="w1", until=until))
     clock.advance(MINUTE)
     assert claimed(database, clock, owner) is None
-    assert database.write(lambda c: requests.change(c, first, attempts=1)).attempts == 1
+    assert database.write(lambda c: requests.save(c, first, attempts=1)).attempts == 1
     clock.advance(MINUTE)
     second = sure(claimed(database, clock, owner))
-    with pytest.raises(Lost):
-        database.write(lambda c: requests.change(c, first, result="late"))
-    with pytest.raises(Lost):
-        database.write(lambda c: requests.move(c, first, State.PENDING, at=clock()))
+    with pytest.raises(LeaseLost):
+        database.write(lambda c: requests.save(c, first, result="late"))
+    with pytest.raises(LeaseLost):
+        database.write(lambda c: requests.transition(c, first, State.PENDING, at=clock()))
     assert not database.write(lambda c: requests.renew(c, first, owner="w1", until=clock()))
     database.write(lambda c: requests.release(c, first, due_at=None))
-    database.write(lambda c: requests.change(c, second, result="in time"))
+    database.write(lambda c: requests.save(c, second, result="in time"))
     assert stored(database, second).lease_owner == owner
 
 
@@ -165,20 +165,20 @@ def test_the_earlier_of_a_release_and_a_poke_counts(
 
     held = sure(claimed(database, clock))
     if at := after(poked):
-        assert database.write(lambda c: requests.poke(c, made.id, at=at))
-    held = database.write(lambda c: requests.move(c, held, State.PENDING, at=clock()))
-    held = database.write(lambda c: requests.change(c, held, shown="pending"))
+        assert database.write(lambda c: requests.mark_due(c, made.id, at=at))
+    held = database.write(lambda c: requests.transition(c, held, State.PENDING, at=clock()))
+    held = database.write(lambda c: requests.save(c, held, shown="pending"))
     database.write(lambda c: requests.release(c, held, due_at=after(released)))
     assert stored(database, made).due_at == after(due)
     assert stored(database, made).lease_owner is None
-    assert not database.write(lambda c: requests.poke(c, "R-0000", at=clock()))
+    assert not database.write(lambda c: requests.mark_due(c, "R-0000", at=clock()))
 
 
 def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: Clock) -> None:
     """Any other step is refused; a final state has its time."""
     for state, to in itertools.product(State, State):
         made = added(database, clock, state=state)
-        step = partial(requests.move, request=made, to=to, at=clock(), result="Well.")
+        step = partial(requests.transition, request=made, to=to, at=clock(), result="Well.")
         if to in FOLLOWING.get(state, ()):
             moved = database.write(step)
             assert moved == stored(database, made)
@@ -191,19 +191,19 @@ def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: C
 
 def test_changes_are_returned_and_kept(database: Database, clock: Clock) -> None:
     """A card can be removed; fields with functions of their own cannot be changed."""
-    made = added(database, clock, card=Posted("C1", "1"))
+    made = added(database, clock, card=MessageRef("C1", "1"))
     changed = database.write(
-        lambda c: requests.change(
-            c, made, wish=FORWARD, card=None, quorum=(Quorum("g", 1),), progress={"a": [1]}
+        lambda c: requests.save(
+            c, made, change=FORWARD, card=None, quorum=(Quorum("g", 1),), progress={"a": [1]}
         )
     )
     assert changed == stored(database, made)
-    assert (changed.wish, changed.card) == (FORWARD, None)
-    assert database.write(lambda c: requests.change(c, changed)) == changed
+    assert (changed.change, changed.card) == (FORWARD, None)
+    assert database.write(lambda c: requests.save(c, changed)) == changed
     for name in ("due_at", "state", "id", "lease_owner", "lease_until", "leases", "version"):
         changes: dict[str, Any] = {"request": made, name: None}
         with pytest.raises(ValueError, match=name):
-            database.write(partial(requests.change, **changes))
+            database.write(partial(requests.save, **changes))
 
 
 def test_each_request_is_claimed_by_one_of_many_workers(
@@ -219,7 +219,9 @@ def test_each_request_is_claimed_by_one_of_many_workers(
         with closing(Database(database_url)) as own:
             while held := claimed(own, clock, name):
                 begun.append(held.id)
-                held = own.write(partial(requests.move, request=held, to=State.REFUSED, at=clock()))
+                held = own.write(
+                    partial(requests.transition, request=held, to=State.REFUSED, at=clock())
+                )
                 own.write(partial(requests.release, request=held, due_at=None))
 
     with ThreadPoolExecutor(4) as pool:
@@ -234,7 +236,7 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     for state in (State.PENDING, State.DONE, State.NEW):
         made.append(added(database, clock, state=state).id)
         clock.advance(MINUTE)
-    other = added(database, clock, wish=FORWARD, requester="U2")
+    other = added(database, clock, change=FORWARD, requester="U2")
     ids = [one.id for one in database.read(lambda c: requests.open_by(c, "U1"))]
     assert ids == [made[0], made[2]]
     ids = [one.id for one in database.read(lambda c: requests.recent_by(c, "U1", limit=2))]
@@ -248,7 +250,7 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     assert database.read(lambda c: requests.twin(c, same, "U2")) == other
     assert database.read(lambda c: requests.twin(c, same, "U1")) is None
     assert database.read(lambda c: requests.twin(c, replace(same, target="x@y.z"), "U2")) is None
-    database.write(lambda c: requests.move(c, other, State.CANCELLED, at=clock()))
+    database.write(lambda c: requests.transition(c, other, State.CANCELLED, at=clock()))
     assert database.read(lambda c: requests.twin(c, same, "U2")) is None
 
 
@@ -260,8 +262,8 @@ def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -
     def move(to: State, request: Request) -> Request | None:
         barrier.wait(60)
         try:
-            return database.write(lambda c: requests.move(c, request, to, at=clock()))
-        except Lost:
+            return database.write(lambda c: requests.transition(c, request, to, at=clock()))
+        except LeaseLost:
             return None
 
     for _ in range(5):
@@ -342,33 +344,35 @@ def test_a_tombstone_counts_until_its_end(database: Database, clock: Clock) -> N
     now = clock()
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
         until = now + minutes * MINUTE
-        database.write(partial(tombstones.bury, address=address, owner=owner, at=now, until=until))
-    database.write(lambda c: tombstones.lift(c, "c"))
+        database.write(
+            partial(reservations.reserve, address=address, owner=owner, at=now, until=until)
+        )
+    database.write(lambda c: reservations.release(c, "c"))
     clock.advance(2 * MINUTE)
     found = [
-        database.read(partial(tombstones.grave, address=address, now=clock())) for address in "abc"
+        database.read(partial(reservations.get, address=address, now=clock())) for address in "abc"
     ]
-    assert found == [Tombstone("a", "y", now + 3 * MINUTE), None, None]
-    assert database.write(lambda c: tombstones.purge(c, clock())) == 1
-    assert database.write(lambda c: tombstones.purge(c, clock() + MINUTE)) == 1
+    assert found == [Reservation("a", "y", now + 3 * MINUTE), None, None]
+    assert database.write(lambda c: reservations.purge(c, clock())) == 1
+    assert database.write(lambda c: reservations.purge(c, clock() + MINUTE)) == 1
 
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
     """In the order in which they were made, however often they are recorded."""
-    wishes = [
-        Wish(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
-        Wish(Action.ALIAS_ADD, "sales@example.com", MAILBOX, expires_on=date(2027, 1, 31)),
+    changes_made = [
+        Change(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
+        Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, expires_on=date(2027, 1, 31)),
     ]
     made = [
-        database.write(partial(requests.add, wish=wish, requester="U1", team="T1", at=clock()))
-        for wish in wishes
+        database.write(partial(requests.add, change=change, requester="U1", team="T1", at=clock()))
+        for change in changes_made
     ]
     for request in (made[1], made[0], made[1]):
         at = clock.advance(MINUTE)
-        database.write(partial(ledger.record, request_id=request.id, wish=request.wish, at=at))
+        database.write(partial(ledger.record, request_id=request.id, change=request.change, at=at))
     found = database.read(ledger.entries)
-    assert [(one.request_id, one.wish) for one in found] == [
-        (one.id, one.wish) for one in made[::-1]
+    assert [(one.request_id, one.change) for one in found] == [
+        (one.id, one.change) for one in made[::-1]
     ]
     assert found[0].at + MINUTE == found[1].at
 
@@ -380,12 +384,12 @@ Cast = Callable[..., Vote]
 @pytest.fixture
 def cast(database: Database, clock: Clock) -> Cast:
     """Give a function that casts votes on one pending request."""
-    add = partial(requests.add, wish=WISH, requester="U1", team="T1", state=State.PENDING)
+    add = partial(requests.add, change=WISH, requester="U1", team="T1", state=State.PENDING)
     request = database.write(lambda c: add(c, at=clock()))
 
     def cast(voter: str = "U2", **fields: Any) -> Vote:
         vote = Vote(
-            request.id, voter, "T1", True, VoteState.CAST, clock(), Posted("C1", "1"), "Fine."
+            request.id, voter, "T1", True, VoteState.CAST, clock(), MessageRef("C1", "1"), "Fine."
         )
         vote = replace(vote, **fields)
         assert database.write(lambda c: votes.cast(c, vote))
@@ -423,14 +427,14 @@ def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> No
 
 
 def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) -> None:
-    """Settling raises Lost if the vote was settled or replaced meanwhile."""
+    """Settling raises LeaseLost if the vote was settled or replaced meanwhile."""
     vote = cast()
     settled(database, vote, VoteState.REFUSED)
-    with pytest.raises(Lost):
+    with pytest.raises(LeaseLost):
         settled(database, vote, VoteState.COUNTED)
     clock.advance(minutes=1)
     cast()
-    with pytest.raises(Lost):
+    with pytest.raises(LeaseLost):
         settled(database, vote, VoteState.COUNTED)
 
 

@@ -30,18 +30,18 @@ from ansible_collections.postroom.email.tests.ops.awx.stage import (
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.secrets import shown
-from postroom_bot.executors import controller as executors
-from postroom_bot.executors.awx import REQUEST_VARIABLE, variables_for
-from postroom_bot.model import Action, Wish
+from postroom_bot.backends import awx_client as executors
+from postroom_bot.backends.awx import REQUEST_VARIABLE, variables_for
+from postroom_bot.domain import Action, Change
 
 #: Some playbooks, those of the bot among them; the guide's test has templates for all of them.
 PLAYBOOKS = ["add_alias", "converge", "drift", "forwarder", "offboard_mailbox", "remove_alias"]
 USER, USERS_PASSWORD = "postroom-bot", SECRETS["vault_awx_bot_password"]
 ALIAS, ALICE, TEAM = "sales@example.com", "alice@example.com", "team@example.com"
 WISHES = {
-    "add_alias": Wish(Action.ALIAS_ADD, ALIAS, ALICE),
-    "remove_alias": Wish(Action.ALIAS_REMOVE, ALIAS, ALICE),
-    "forwarder": Wish(Action.FORWARD_ADD, TEAM, destinations=(ALICE, "bob@example.com")),
+    "add_alias": Change(Action.ALIAS_ADD, ALIAS, ALICE),
+    "remove_alias": Change(Action.ALIAS_REMOVE, ALIAS, ALICE),
+    "forwarder": Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE, "bob@example.com")),
 }
 
 
@@ -227,8 +227,8 @@ def test_the_bot_launches_its_templates(
 ) -> None:
     """By password or token; AWX drops none of the variables, and finds the job by its request."""
     token = http.post("tokens/", json={}).json()["token"]
-    wish, launched = WISHES[playbook], template(made, playbook)["id"]
-    variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(wish, wish)}
+    change, launched = WISHES[playbook], template(made, playbook)["id"]
+    variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(change, change)}
     executors.Controller(made.url, executors.Token(SecretStr(token))).check_template(
         launched, variables
     )

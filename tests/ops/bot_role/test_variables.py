@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.support import (
     repository,
 )
 from ansible_collections.postroom.email.tests.support.secrets import leaks
-from postroom_bot import settings
+from postroom_bot import config
 
 SECRET = "xoxb-juliet-5503-WQkz-7741-secret"
 NAME = "postroom-needs"
@@ -160,10 +160,10 @@ def test_wrong_variables_are_refused(place: Path) -> None:
 def test_secrets_are_those_of_the_bot() -> None:
     """The role keeps exactly the bot's secret settings out of bot_settings."""
     role = repository.read_yaml("roles/bot/vars/main.yml")
-    fields = settings.Settings.model_fields.items()
+    fields = config.Settings.model_fields.items()
     secret = {name for name, field in fields if "SecretStr" in str(field.annotation)}
     assert set(role["__bot_secret_settings"]) == secret
-    assert role["__bot_prefix"] == settings.PREFIX.lower()
+    assert role["__bot_prefix"] == config.PREFIX.lower()
 
 
 def test_an_empty_group_of_hosts_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a policy file alone tells of a person and a wish, where neither Slack nor a database is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pydantic import TypeAdapter, ValidationError
+
+from postroom_bot.addresses import domain_of
+from postroom_bot.domain import Change, Person
+from postroom_bot.policy.case import Facts, mailbox_of
+from postroom_bot.policy.model import EVERYONE, Policy, unknown_group
+from postroom_bot.policy.types import UserId
+
+
+def person(policy: Policy, user: str, mailbox: str | None, groups: Iterable[str]) -> Person:
+    """Return the person with an id: with the mailbox pinned to it and the groups that list it.
+
+    :param user: an id of Slack, or "" for nobody in particular
+    :param mailbox: theirs, in place of the pinned one
+    :param groups: that they are in as well
+    :raises ValueError: there is no such group, or the id is none; the message is a sentence
+    """
+    _check_user(user)
+    for group in groups:
+        if unknown := unknown_group(policy, group):
+            raise ValueError(unknown)
+    listed = (name for name, group in policy.groups.items() if user in group.users)
+    own = mailbox or policy.identity.pinned.get(user)
+    return Person(user, "", user, mailbox=own, groups=frozenset({EVERYONE, *groups, *listed}))
+
+
+def facts(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
+    """Return what the file says of a wish, and nothing that counts against it.
+
+    :param domains: that are ours; without any, those of the mailboxes that are known
+    """
+    owners = {mailbox: user for user, mailbox in policy.identity.pinned.items()}
+    mailbox = mailbox_of(person, change)
+    return Facts(
+        own_domains=frozenset(domains) or frozenset(_domains(policy, person)),
+        mailbox_owner_user=owners.get(mailbox) if mailbox else None,
+    )
+
+
+def unasked(policy: Policy, person: Person) -> list[str]:
+    """Return the groups in which the person may be by a user group, which only Slack knows."""
+    return [
+        name
+        for name, group in policy.groups.items()
+        if group.usergroups and name not in person.groups
+    ]
+
+
+def _domains(policy: Policy, person: Person) -> Iterator[str]:
+    """Yield the domains of mailboxes that the file names or believes in."""
+    known = [*policy.identity.pinned.values(), *filter(None, [person.mailbox])]
+    yield from map(domain_of, known)
+    if policy.identity.slack_email:
+        yield from policy.identity.slack_email.domains
+
+
+def _check_user(user: str) -> None:
+    try:
+        TypeAdapter(UserId | None).validate_python(user or None)
+    except ValidationError:
+        raise ValueError(
+            f"{user!a} is no user id. Write it like U024BE7LH; Slack shows it in a profile, under"
+            " Copy member ID."
+        ) from None

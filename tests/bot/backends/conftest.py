@@ -1,0 +1,34 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A tenant on the reference service, and the executor over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.backends.scenes import mail_at
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.backends.mail import Mail
+
+
+@pytest.fixture
+def api(service: RunningService) -> Iterator[Api]:
+    """Give access to a tenant with example.com, Alice and Bob."""
+    with Api(service.url, service.token) as api:
+        for principal in api.listing(type="domain"):
+            api.delete(principal["name"])
+        api.domain("example.com")
+        api.mailbox("alice@example.com")
+        api.mailbox("bob@example.com", "sales@example.com")
+        yield api
+
+
+@pytest.fixture
+def mail(service: RunningService, api: Api) -> Iterator[Mail]:
+    """Give the executor over that tenant."""
+    mail = mail_at(service)
+    yield mail
+    mail.close()

@@ -1,0 +1,338 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Changes made by AWX jobs: one job for each, found again after any fault or crash."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.backends.scenes import (
+    ALIAS_SURVEY,
+    ALICE,
+    BOB,
+    FORWARDER_SURVEY,
+    SALES,
+    TEAM,
+    LeaseLostError,
+    Notebook,
+    alias,
+    emails,
+    forward,
+    members,
+    no_alias,
+    no_forward,
+    request_for,
+)
+from ansible_collections.postroom.email.tests.fakes.awx import surveys
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
+    Awx,
+    Template,
+    running_awx,
+)
+from ansible_collections.postroom.email.tests.fakes.awx.web import Fault
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
+from ansible_collections.postroom.email.tests.service.api import Api
+from postroom_bot.backends import awx
+from postroom_bot.backends.awx import REQUEST_VARIABLE
+from postroom_bot.backends.awx_client import Basic, Controller, Job, Token
+from postroom_bot.backends.base import Done
+from postroom_bot.backends.mail import Mail
+from postroom_bot.domain import Action, Change
+from postroom_bot.errors import Rejected, Unavailable
+
+HI = "hi@example.com"
+FAR = "partner@far.example"
+WRONG = "wr0ng-Token/of+AWX"
+LAUNCH = "POST /api/v2/job_templates/7/launch/"
+
+
+class Automation:
+    """The AWX stub, the executor over it, and the time that the executor waits."""
+
+    def __init__(self, stand_in: Awx, mail: Mail) -> None:
+        stand_in.templates = {
+            7: Template("add_alias", ALIAS_SURVEY),
+            8: Template("remove_alias", ALIAS_SURVEY),
+            9: Template("forwarder", FORWARDER_SURVEY),
+        }
+        self.stand_in = stand_in
+        self.now = 0.0
+        self.controller = Controller(stand_in.url, Token(SecretStr(stand_in.token)), timeout=5)
+        self._mail = mail
+
+    def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Done:
+        """Try once, with the notes of the previous try."""
+        context = context or Notebook()
+        defaults = {"clock": lambda: self.now, "wait": self.wait}
+        templates = awx.Templates(add_alias=7, remove_alias=8, forwarder=9)
+        executor = awx.Awx(self.controller, templates, self._mail, **{**defaults, **options})
+        return executor.execute(request_for(change, progress=context.last), context)
+
+    def wait(self, seconds: float) -> bool:
+        """Advance the time; jobs that may run have ended by then."""
+        self.now += seconds
+        if self.stand_in.going.is_set():
+            self.stand_in.wait()
+        return False
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses of the jobs, the oldest first."""
+        return [job.status for job in self.stand_in.jobs.values()]
+
+
+@pytest.fixture
+def automation(mail: Mail, api: Api) -> Iterator[Automation]:
+    """Give the executor over an AWX stub whose jobs do what the playbooks do."""
+
+    def play(playbook: str, variables: Mapping[str, Any]) -> bool:
+        if playbook == "forwarder":
+            name, listed = variables["mail_forwarder"], variables["mail_members"].split(",")
+            if variables["mail_state"] == "absent":
+                api.delete(name)
+                return True
+            if variables["mail_purge_members"] == "true":
+                api.patch(name, members=listed)
+                return True
+            change = forward(name, *listed)
+        else:
+            wished = {"add_alias": alias, "remove_alias": no_alias}[playbook]
+            change = wished(variables["mail_alias"], variables["mail_mailbox"])
+        mail.execute(request_for(change), Notebook())
+        return True
+
+    with running_awx(play) as stand_in:
+        yield Automation(stand_in, mail)
+
+
+def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
+    """One job for each change; none if nothing would change or an address is a template."""
+    execute = automation.execute
+    done = execute(alias(HI))
+    assert done == Done(changed=True, sentence=f"`{HI}` delivers to `{ALICE}`.", stands=alias(HI))
+    assert emails(api, ALICE) == {ALICE, HI}
+    assert not execute(alias(HI)).changed
+    assert execute(no_alias(HI)).freed == (HI,)
+    assert emails(api, ALICE) == {ALICE}
+    assert automation.statuses == ["successful", "successful"]
+    api.forwarder(TEAM, [ALICE, "{{x}}@far.example"])
+    with pytest.raises(Rejected, match="can't take one of the addresses"):
+        execute(no_forward(TEAM, ALICE))
+    assert execute(forward(TEAM, BOB)).changed
+    assert members(api, TEAM) == {ALICE, BOB, "{{x}}@far.example"}
+    api.delete(TEAM)
+    execute(forward(TEAM, ALICE, BOB, FAR))
+    done = execute(no_forward(TEAM, FAR))
+    assert done.stands == forward(TEAM, ALICE, BOB)
+    assert members(api, TEAM) == {ALICE, BOB}
+    done = execute(no_forward(TEAM))
+    assert (done.stands, done.freed) == (no_forward(TEAM), (TEAM,))
+    assert api.get(TEAM).status_code == 404
+    launched = len(automation.statuses)
+    with pytest.raises(Rejected, match="already delivers somewhere else"):
+        execute(alias(SALES))
+    with pytest.raises(ValueError, match="password"):
+        execute(Change(Action.PASSWORD, ALICE))
+    assert len(automation.statuses) == launched
+
+
+def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> None:
+    """Among many jobs of the same template."""
+    stand_in = automation.stand_in
+    stand_in.going.clear()
+    stand_in.faults.append(Fault(LAUNCH, None, after=True))
+    with pytest.raises(Unavailable):
+        automation.execute(alias(HI))
+    (ours,) = stand_in.jobs
+    stand_in.play = lambda playbook, variables: True
+    for number in range(60):
+        variables = {REQUEST_VARIABLE: f"R-{number}", "mail_alias": HI, "mail_mailbox": ALICE}
+        automation.controller.launch(7, variables)
+    found = automation.controller.launched(7, REQUEST_VARIABLE, "R-7K2M")
+    assert found is not None
+    assert found.id == ours
+    assert automation.controller.launched(7, REQUEST_VARIABLE, "R-none") is None
+
+
+def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
+    """When the patience, the lease or the process ends; the next try reports what it freed."""
+    automation.stand_in.going.clear()
+    context = Notebook()
+    patient: dict[str, Any] = {"patience": 10}
+    for options in (patient, patient, {"wait": lambda seconds: True}):
+        with pytest.raises(Unavailable, match="still at work"):
+            automation.execute(no_alias(SALES, BOB), context, **options)
+    assert context.renewals == 1 + 5 + 5
+    context.renewals_left = context.renewals
+    with pytest.raises(LeaseLostError):
+        automation.execute(no_alias(SALES, BOB), context)
+    assert context.last == {"template": 8, "job": 41, "freeing": [SALES]}
+    assert automation.statuses == ["pending"]
+    automation.stand_in.going.set()
+    automation.stand_in.wait()
+    done = automation.execute(no_alias(SALES, BOB), Notebook([context.last]))
+    assert (done.changed, done.freed) == (True, (SALES,))
+    assert automation.statuses == ["successful"]
+    assert emails(api, BOB) == {BOB}
+
+
+def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
+    automation: Automation, api: Api
+) -> None:
+    """An operator stopped it in AWX."""
+    automation.stand_in.going.clear()
+    context = Notebook()
+    with pytest.raises(Unavailable, match="still at work"):
+        automation.execute(alias(HI), context, patience=0)
+    automation.controller.cancel(41)
+    with pytest.raises(Rejected, match="stopped the automation"):
+        automation.execute(alias(HI), context)
+    assert emails(api, ALICE) == {ALICE}
+    automation.stand_in.going.set()
+    gone = Notebook([{"template": 7, "job": 12345, "freeing": []}])
+    assert automation.execute(alias(HI), gone).changed
+
+
+@pytest.mark.parametrize("fault", [None, Fault(LAUNCH.replace("7", "8"), 502, after=True)])
+def test_a_failed_job_is_followed_by_another_one(
+    automation: Automation, fault: Fault | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also when the bot did not see the failure; the log has AWX's explanation of it."""
+    good = automation.stand_in.play
+    automation.stand_in.explanation = "Previous Task Failed: project update"
+    automation.stand_in.play = lambda playbook, variables: False
+    automation.stand_in.faults.extend([fault] if fault else [])
+    context = Notebook()
+    with pytest.raises(Unavailable, match="properly" if fault else "The automation failed"):
+        automation.execute(no_alias(SALES, BOB), context)
+    assert fault or context.last == {"freeing": [SALES]}
+    assert fault or "job 41 ended as failed: Previous Task Failed: project update" in caplog.text
+    automation.stand_in.wait()
+    automation.stand_in.play = good
+    assert automation.execute(no_alias(SALES, BOB), context).freed == (SALES,)
+    assert automation.statuses == ["failed", "successful"]
+
+
+def test_wrong_credentials_are_reported(
+    automation: Automation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A token and a password both work; a wrong one is an error for the operator, not logged."""
+    stand_in = automation.stand_in
+    login = Basic(stand_in.user, SecretStr(stand_in.password))
+    Controller(f"{stand_in.url}/", login).check_template(
+        7, {"mail_alias": "", "mail_mailbox": "", REQUEST_VARIABLE: ""}
+    )
+    for wrong in (Token(SecretStr(WRONG)), Basic("bot", SecretStr(WRONG))):
+        with pytest.raises(Unavailable, match="does not let me in"):
+            Controller(stand_in.url, wrong).check_template(7, {})
+    stand_in.may_launch = False
+    with pytest.raises(Unavailable, match="does not let me in"):
+        automation.execute(alias(HI))
+    assert automation.statuses == []
+    assert {record.levelno for record in caplog.records} == {logging.ERROR}
+    assert WRONG not in caplog.text + repr(Token(SecretStr(WRONG)))
+    with pytest.raises(ValueError, match="AWX") as error:
+        Controller(stand_in.url, Token(SecretStr(f"{WRONG}\n")))
+    assert WRONG not in str(error.value)
+
+
+def test_an_unsuitable_template_is_not_launched(
+    automation: Automation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor is a missing one; the operator's log has the reason."""
+    templates = automation.stand_in.templates
+    context = Notebook()
+    for template, problem in (
+        (Template("add_alias"), "takes no variables"),
+        (Template("add_alias", surveys.of_texts(why=True, mail_alias=True)), "needs why"),
+        (None, "404"),
+    ):
+        del templates[7]
+        templates.update({7: template} if template else {})
+        with pytest.raises(Unavailable, match="not set up for this"):
+            automation.execute(alias(HI), context)
+        assert problem in caplog.text
+    assert (automation.statuses, context.notes) == ([], [])
+
+
+def test_a_job_that_cannot_have_its_effect_is_an_error(
+    automation: Automation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its status does not count; AWX drops a variable that the survey lacks and launches it."""
+    good = automation.stand_in.play
+    automation.stand_in.play = lambda playbook, variables: True
+    context = Notebook()
+    with pytest.raises(Unavailable, match="not set up for this"):
+        automation.execute(alias(HI), context)
+    assert "job 41" in caplog.text
+    assert context.last == {}
+    automation.stand_in.play = good
+    automation.stand_in.going.clear()
+    survey = surveys.of_texts(mail_alias=True)
+    automation.stand_in.templates[7] = Template("add_alias", survey)
+    with pytest.raises(Unavailable, match="not set up for this"):
+        automation.execute(alias(HI), context)
+    assert f"ignores mail_mailbox, {REQUEST_VARIABLE}" in caplog.text
+    assert (automation.statuses, context.last) == (["successful", "canceled"], {})
+    automation.stand_in.going.set()
+    automation.stand_in.templates[7] = Template("add_alias", asks_variables=True)
+    automation.execute(alias(HI), context)
+    assert automation.statuses == ["successful", "canceled", "successful"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "retry_after", "launched"),
+    [
+        (Fault("GET", 429, headers={"Retry-After": "9"}), 9, 0),
+        (Fault("POST", 302, headers={"Location": "/elsewhere"}), None, 0),
+        (Fault(LAUNCH, None, after=False), None, 0),
+        (Fault(LAUNCH, None, after=True), None, 1),
+        (Fault(LAUNCH, 502, after=True), None, 1),
+    ],
+)
+def test_a_fault_ends_one_try(
+    automation: Automation, api: Api, fault: Fault, retry_after: float | None, launched: int
+) -> None:
+    """The next one finds out whether the job was launched; only a 400 is final."""
+    automation.stand_in.faults.append(fault)
+    context = Notebook()
+    with pytest.raises(Unavailable, match="is not responding properly") as later:
+        automation.execute(alias(HI), context)
+    assert later.value.retry_after == retry_after
+    if fault.part == LAUNCH:
+        assert context.last == {"template": 7, "job": None, "freeing": []}
+    assert len(automation.statuses) == launched
+    automation.execute(alias(HI), context)
+    assert automation.statuses == ["successful"]
+    assert emails(api, ALICE) == {ALICE, HI}
+    automation.stand_in.faults.append(Fault("POST", 400))
+    with pytest.raises(Rejected, match="does not accept this"):
+        automation.execute(no_alias(HI))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, b"<html>"),
+        Reply(200, b"[]"),
+        Reply(200, b'{"id": "1", "status": "successful"}'),
+        Reply(hang=True),
+    ],
+)
+def test_only_a_well_formed_job_is_believed(reply: Reply, caplog: pytest.LogCaptureFixture) -> None:
+    """Jobs of other programs may have any variables."""
+    rows = [{"id": 2, "status": "failed", "extra_vars": vars_} for vars_ in ("no JSON", "[]", None)]
+    ours = {"id": 1, "status": "running", "extra_vars": '{"postroom_request": "R-1"}'}
+    replies = [reply, Reply(200, json.dumps({"results": [*rows, ours]}).encode())]
+    with scripted(lambda request: replies.pop(0)) as server:
+        controller = Controller(server.url, Token(SecretStr(WRONG)), timeout=0.2)
+        with pytest.raises(Unavailable, match="is not responding properly"):
+            controller.job(1)
+        assert controller.launched(7, REQUEST_VARIABLE, "R-1") == Job(1, "running")
+    assert WRONG not in caplog.text

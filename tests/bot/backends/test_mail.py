@@ -1,0 +1,400 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Aliases, forwarders, passwords and the ledger over the mail API: each change is made once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from contextlib import closing, suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.backends.scenes import (
+    ALICE,
+    BOB,
+    SALES,
+    TEAM,
+    LeaseLostError,
+    Notebook,
+    alias,
+    emails,
+    forward,
+    mail_at,
+    members,
+    no_alias,
+    no_forward,
+    request_for,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
+    Reply,
+    scripted,
+)
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
+from ansible_collections.postroom.email.tests.support.recorder import recording
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.backends.awx_client import Controller, Token
+from postroom_bot.backends.base import Done
+from postroom_bot.backends.errors import in_plain_words
+from postroom_bot.backends.ledger import definition
+from postroom_bot.backends.mail import Forward, Mail
+from postroom_bot.domain import Action, Change
+from postroom_bot.errors import Rejected, Unavailable
+from postroom_client import errors
+from postroom_client.tenant.definition import Definition
+from postroom_client.tenant.messages import InvalidDefinition, Source
+from postroom_client.tenant.read_definition import (
+    read_definition,
+)
+
+NEW = "hi@example.com"
+ALL = "all@example.com"
+FAR = "partner@far.example"
+CANARY = "k3pt-nowhere/at+all"
+
+
+def execute(mail: Mail, change: Change, context: Notebook | None = None) -> Done:
+    """Carry out a change, with the notes of an earlier try."""
+    context = context or Notebook()
+    return mail.execute(request_for(change, progress=context.last), context)
+
+
+def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
+    """To the requester's mailbox unless the request names another one; a check writes nothing."""
+    before = api.listing()
+    tagged = [alias(f"{local}@example.com") for local in ("alice+shop", "hi+shop", "+")]
+    for change in (alias(NEW), no_alias(SALES, BOB), *tagged):
+        assert mail.check(change)
+    for change in (alias(SALES, BOB), no_alias(NEW), Change(Action.PASSWORD, ALICE)):
+        assert not mail.check(change)
+    assert api.listing() == before
+    first = execute(mail, alias(NEW, None))
+    assert (first.changed, first.stands, first.freed) == (True, alias(NEW), ())
+    assert first.sentence == f"`{NEW}` delivers to `{ALICE}`."
+    assert emails(api, ALICE) == {ALICE, NEW}
+    assert execute(mail, alias(NEW)) == first._replace(changed=False)
+    with pytest.raises(Rejected, match="Say which mailbox"):
+        mail.execute(request_for(alias(NEW, None), requester_mailbox=None), Notebook())
+
+
+def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
+    """A try after a crash still reports what was freed, unless it is in use again."""
+    change, context = no_alias(SALES, BOB), Notebook()
+    with pytest.raises(LeaseLostError):
+        execute(mail, change, Notebook(renewals_left=0))
+    for mailbox in (ALICE, "gone@example.com"):
+        done = execute(mail, no_alias(SALES, mailbox))
+        assert (done.changed, done.freed) == (False, ())
+    assert emails(api, BOB) == {BOB, SALES}
+    first = execute(mail, change, context)
+    assert (first.changed, first.freed) == (True, (SALES,))
+    assert emails(api, BOB) == {BOB}
+    assert (context.renewals, context.notes) == (1, [{"freeing": [SALES]}])
+    again = execute(mail, change)
+    assert (again.changed, again.freed) == (False, ())
+    after_crash = execute(mail, change, context)
+    assert (after_crash.changed, after_crash.freed) == (False, (SALES,))
+    execute(mail, alias(SALES))
+    in_use = execute(mail, change, context)
+    assert (in_use.changed, in_use.freed) == (False, ())
+
+
+@pytest.mark.parametrize("change", [no_forward(TEAM), no_forward(TEAM, ALICE, BOB, FAR)])
+def test_the_last_destination_goes_with_the_forwarder(mail: Mail, api: Api, change: Change) -> None:
+    """So do all if none is named; each of its addresses is freed."""
+    api.forwarder(TEAM, [ALICE, BOB], ALL)
+    context = Notebook()
+    done = execute(mail, change, context)
+    assert (done.changed, done.stands, done.freed) == (True, no_forward(TEAM), (ALL, TEAM))
+    assert api.get(TEAM).status_code == 404
+    assert execute(mail, change, context) == done._replace(changed=False)
+
+
+IN_USE = "already delivers somewhere else"
+NO_MAILBOX = "is not a mailbox here"
+REFUSALS = [
+    *((alias(taken), IN_USE) for taken in (SALES, "sales+all@example.com")),
+    (alias(NEW, "gone@example.com"), NO_MAILBOX),
+    (alias("hi@other.example"), "`other.example` is not set up here"),
+    (alias("no address"), "does not accept this"),
+    (no_alias(ALICE), "own address"),
+    (Change(Action.PASSWORD, TEAM), NO_MAILBOX),
+    (forward(ALL, ALICE), IN_USE),
+    (forward(TEAM), "Say where"),
+    (forward("new@example.com", "team+x@example.com"), "forwards its mail"),
+    (forward("tagged@example.com", ALICE), "forwarded to `tagged@example.com` already"),
+    (forward(TEAM, ALL), "come back to itself"),
+    (forward("new@example.com", "nobody@example.com"), "does not exist here"),
+    (forward("new@other.example", ALICE), "`other.example` is not set up here"),
+    (no_forward(ALL), "not a forwarder of its own"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), REFUSALS)
+def test_an_impossible_change_is_refused(
+    mail: Mail, api: Api, change: Change, sentence: str
+) -> None:
+    """By the check and by the executor; the sentence names no other owner."""
+    api.forwarder(TEAM, [FAR, "end@example.com", "tagged+x@example.com"], ALL)
+    before = api.listing()
+    with pytest.raises(Rejected, match=re.escape(sentence)) as refusal:
+        mail.check(change)
+    assert "bob" not in str(refusal.value).replace(change.target, "")
+    if change.action is not Action.PASSWORD:
+        with pytest.raises(Rejected, match=re.escape(str(refusal.value))):
+            execute(mail, change)
+    assert api.listing() == before
+
+
+def test_mailboxes_are_found_by_their_own_names(mail: Mail, api: Api) -> None:
+    """An alias and a forwarder are not mailboxes; an international domain has one name."""
+    api.forwarder(TEAM, [ALICE])
+    assert mail.aliases(BOB) == [SALES]
+    assert mail.aliases("Alice@Example.COM") == []
+    for name in (SALES, TEAM, "gone@example.com"):
+        assert mail.aliases(name) is None
+        assert not mail.mailbox_exists(name)
+    assert mail.mailbox_exists(BOB)
+    assert mail.mailboxes() == {ALICE, BOB}
+    api.domain("xn--bcher-kva.example")
+    api.mailbox("zoe@xn--bcher-kva.example")
+    assert execute(mail, alias("Info@Bücher.example", "zoe@bücher.example")).changed
+    assert mail.aliases("zoe@bücher.example") == ["info@xn--bcher-kva.example"]
+
+
+def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api: Api) -> None:
+    """Then it is read again; only a domain in it has DNS records, as data and as a zone."""
+    now = [1000.0]
+    with closing(mail_at(service, clock=lambda: now[0])) as mail:
+        assert mail.domains() == {"example.com"}
+        api.domain("xn--bcher-kva.example")
+        now[0] += 59
+        assert mail.domains() == {"example.com"}
+        now[0] += 1
+        assert mail.domains() == {"example.com", "xn--bcher-kva.example"}
+        found = mail.dns("Example.com")
+        assert found.domain == "example.com"
+        assert {"MX", "TXT"} <= {record["type"] for record in found.records}
+        assert len(found.zone.splitlines()) == len(found.records)
+        for wrong in ("other.example", "no domain"):
+            with pytest.raises(Rejected, match=r"Check the spelling|does not accept"):
+                mail.dns(wrong)
+
+
+def test_a_password_is_set_by_one_request(
+    service: RunningService, mail: Mail, api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On an existing mailbox only, never by a request that nobody watches, and never logged."""
+    with recording(service.url) as recorder:
+        recorded = Mail(recorder.url, SecretStr(service.token))
+        recorded.set_password(ALICE, CANARY)
+        recorded.close()
+        writes = recorder.take_writes()
+    assert [(each.method, each.status) for each in writes] == [("PATCH", 200)]
+    api.forwarder(TEAM, [ALICE])
+    before = api.listing()
+    for name in ("gone@example.com", TEAM, SALES):
+        with pytest.raises(Rejected, match=NO_MAILBOX) as refusal:
+            mail.set_password(name, CANARY)
+        assert CANARY not in str(refusal.value)
+    with pytest.raises(ValueError, match="password"):
+        execute(mail, Change(Action.PASSWORD, ALICE))
+    assert api.listing() == before
+    assert CANARY not in caplog.text
+
+
+INSIDE = "hi@example.com is an alias of the mailbox bob@example.com"
+FINAL = {
+    errors.AlreadyExists: "`hi@example.com` already delivers",
+    errors.NotFound: "no longer there",
+    errors.Rejected: "does not accept this for `hi@example.com`",
+    errors.Refused: "does not accept this for `hi@example.com`",
+    errors.InvalidInput: "does not accept this for `hi@example.com`",
+}
+BY_OPERATOR = (errors.Unauthorized, errors.Forbidden, errors.UntrustedCertificate)
+
+
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.PostroomError)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_error_of_the_client_core_is_translated(
+    kind: type[errors.PostroomError], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its own message, which may name another owner, goes to the log alone."""
+    more: tuple[object, ...] = ("Give others.",) if kind is errors.NameServersNotFound else ()
+    if issubclass(kind, errors.ServiceError):
+        more = (errors.Failure("", 503, "GET", "/", ""),)
+    with pytest.raises((Unavailable, Rejected)) as raised, in_plain_words("hi@example.com"):
+        raise kind(INSIDE, *more)
+    assert "bob" not in str(raised.value)
+    final = next((text for base, text in FINAL.items() if issubclass(kind, base)), None)
+    assert isinstance(raised.value, Rejected) is (final is not None)
+    assert (final or "The mail service ") in str(raised.value)
+    (record,) = caplog.records
+    assert INSIDE in record.getMessage()
+    assert (record.levelno == logging.ERROR) is issubclass(kind, BY_OPERATOR)
+
+
+def test_destinations_are_added_and_removed(mail: Mail, api: Api) -> None:
+    """The first one creates the forwarder; one that it does not have is ignored."""
+    first = execute(mail, forward(TEAM, ALICE))
+    assert (first.changed, first.freed, first.stands) == (True, (), forward(TEAM, ALICE))
+    api.forwarder(ALL, [TEAM])
+    second = execute(mail, forward(TEAM, FAR, BOB))
+    assert second.sentence == f"Mail to `{TEAM}` goes on to `{BOB}`, `{FAR}`."
+    assert second.stands == forward(TEAM, ALICE, BOB, FAR)
+    assert mail.forwarders() == [Forward(ALL, (TEAM,)), Forward(TEAM, (ALICE, BOB, FAR))]
+    done = execute(mail, no_forward(TEAM, FAR, "x@far.example"))
+    assert (done.changed, done.stands, done.freed) == (True, forward(TEAM, ALICE, BOB), ())
+    assert "no longer goes on" in done.sentence
+    assert members(api, TEAM) == {ALICE, BOB}
+    for change in (forward(TEAM, ALICE), no_forward(TEAM, FAR)):
+        again = execute(mail, change)
+        assert (again.changed, again.stands) == (False, forward(TEAM, ALICE, BOB))
+
+
+TOKEN = "tok-Qw7/zX%41+9vLpE3"
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 200, 302, None])
+def test_a_bad_response_is_tried_again_later(
+    status: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The operator's log has the reason, and neither log nor message a secret."""
+    body = f"<html>{TOKEN}".encode()
+    reply = Reply(status, body, {"Retry-After": "7"}) if status else Reply(reset=True)
+    refused = status in (401, 403)
+    with (
+        scripted(lambda request: reply) as server,
+        closing(Mail(server.url, SecretStr(TOKEN), timeout=0.5)) as mail,
+    ):
+        with pytest.raises(Unavailable) as later:
+            mail.execute(request_for(alias(NEW)), Notebook())
+        for call in (mail.domains, lambda: mail.set_password(ALICE, "unseen-password")):
+            with pytest.raises(Unavailable):
+                call()
+        assert mail.last_answer == ("refused" if refused else "unreachable")
+    delay = None if refused or not status else 7
+    assert (later.value.retry_after, later.value.lasting) == (delay, refused)
+    level = logging.ERROR if refused else logging.WARNING
+    assert {record.levelno for record in caplog.records} == {level}
+    assert TOKEN not in caplog.text + str(later.value)
+    assert "unseen-password" not in caplog.text
+
+
+def test_a_conflict_at_the_last_moment_is_refused(
+    api: Api, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address is in use by then, or the mailbox is deleted; nothing is created."""
+    context = Notebook()
+    bob = ["bob@example.com", NEW]
+    monkeypatch.setattr(context, "renew", lambda: api.patch("bob@example.com", emails=bob))
+    with pytest.raises(Rejected, match="already delivers somewhere else"):
+        mail.execute(request_for(alias(NEW)), context)
+    monkeypatch.setattr(context, "renew", lambda: api.delete(ALICE))
+    with pytest.raises(Rejected, match="is no longer there"):
+        mail.execute(request_for(alias("x@example.com")), context)
+    assert api.get(ALICE).status_code == 404
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed")
+def test_an_untrusted_certificate_gets_no_request(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Unless its authority is named or the check is off; the operator's log has the reason."""
+    authority, row = Authority(tmp_path), Reply(200, b'{"id": 1, "status": "running"}')
+    with scripted(lambda request: row, tls=authority.serves("IP:127.0.0.1")) as server:
+        for trust, asked in (
+            ({}, 0),
+            ({"ca_path": str(authority.path)}, 2),
+            ({"verify": False}, 4),
+        ):
+            options: dict[str, Any] = trust
+            with closing(Mail(server.url, SecretStr(TOKEN), timeout=2, **options)) as mail:
+                with suppress(Unavailable):
+                    mail.domains()
+                with suppress(Unavailable):
+                    Controller(server.url, Token(SecretStr(TOKEN)), **options).job(1)
+            assert len(server.requests) == asked
+    messages = [record.getMessage() for record in caplog.records]
+    assert logging.ERROR in [record.levelno for record in caplog.records]
+    assert sum("CERTIFICATE_VERIFY_FAILED" in one for one in messages) == 2
+    assert TOKEN not in caplog.text
+
+
+def read(*data: dict[str, Any]) -> Definition:
+    """Read definitions as email_tenant would, the first as the administrator's."""
+    sources = [Source(f"{n}.json", each) for n, each in enumerate(data)]
+    return read_definition(sources, datetime(2026, 11, 21, 12, tzinfo=UTC))
+
+
+def test_the_latest_change_of_an_address_counts() -> None:
+    """Whatever it was before, and whose."""
+    changes_made = [
+        alias(NEW, BOB),
+        no_alias(NEW, BOB),
+        forward(NEW, FAR),
+        no_forward(NEW),
+        alias(NEW, ALICE),
+        forward(TEAM, ALICE),
+        forward(TEAM, BOB, ALICE),
+        alias("x@example.com", BOB),
+        no_forward("x@example.com"),
+        no_alias(SALES, BOB),
+    ]
+    found = definition(changes_made, {ALICE, BOB})
+    assert len(read(json.loads(json.dumps(found))).individuals) == 4
+    assert not read(definition([], {ALICE})).individuals
+    assert found == {
+        "mailboxes": [
+            {"name": ALICE, "aliases": [NEW]},
+            {"name": BOB, "aliases": [{"address": SALES, "state": "absent"}]},
+        ],
+        "forwarders": [
+            {"name": TEAM, "members": [ALICE, BOB]},
+            {"name": "x@example.com", "state": "absent"},
+        ],
+    }
+
+
+@pytest.mark.parametrize("theirs", [alias(NEW, BOB), forward(NEW, FAR), no_alias(NEW, BOB)])
+def test_a_removal_from_one_mailbox_leaves_the_others_alone(theirs: Change) -> None:
+    """Otherwise a requester could undo another owner's change by the next converge."""
+    said, own = definition([theirs], {ALICE, BOB}), definition([no_alias(NEW)], {ALICE, BOB})
+    both = definition([no_alias(NEW), theirs, no_alias(NEW)], {ALICE, BOB})
+    assert both == {kind: own[kind] + said[kind] for kind in said}
+    assert len(read(both).individuals) == sum(map(len, both.values()))
+
+
+def test_an_alias_is_declared_absent_after_its_last_day() -> None:
+    """Another mailbox may have it then."""
+    for last_day in (date(2026, 11, 20), date(2026, 11, 21)):
+        ending = definition([replace(alias(NEW), expires_on=last_day)], {ALICE})
+        (found,) = read(ending).individuals.values()
+        there, absent = (
+            [each.key for each in x or ()] for x in (found.aliases, found.absent_aliases)
+        )
+        assert (there, absent) == (([NEW], []) if last_day.day == 21 else ([], [NEW]))
+        if absent:
+            read({"mailboxes": [{"name": BOB, "aliases": [NEW]}]}, ending)
+
+
+def test_a_mailbox_that_is_gone_is_not_declared_and_a_contradiction_is_an_error() -> None:
+    """A converge would create the mailbox again; the error names both files."""
+    assert definition([no_alias(SALES, BOB)], {ALICE}) == {"mailboxes": [], "forwarders": []}
+    data = definition([no_alias(SALES, BOB)], {BOB})
+    with pytest.raises(InvalidDefinition) as error:
+        read({"mailboxes": [{"name": BOB, "aliases": [SALES]}]}, data)
+    assert all(part in str(error.value) for part in (SALES, "0.json", "1.json"))

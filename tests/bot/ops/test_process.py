@@ -1,0 +1,166 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process: started, ready, reloaded, ended, refused, and doubled."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.support.bot import (
+    PREFIX,
+    bot_environment,
+    running_bot,
+)
+from ansible_collections.postroom.email.tests.support.company import Company
+from postroom_bot import app
+from postroom_bot.cli import main
+
+AWX = {
+    "executor": "awx",
+    "awx_url": "https://127.0.0.1:9",
+    "awx_username": "bot",
+    "awx_password": "secret",
+    "awx_add_alias_template": "1",
+    "awx_remove_alias_template": "2",
+    "awx_forwarder_template": "3",
+}
+
+
+# Cheroot leaves a socket open where it can't listen.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"slack_bot_token": "xoxb-wrong"}, "slack_bot_token (invalid_auth)"),
+        ({"slack_app_token": "xapp-wrong"}, "Slack refuses the Socket Mode connection"),
+        ({"slack_api_url": "http://127.0.0.1:9/api"}, "answer at http://127.0.0.1:9"),
+        ({"policy_file": "nowhere.yml"}, "nowhere.yml: "),
+        ({"auto_migrate": "false"}, "run postroom-bot migrate"),
+        ({"audit_lines": "/nowhere/lines"}, "/nowhere/lines"),
+        ({"admin_host": "203.0.113.1"}, "203.0.113.1"),
+        ({"mode": "mail"}, "POSTROOM_BOT_MODE"),
+        (
+            {"ca_path": "/no.pem", "api_url": "https://127.0.0.1:9"},
+            "the mail service can't be used",
+        ),
+        ({"ca_path": "/no.pem", **AWX}, "AWX can't be used"),
+    ],
+)
+def test_what_prevents_a_start_is_one_sentence(
+    in_environment: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wrong: dict[str, str],
+    sentence: str,
+) -> None:
+    """It is on standard error, without a traceback or a secret; the status is 2."""
+    for name, value in wrong.items():
+        monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
+    assert main(["serve"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("postroom-bot: ")
+    assert sentence in told
+    for name in ("slack_bot_token", "slack_app_token", "api_token"):
+        assert str(in_environment[name]) not in told
+
+
+@pytest.mark.full
+def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> None:
+    """A second process over its file is refused; SIGTERM ends with status 0, without a warning."""
+    options = {"log_level": "debug"}
+    with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
+        assert bot.slack_url == ""
+        second = bot.command("serve")
+        assert second.returncode == 2
+        assert "more than one replica needs PostgreSQL" in second.stderr
+        assert here.alice.command("/email help").ok
+        assert bot.stop() == 0
+        lines = [json.loads(line) for line in bot.log().splitlines()]
+    assert lines[-1]["event"] == "stopped"
+    assert {line["level"] for line in lines} <= {"info", "debug"}
+
+
+@pytest.mark.full
+def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
+    """A good one comes into force; a bad one is logged, and the earlier one stays in force."""
+    with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
+        bot.policy_file.write_text("version: 2\n")
+        bot.reload()
+        here.slack.wait_for(lambda: "is in force" in bot.readiness()[1]["policy"])
+        assert bot.readiness()[0] == 200
+        assert "policy.yml: line 1" in bot.log()
+        bot.policy_file.write_text(here.policy.replace("requests_per_day: 1000", ""))
+        bot.reload()
+        here.slack.wait_for(lambda: bot.readiness()[1]["policy"] == "ok")
+        # A signal is heeded right after another.
+        bot.process.send_signal(signal.SIGHUP)
+        bot.process.send_signal(signal.SIGTERM)
+        assert bot.process.wait(60) == 0
+
+
+@pytest.mark.full
+def test_http_requests_under_way_are_answered_before_the_end(here: Company, tmp_path: Path) -> None:
+    """A command that came just before SIGTERM has its acknowledgement and its row."""
+    with running_bot(tmp_path, here.slack, here.mail, here.policy, mode="http") as bot:
+        here.slack.deliver_over_http(bot.slack_url)
+        try:
+            here.slack.faults.hang("users.info", seconds=1)
+            assert here.alice.command("/email alias add late@example.com").ok
+            bot.process.terminate()
+            assert bot.stop() == 0
+        finally:
+            here.slack.deliver_over_sockets()
+        shown = bot.command("audit", "show")
+    assert "late@example.com" in shown.stdout
+
+
+@pytest.mark.full
+def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> None:
+    """It starts anyway, and is ready; the mail service's answer shows."""
+    wrong = {"api_token": "wrong"}
+    policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
+    with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:
+        here.slack.wait_for(lambda: "names S404" in bot.log())
+        assert "Check api_token" in bot.log()
+        status, parts = bot.readiness()
+        assert (status, parts["mail"]) == (200, "refused")
+
+
+def test_a_crash_of_the_main_thread_ends_the_process(in_environment: dict[str, object]) -> None:
+    """An error in one step leaves out none of the others, and no thread keeps the process."""
+    program = """
+import signal, sys, threading
+from postroom_bot.cli import main
+from postroom_bot.slack.transports import SocketModeTransport
+
+def fail(*_):
+    raise RuntimeError
+
+threading.Thread(target=threading.Event().wait).start()
+signal.sigwait = SocketModeTransport.stop = fail
+sys.exit(main(["serve"]))
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command,
+        env=bot_environment(in_environment),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "RuntimeError" in done.stderr
+    assert "operators find me at" in done.stderr
+
+
+def test_a_second_signal_is_ignored() -> None:
+    """SIGTERM during the end does not kill the process."""
+    with app._blocked():
+        signal.raise_signal(signal.SIGTERM)

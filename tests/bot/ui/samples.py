@@ -1,0 +1,149 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""An ordinary request, hostile ones, and what Slack accepts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from postroom_bot.domain import (
+    Action,
+    Change,
+    MessageRef,
+    Person,
+    Quorum,
+    Request,
+    State,
+    Vote,
+    VoteState,
+)
+from postroom_bot.ui.block_check import problems
+from postroom_bot.ui.markup import Message
+
+NOON = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
+ALICE, BOB, CAROL = "U0ALICE", "U0BOB", "U0CAROL"
+NAMES = {ALICE: "Alice", BOB: "Bob", CAROL: "Carol"}
+CARD = MessageRef("C0CARDS", "1.000001")
+MAILBOX, ADDRESS = "alice@example.com", "sales@example.com"
+PASSWORD = Change(Action.PASSWORD, "bob@example.com")
+PERSON = Person(ALICE, "T0HOME", "Alice", mailbox=MAILBOX)
+
+#: Markup that no input may bring into a message of the bot.
+CALLS = ("<!here", "<!channel", "<!everyone", "<!subteam", "<@U0EVIL", "<https://evil")
+HOSTILE = (
+    "<!here> and <!channel>",
+    "<@U0EVIL>",
+    "<https://evil.example|click>",
+    "`code` *bold* _slanted_ ~gone~ :tada:",
+    "one\ntwo\r\nthree\u2028four",
+    "\u202egnp.exe\u202c\u200b\x00\x1b[31m",
+    "&lt;!here&gt;",
+    "<" * 300,
+    "&" * 300,
+    "\ud800",
+)
+
+_REQUEST = Request(
+    id="R-7K2M",
+    change=Change(Action.ALIAS_ADD, ADDRESS, reason="the fair"),
+    requester=ALICE,
+    team="T0HOME",
+    state=State.PENDING,
+    created_at=NOON,
+    requester_mailbox=MAILBOX,
+    rule="aliases",
+    quorum=(Quorum("mail-admins", 2),),
+    expires_at=NOON + timedelta(hours=24),
+    card=CARD,
+)
+
+
+def request(state: State = State.PENDING, **changes: Any) -> Request:
+    """Return the request in a state, with changes; ended ones ended at 13:22 UTC."""
+    ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
+    return replace(_REQUEST, **{"state": state, "ended_at": ended, **changes})
+
+
+def vote(voter: str, *, approves: bool = True, minutes: int = 0, **changes: Any) -> Vote:
+    """Return a vote that counts, cast so many minutes after noon."""
+    at = NOON + timedelta(minutes=minutes)
+    made = Vote("R-7K2M", voter, "T0HOME", approves, VoteState.COUNTED, at, CARD)
+    return replace(made, **changes)
+
+
+def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
+    """Yield requests of every state and action with a hostile text in every field, and votes."""
+    hostile = itertools.cycle(HOSTILE)
+    for state, action in itertools.product(State, Action):
+        text = next(hostile)
+        change = Change(
+            action,
+            f"{text[:60]}@example.com",
+            mailbox=text,
+            destinations=(text, f"{'x' * 64}@{'a' * 63}.example"),
+            expires_on=date(2027, 1, 31),
+            reason=text,
+        )
+        made = request(
+            state,
+            change=change,
+            requester=text,
+            requester_mailbox=text,
+            rule=text,
+            quorum=(Quorum(text, 2), Quorum("security", 1)),
+            warnings=(text, text),
+            result=text,
+            trouble=text,
+            origin="expiry" if action is Action.ALIAS_REMOVE else "slack",
+        )
+        yield text, made, [vote(text, reason=text), vote(BOB, approves=False, reason=text)]
+
+
+def check(payload: Message | Mapping[str, Any]) -> None:
+    """Check a message or a view: Slack accepts it, and it has no markup from outside."""
+    assert problems(payload) == []
+    for text in strings(payload._asdict() if isinstance(payload, Message) else payload):
+        assert not any(call in text for call in CALLS), text
+        # Slack takes JSON in UTF-8.
+        text.encode()
+    for button in buttons(payload):
+        assert button["accessibility_label"]
+
+
+def strings(payload: Any, under: str = "") -> Iterator[str]:
+    """Yield every text in which Slack reads markup."""
+    if isinstance(payload, Mapping):
+        # In plain text and in the pieces of rich text, markup is only characters.
+        if payload.get("type") not in ("plain_text", "text"):
+            for key, value in payload.items():
+                yield from strings(value, key)
+    elif isinstance(payload, list | tuple):
+        for value in payload:
+            yield from strings(value, under)
+    elif isinstance(payload, str) and under == "text":
+        yield payload
+
+
+def blocks_of(payload: Message | Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the blocks of a message or a view."""
+    return list(payload.blocks if isinstance(payload, Message) else payload["blocks"])
+
+
+def buttons(payload: Message | Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return all buttons of a message or a view."""
+    rows = [block["elements"] for block in blocks_of(payload) if block["type"] == "actions"]
+    return [element for row in rows for element in row if element["type"] == "button"]
+
+
+def presses(payload: Message | Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the action and the value of each button."""
+    return [(one["action_id"], one["value"]) for one in buttons(payload)]
+
+
+def seen(payload: Message | Mapping[str, Any]) -> str:
+    """Return what is visible in the blocks, as one text."""
+    return "\n".join(strings(blocks_of(payload)))

@@ -1,0 +1,285 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What users type in commands and forms, other modals, and the manifest that names them."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.postroom.email.tests.bot.ui import samples
+from ansible_collections.postroom.email.tests.bot.ui.samples import HOSTILE, check, seen
+from postroom_bot.domain import Action, Change, MessageRef
+from postroom_bot.slack.manifest import manifest
+from postroom_bot.ui import commands, fields, forms, ids, parser, views
+
+FORMS = tuple(ids.FORM_OF.values())
+SALES, ALICE, BOB = "sales@example.com", "alice@example.com", "bob@example.com"
+
+
+def sent(**typed: str | None) -> dict[str, Any]:
+    """Return a view's values as Slack sends them."""
+    values: dict[str, Any] = {}
+    for block, value in typed.items():
+        if block == ids.EXPIRES_ON:
+            values[block] = {ids.VALUE: {"type": "datepicker", "selected_date": value}}
+        else:
+            values[block] = {ids.VALUE: {"type": "plain_text_input", "value": value}}
+    return values
+
+
+def errors(form: str, **typed: str | None) -> dict[str, str]:
+    """Return the errors of a form that was sent."""
+    with pytest.raises(forms.FormErrors) as wrong:
+        forms.read(form, sent(**typed))
+    return wrong.value.errors
+
+
+def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
+    """The menu opens each; Slack ignores an error of a field that the form does not have."""
+    for form in FORMS:
+        view = forms.form(form)
+        check(view)
+        assert view["callback_id"] == form
+        assert view["submit"]
+        fields_of = {block.get("block_id") for block in view["blocks"]}
+        assert set(errors(form)) <= fields_of
+        everything = dict.fromkeys(fields_of - {None}, "\u0430")
+        assert set(errors(form, **everything | {ids.REASON: "x" * 201})) <= fields_of
+    menu = views.menu()
+    opens = {one["action_id"] for one in samples.buttons(menu)}
+    assert opens == {*ids.FORM_OF, ids.OPEN_PASSWORD}
+    assert all(f"`/email {entry.usage}`" in seen(menu) for entry in commands.ENTRIES)
+    check(menu)
+
+
+def test_a_form_is_read_as_a_request() -> None:
+    """With all fields, and without the optional ones."""
+    typed = {"address": " Sales@Example.com ", "mailbox": ALICE, "reason": "the\nfair"}
+    change = forms.read(ids.ALIAS_ADD, sent(**typed, expires_on="2027-01-31"))
+    more: dict[str, Any] = {"mailbox": ALICE, "expires_on": date(2027, 1, 31), "reason": "the fair"}
+    assert change == Change(Action.ALIAS_ADD, SALES, **more)
+    values = sent(address=SALES, mailbox=None, expires_on=None, reason=None, destinations=None)
+    assert forms.read(ids.ALIAS_ADD, values) == Change(Action.ALIAS_ADD, SALES)
+    assert forms.read(ids.ALIAS_REMOVE, values) == Change(Action.ALIAS_REMOVE, SALES)
+    assert forms.read(ids.FORWARD_REMOVE, values) == Change(Action.FORWARD_REMOVE, SALES)
+    values = sent(address=SALES, destinations=f"{ALICE},\n{BOB}")
+    change = Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB))
+    assert forms.read(ids.FORWARD_ADD, values) == change
+
+
+def test_all_errors_are_shown_at_their_fields() -> None:
+    """Without markup, which Slack does not render there."""
+    assert errors(ids.ALIAS_ADD).keys() == {"address"}
+    typed = {"address": "sales", "mailbox": "<@U1>", "expires_on": "soon", "reason": "x" * 201}
+    found = errors(ids.ALIAS_ADD, **typed)
+    assert found["address"].startswith("sales is not an email address")
+    assert found["mailbox"] == fields.NOT_A_MAILBOX.replace("`", "")
+    assert found["expires_on"].startswith("soon is not a date")
+    assert found["reason"] == fields.REASON_TOO_LONG
+    found = errors(ids.FORWARD_ADD, address="m\u00fcller@x.example", destinations=f"{ALICE}, bob")
+    assert fields.BAD_SIGNS in found["address"]
+    assert found["destinations"].startswith("bob is not an email address")
+
+
+texts = st.sampled_from([SALES, *HOSTILE]) | st.text(max_size=300)
+
+
+def test_the_password_is_shown_once_and_never_sent_back() -> None:
+    """As it is, where Slack reads no markup, in a view without any input."""
+    password = "*kx7q*-`w2mp`-<d9tz>-:up:"
+    view = views.password_shown(ALICE, password, "mail.example.com")
+    check(view)
+    assert json.dumps(view).count(json.dumps(password)) == 1
+    verbatim = {"type": "text", "text": password}
+    blocks = view["blocks"][1]["elements"]
+    assert {"type": "rich_text_preformatted", "elements": [verbatim]} in blocks
+    for setting in (f"`{ALICE}`", "`mail.example.com`, port 993", "port 587"):
+        assert setting in seen(view)
+    assert not {"submit", "private_metadata"} & view.keys()
+    assert all(block["type"] != "input" for block in view["blocks"])
+
+
+def test_views_keep_what_they_are_about() -> None:
+    """A confirmation its mailbox and request, a denial its request and card with one line."""
+    for request_id in ("R-7K2M", None):
+        view = views.password_confirm(ALICE, request_id)
+        check(view)
+        assert ALICE in seen(view)
+        confirmed = views.read_password_confirm(view["private_metadata"])
+        assert confirmed == (ALICE, request_id)
+    view = views.deny_reason("R-7K2M", samples.CARD)
+    check(view)
+    values = {ids.REASON: {ids.VALUE: {"type": "plain_text_input", "value": " no\nfair "}}}
+    denial = views.read_deny_reason(view["private_metadata"], values)
+    assert denial == ("R-7K2M", MessageRef(*samples.CARD), "no fair")
+
+
+def test_foreign_metadata_is_refused() -> None:
+    """Only what the bot put into a view is read."""
+    for metadata in ("", "[]", "{}", '{"request": "R-7K2M"}'):
+        with pytest.raises(ValueError, match=r"."):
+            views.read_password_confirm(metadata)
+        with pytest.raises(ValueError, match=r"."):
+            views.read_deny_reason(metadata, {})
+
+
+URL = "https://bot.example.com/slack/events"
+
+
+@pytest.mark.parametrize("url", [None, URL])
+def test_the_manifest_has_what_the_bot_uses_alone(url: str | None) -> None:
+    """Scopes, events, the command and the shortcut; a URL in HTTP mode."""
+    made = manifest(socket_mode=url is None, url=url)
+    scopes = "commands chat:write im:write users:read users:read.email usergroups:read"
+    assert made["oauth_config"] == {"scopes": {"bot": scopes.split()}}
+    settings, [command] = made["settings"], made["features"]["slash_commands"]
+    events = settings["event_subscriptions"]
+    assert events["bot_events"] == ["app_home_opened", "user_change"]
+    [shortcut] = made["features"]["shortcuts"]
+    assert (command["command"], command["should_escape"]) == (commands.COMMAND, True)
+    assert shortcut["callback_id"] == ids.SHORTCUT_MENU
+    assert settings["socket_mode_enabled"] is (url is None)
+    if url:
+        assert settings["interactivity"]["request_url"] == url
+        assert (events["request_url"], command["url"]) == (url, url)
+    else:
+        assert "://" not in str(made)
+
+
+FAIR = date(2027, 1, 31)
+
+
+def add(**more: Any) -> parser.Wanted:
+    """Return the command for a new alias."""
+    return parser.Wanted(Change(Action.ALIAS_ADD, SALES, **more))
+
+
+UNDERSTOOD: list[tuple[str, parser.Command]] = [
+    ("  \n ", parser.Menu()),
+    ("/email", parser.Menu()),
+    ("HELP me", parser.Help()),
+    (f"  Alias   ADD\u00a0{SALES.upper()} ", add()),
+    (f"alias\nadd {SALES}\nto {ALICE}", add(mailbox=ALICE)),
+    (f"alias add <mailto:{SALES}|{SALES}> to <mailto:{ALICE}|{ALICE}>", add(mailbox=ALICE)),
+    (f"alias add \u201c{SALES}\u201d, to '{ALICE}'.", add(mailbox=ALICE)),
+    (f"alias add `{SALES}` because", add()),
+    (
+        f"alias add {SALES} until 2027-01-31 to {ALICE} because the fair",
+        add(mailbox=ALICE, expires_on=FAIR, reason="the fair"),
+    ),
+    (f"alias add {SALES} because &amp;lt;!here&amp;gt;", add(reason="&lt;!here&gt;")),
+    (f"alias add {SALES} because <@U1|ann> in <#C1|sales>", add(reason="@ann in sales")),
+    (
+        f"alias remove {SALES} from {ALICE} because done",
+        parser.Wanted(Change(Action.ALIAS_REMOVE, SALES, mailbox=ALICE, reason="done")),
+    ),
+    (
+        f"forward add {SALES} to {ALICE} , and {BOB}; {ALICE} because x, y",
+        parser.Wanted(Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB), reason="x, y")),
+    ),
+    (f"forward remove {SALES}", parser.Wanted(Change(Action.FORWARD_REMOVE, SALES))),
+    (f"PASSWORD <mailto:{ALICE}|{ALICE}>", parser.Password(ALICE)),
+    ("dns <https://Example.com/>", parser.Dns("example.com")),
+    ("dns b\u00fccher.example", parser.Dns("xn--bcher-kva.example")),
+    ("status 7k2M.", parser.Status("R-7K2M")),
+    ("cancel R-7K2M", parser.Cancel("R-7K2M")),
+]
+
+
+@pytest.mark.parametrize(("text", "command"), UNDERSTOOD)
+def test_a_command_is_understood(text: str, command: parser.Command) -> None:
+    """In the ways in which people type it and Slack sends it."""
+    assert parser.parse(text) == command
+
+
+def test_documented_examples_are_understood() -> None:
+    """Each example begins like its entry of the catalogue."""
+    for entry in commands.ENTRIES:
+        assert entry.example.startswith(entry.words)
+        assert entry.usage.startswith(entry.words)
+        assert not isinstance(parser.parse(entry.example), parser.Menu)
+
+
+REFUSED = [
+    ("alias add", "missing"),
+    ("alias add sales", "`sales` is not an email address"),
+    (f"alias add {SALES}, {ALICE} and {BOB}", "One address at a time"),
+    (f"alias add {SALES} for {ALICE}", "do not understand `for`. Write `/email alias add "),
+    (f"alias add {SALES} to bob", "`bob` is not a mailbox"),
+    (f"alias add {SALES} until tomorrow", "`tomorrow` is not a date"),
+    (f"alias add {SALES} because {'x' * 201}", fields.REASON_TOO_LONG),
+    *(
+        (f"alias add {local}@example.com", fields.BAD_SIGNS)
+        for local in ("m\u00fcller", "{{x}}", "sa`les", "sa\u200bles")
+    ),
+    (f"forward add {SALES} {ALICE}", "Write `to` before the destinations"),
+    (f"forward add {SALES} to {ALICE}, bob", "do not understand `bob`"),
+    (f"alias ad {SALES}", "Did you mean"),
+    ("alias frobnicate", "alias list"),
+    (f"add alias {SALES}", "Did you mean"),
+    ("frobnicate", "help"),
+    (f"reset password {ALICE}", "`/email password"),
+    (f"alias add {SALES} because x\n\n/email status", "One command at a time"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED)
+def test_anything_else_is_refused(text: str, sentence: str) -> None:
+    """With the reason, and one plain word of the text at most."""
+    with pytest.raises(parser.NotUnderstood) as refusal:
+        parser.parse(text)
+    assert sentence in refusal.value.sentence
+    assert not isinstance(refusal.value, parser.TypedPassword)
+
+
+def test_a_typed_password_is_not_repeated() -> None:
+    """Neither in the answer nor in the exception."""
+    for text in (
+        "password hunter2hunter2",
+        f"password {ALICE} hunter2hunter2",
+        "password: hunter2hunter2",
+        "alias password hunter2hunter2",
+        "pasword hunter2hunter2",
+        "password\nhunter2hunter2\nalias list",
+    ):
+        with pytest.raises(parser.TypedPassword) as refusal:
+            parser.parse(text)
+        assert "Never type a password" in refusal.value.sentence
+        assert "hunter2" not in everything_in(refusal.value)
+
+
+def everything_in(error: BaseException) -> str:
+    """Return all that an exception and its causes can show."""
+    chain = [one for one in (error, error.__cause__, error.__context__) if one is not None]
+    own = "".join(f"{one} {one!r} {one.args!r} {vars(one)!r}" for one in chain)
+    return own + "".join(traceback.format_exception_only(error))
+
+
+SECRET = "Zq7-Kx9-Wv3"
+starts = [*(one.words for one in commands.ENTRIES), *(one.example for one in commands.ENTRIES)]
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(["", *starts]),
+    st.lists(texts | st.sampled_from(["to", "until", "from", "because", SALES]), max_size=6),
+)
+def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: list[str]) -> None:
+    """A word that may be a password is never repeated; a reason is one visible line."""
+    said = ""
+    try:
+        command = parser.parse(" ".join([start, SECRET, *words]))
+    except parser.NotUnderstood as refusal:
+        said = everything_in(refusal).casefold()
+    else:
+        reason = command.change.reason if isinstance(command, parser.Wanted) else ""
+        assert not reason or reason.isprintable()
+        assert len(reason) <= fields.MAX_REASON
+    assert SECRET.casefold() not in said

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bot's work over both kinds of databases, the reference service and a Slack workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import (
+    Office,
+    open_office,
+    staffed,
+)
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.backends.mail import Mail
+from postroom_common.database import Database
+
+
+@pytest.fixture
+def api(service: RunningService) -> Iterator[Api]:
+    """Give access to a tenant with example.com and everybody's mailbox."""
+    with staffed(service) as api:
+        yield api
+
+
+@pytest.fixture
+def mail(service: RunningService, api: Api) -> Iterator[Mail]:
+    """Give the executor over that tenant."""
+    mail = Mail(service.url, SecretStr(service.token), settle=0.02)
+    yield mail
+    mail.close()
+
+
+@pytest.fixture
+def slack(clock: Clock) -> Iterator[Workspace]:
+    """Give a Slack workspace."""
+    with Workspace(clock=clock) as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def office(
+    slack: Workspace, api: Api, mail: Mail, database: Database, clock: Clock, tmp_path: Path
+) -> Office:
+    """Give the bot's work with all of its counterparts."""
+    return open_office(slack, api, mail, database, clock, tmp_path)

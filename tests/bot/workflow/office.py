@@ -1,0 +1,275 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bot's work with all of its counterparts, and the hands to set it going."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
+from ansible_collections.postroom.email.tests.fakes.slack.records import Message
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import (
+    Workspace as SlackWorkspace,
+)
+from ansible_collections.postroom.email.tests.service.api import Api
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.backends.base import Done, ExecutionContext, Executor
+from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.domain import Action, Change, MessageRef, Request, Vote
+from postroom_bot.errors import Unavailable
+from postroom_bot.ops.metrics import Metrics
+from postroom_bot.policy.loader import load
+from postroom_bot.policy.model import Policy
+from postroom_bot.store import audit, requests, votes
+from postroom_bot.workflow.dependencies import Dependencies, Workspace
+from postroom_bot.workflow.intake import Intake
+from postroom_bot.workflow.passwords import Passwords
+from postroom_bot.workflow.people import People
+from postroom_bot.workflow.worker import Worker
+
+ALICE = "alice@example.com"
+BOB = "bob@example.com"
+NEW = "orders@example.com"
+NAMES = ("alice", "bob", "carol", "dora", "erin")
+
+POLICY = """
+version: 1
+identity:
+  slack_email: {{domains: [example.com]}}
+groups:
+  admins:
+    usergroups: [{admins}]
+  security:
+    usergroups: [{security}]
+approvers: admins
+channels: {{approvals: {approvals}, audit: {audit}}}
+limits: {{open_requests: 3}}
+rules:
+  - {{name: own-removals, actions: [alias.remove], own: true, automatic: true}}
+  - {{name: own-passwords, actions: [password], own: true, automatic: true}}
+  - {{name: aliases, actions: [alias.add, alias.remove], approvals: {{admins: 1}}}}
+  - {{name: passwords, actions: [password], approvals: {{admins: 2}}}}
+  - {{name: forwards, actions: [forward.add], approvals: {{admins: 1, security: 1}}}}
+  - {{name: no-forwards, actions: [forward.remove], approvals: {{admins: 1}}}}
+"""
+
+
+@dataclass
+class Office:
+    """Everything, and the people: Bob, Carol and Dora are admins, Dora is security as well."""
+
+    slack: SlackWorkspace
+    api: Api
+    deps: Dependencies
+    clock: Clock
+    people: dict[str, Person]
+    channels: dict[str, str]
+    usergroups: dict[str, str]
+    policies: list[Policy]
+    keys: itertools.count[int] = field(default_factory=itertools.count)
+
+    @property
+    def intake(self) -> Intake:
+        """A desk."""
+        return Intake(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
+
+    @property
+    def passwords(self) -> Passwords:
+        """Where passwords are made."""
+        return Passwords(self.deps)
+
+    def key(self) -> str:
+        """Return a delivery's key that was not there before."""
+        return f"test:{next(self.keys)}"
+
+    def work(self, worker: Worker | None = None) -> None:
+        """Let a worker do all that is due."""
+        worker = worker or Worker(self.deps)
+        for _ in range(50):
+            if not worker.step():
+                return
+        raise AssertionError("there is no end to what is due")
+
+    def ask(self, who: str = "alice", change: Change | None = None) -> Request:
+        """Hand a wish in, by default for an alias, and let the worker look at it."""
+        made = self.submit(who, change)
+        self.work()
+        return self.now(made)
+
+    def submit(self, who: str = "alice", change: Change | None = None) -> Request:
+        """Hand a wish in, by default for an alias."""
+        change = change or Change(Action.ALIAS_ADD, NEW)
+        return self.intake.submit(self.key(), change, self.people[who].id, self.deps.workspace.team)
+
+    def voted(self) -> Request:
+        """Return a request whose approval has been cast and not been judged."""
+        request = self.ask()
+        self.vote("bob", request)
+        return request
+
+    def vote(
+        self, who: str, request: Request, *, approves: bool = True, card: MessageRef | None = None
+    ) -> str:
+        """Have somebody press a button of a card; nothing is judged yet."""
+        posted = card or request.card
+        assert posted is not None
+        world = self.slack.world
+        user = self.people[who].id
+        reason = "" if approves else "Not now."
+        key, team, app = self.key(), world.team, world.app
+        return self.intake.vote(key, request.id, user, team, approves, reason, posted, app)
+
+    def approve(self, request: Request, *who: str) -> Request:
+        """Have people approve, one after the other, and let the worker do what follows."""
+        for each in who:
+            self.vote(each, request)
+            self.clock.advance(seconds=1)
+            self.work()
+        return self.now(request)
+
+    def now(self, request: Request) -> Request:
+        """Return a request as it is now."""
+        found = self.deps.database.read(lambda c: requests.get(c, request.id))
+        assert found is not None
+        return found
+
+    def votes(self, request: Request) -> list[Vote]:
+        """Return the votes on a request."""
+        return self.deps.database.read(lambda c: votes.of(c, request.id))
+
+    def pass_time(self, **parts: float) -> None:
+        """Put the clock forward and let the worker do what is due by then."""
+        self.clock.advance(**parts)
+        self.work()
+
+    def set_policy(self, **changes: Any) -> None:
+        """Put a changed policy in force."""
+        self.policies[0] = Policy.model_validate(
+            {**self.policies[0].model_dump(exclude_none=True, exclude_defaults=True), **changes},
+            strict=False,
+        )
+
+    def cards(self) -> list[Message]:
+        """Return what the approvals' channel shows."""
+        return self.slack.messages(self.channels["approvals"])
+
+    def told(self, who: str) -> list[str]:
+        """Return the texts of the direct messages that somebody got, oldest first."""
+        return [message.text for message in self.people[who].sees().direct]
+
+    def events(self, request: Request) -> list[str]:
+        """Return what the audit says of a request, and see that the chain is whole."""
+        self.deps.database.read(audit.verify)
+        found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
+        return [row.event for row in found]
+
+    def details(self, request: Request) -> dict[str, Mapping[str, Any]]:
+        """Return the data of a request's latest audit row for each event."""
+        found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
+        return {row.event: row.data for row in found}
+
+    def addresses(self, mailbox: str = ALICE) -> set[str]:
+        """Return what the mail service delivers to a mailbox."""
+        return set(self.api.get(mailbox).json().get("emails", ()))
+
+    def with_(self, **changes: Any) -> Dependencies:
+        """Return the same counterparts with some exchanged."""
+        return replace(self.deps, **changes)
+
+
+@contextmanager
+def staffed(service: RunningService) -> Iterator[Api]:
+    """Give access to a tenant with example.com and a mailbox for each person."""
+    wanted = {f"{name}@example.com" for name in NAMES}
+    with Api(service.url, service.token) as api:
+        there = {one["name"]: one for one in api.listing()}
+        for name, one in there.items():
+            if name in wanted and not one.get("members"):
+                if one["emails"] != [name]:
+                    api.patch(name, emails=[name])
+            elif name != "example.com":
+                api.delete(name)
+        if "example.com" not in there:
+            api.domain("example.com")
+        for name in wanted:
+            if name not in there or there[name].get("members"):
+                api.mailbox(name)
+        yield api
+
+
+def open_office(
+    slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
+) -> Office:
+    """Put all counterparts together."""
+    people = {name: slack.person(name, email=f"{name}@example.com") for name in NAMES}
+    everyone = list(people.values())
+    channels = {name: slack.channel(name, *everyone) for name in ("approvals", "audit")}
+    usergroups = {
+        "admins": slack.usergroup(people["bob"], people["carol"], people["dora"]),
+        "security": slack.usergroup(people["dora"]),
+    }
+    path = place / "policy.yml"
+    path.write_text(POLICY.format(**channels | usergroups), encoding="utf-8")
+    policies = [load(path)]
+    slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
+
+    def policy() -> Policy:
+        return policies[0]
+
+    deps = Dependencies(
+        database=database,
+        clock=clock,
+        policy=policy,
+        people=People(slack_api, database, clock, policy),
+        slack_api=slack_api,
+        mail=mail,
+        executor=mail,
+        workspace=Workspace(slack.world.team, app=slack.world.app),
+        owner="test",
+        metrics=Metrics(),
+        lease=timedelta(seconds=120),
+    )
+    return Office(slack, api, deps, clock, people, channels, usergroups, policies)
+
+
+class Unready:
+    """An executor that does nothing now.
+
+    :param retry_after: seconds, as the service asks for
+    :param error: raised in place of Unavailable, as by a mistake in an executor
+    """
+
+    def __init__(
+        self, *, retry_after: float | None = None, error: type[Exception] | None = None
+    ) -> None:
+        self._trouble = error() if error else Unavailable(retry_after=retry_after)
+        self.tries = 0
+
+    def execute(self, request: Request, context: ExecutionContext) -> Done:
+        """Stop."""
+        self.tries += 1
+        raise self._trouble
+
+
+class Cut:
+    """An executor that carries a request out and fails before it reports that.
+
+    :param trouble: what it stops by
+    """
+
+    def __init__(self, executor: Executor, trouble: Exception | None = None) -> None:
+        self._executor = executor
+        self._trouble = trouble or RuntimeError("cut")
+
+    def execute(self, request: Request, context: ExecutionContext) -> Done:
+        """Do it and stop."""
+        self._executor.execute(request, context)
+        raise self._trouble

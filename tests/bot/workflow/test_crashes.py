@@ -1,0 +1,259 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whoever stops between two steps leaves a request that another carries to the same end."""
+
+from __future__ import annotations
+
+import errno
+from datetime import date
+from itertools import pairwise
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import (
+    ALICE,
+    NEW,
+    Cut,
+    Office,
+    Unready,
+)
+from postroom_bot.backends.base import Done, ExecutionContext
+from postroom_bot.domain import Action, Change, Request, State
+from postroom_bot.errors import LeaseLost, Unavailable
+from postroom_bot.store import audit, inbox, ledger, locks, requests, reservations
+from postroom_bot.ui import messages
+from postroom_bot.workflow import execute
+from postroom_bot.workflow.backoff import LONGEST, seconds
+from postroom_bot.workflow.lease import claim
+from postroom_bot.workflow.maintenance import KEEP_KEYS, PURGE_EVERY, Upkeep
+from postroom_bot.workflow.worker import Worker
+
+
+@pytest.mark.parametrize("trouble", [RuntimeError("cut"), LeaseLost("its lease")])
+def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
+    office: Office, trouble: Exception
+) -> None:
+    """Doing it again changes nothing, and there is one row in the ledger."""
+    request = office.voted()
+    Worker(office.with_(executor=Cut(office.deps.executor, trouble), owner="first")).step()
+    assert office.now(request).state is State.EXECUTING
+    assert NEW in office.addresses()
+    office.clock.advance(minutes=1)
+    office.work(Worker(office.with_(owner="second")))
+    done = office.now(request)
+    assert (done.state, done.attempts) == (State.DONE, 2)
+    assert len(office.deps.database.read(ledger.entries)) == 1
+    events = office.events(request)
+    assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
+
+
+def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office) -> None:
+    """The second try finds nothing to remove, and still knows what the first one freed."""
+    office.api.patch(ALICE, emails=[ALICE, NEW])
+    change = Change(Action.ALIAS_REMOVE, NEW)
+    request = office.submit(change=change)
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    assert NEW not in office.addresses()
+    office.pass_time(minutes=1)
+    assert office.now(request).state is State.DONE
+    assert office.deps.database.read(lambda c: reservations.get(c, NEW, now=office.clock()))
+
+
+class _Noting(Unready):
+    """An executor that notes which addresses it frees, as AWX's does, and then waits for a job."""
+
+    def execute(self, request: Request, context: ExecutionContext) -> Done:
+        """Note it."""
+        context.note({"freeing": [request.change.target]})
+        return super().execute(request, context)
+
+
+def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -> None:
+    """Another person can't take it between the change and the worker's next visit."""
+    office.api.patch(ALICE, emails=[ALICE, NEW])
+    removal = office.submit(change=Change(Action.ALIAS_REMOVE, NEW))
+    Worker(office.with_(executor=_Noting(retry_after=600))).step()
+    assert office.now(removal).is_open
+    office.api.patch(ALICE, emails=[ALICE])
+    other = office.ask("erin")
+    assert other.state is State.REFUSED
+    assert "kept free" in other.result
+
+
+def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Office) -> None:
+    """The alias that the first try added is not one too many for the second."""
+    office.set_policy(limits={"aliases_per_mailbox": 1})
+    request = office.voted()
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    office.pass_time(minutes=1)
+    assert office.now(request).state is State.DONE
+    other = office.ask(change=Change(Action.ALIAS_ADD, "second@example.com"))
+    assert "aliases" in other.result
+
+
+@pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
+def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> None:
+    """From each state another goes on; the first one can write nothing any more."""
+    request = office.submit()
+    if state is not State.NEW:
+        office.work()
+        office.vote("bob", office.now(request))
+    if state in (State.APPROVED, State.EXECUTING):
+        trouble = RuntimeError if state is State.EXECUTING else None
+        Worker(office.with_(executor=Unready(error=trouble))).step()
+        office.clock.advance(seconds=10)
+    dead = claim(office.with_(owner="dead"))
+    assert dead is not None
+    assert dead.request.state is state
+    assert dead.lock(ALICE)
+    office.work()
+    assert office.now(request).state is state
+    office.clock.advance(office.deps.lease)
+    office.work()
+    with pytest.raises(LeaseLost):
+        dead.renew()
+    with pytest.raises(LeaseLost):
+        dead.update(result="late")
+    if state is State.NEW:
+        office.approve(office.now(request), "bob")
+    assert office.now(request).state is State.DONE
+
+
+def test_a_cancelled_request_is_let_pass(office: Office) -> None:
+    """Whoever works on it when it is cancelled writes nothing, and the card follows."""
+    request = office.voted()
+    held = claim(office.deps, only=request.id)
+    assert held is not None
+    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    with pytest.raises(LeaseLost):
+        held.transition(State.APPROVED)
+    held.release(None)
+    office.work()
+    assert office.now(request).state is State.CANCELLED
+    assert "Cancelled" in office.cards()[0].text
+
+
+@pytest.mark.parametrize(
+    ("trouble", "state"),
+    [(Unavailable(retry_after=86400), State.APPROVED), (RuntimeError(), State.EXECUTING)],
+)
+def test_what_may_have_been_done_is_carried_to_its_end(
+    office: Office, trouble: Exception, state: State
+) -> None:
+    """It is neither cancelled nor expired when it may be done already."""
+    request = office.voted()
+    Worker(office.with_(executor=Cut(office.deps.executor, trouble))).step()
+    assert office.now(request).state is state
+    assert NEW in office.addresses()
+    answer = office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    assert "carried out already" in answer or "can't be cancelled" in answer
+    office.pass_time(days=1)
+    assert office.now(request).state is State.DONE
+    assert office.deps.database.read(ledger.entries)
+
+
+def test_tries_have_an_end(office: Office) -> None:
+    """After so many, people are told; the pauses between them grow."""
+    request = office.voted()
+    unready = Unready()
+    worker = Worker(office.with_(executor=unready))
+    pauses = []
+    while office.now(request).is_open:
+        worker.step()
+        due = office.now(request).due_at or office.clock()
+        pauses.append((due - office.clock()).total_seconds())
+        office.clock.advance(seconds=pauses[-1])
+    office.work()
+    assert unready.tries == execute.MAX_ATTEMPTS
+    assert office.now(request).result == messages.GAVE_UP
+    assert all(before < after for before, after in pairwise(pauses[:8]))
+    assert "however often" in office.told("alice")[-1]
+
+
+def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
+    """A request that always breaks the bot is given up like any other."""
+    request = office.voted()
+    worker = Worker(office.with_(executor=Unready(error=RuntimeError)))
+    for _ in range(2 * execute.MAX_ATTEMPTS):
+        office.clock.advance(minutes=20)
+        office.work(worker)
+    assert office.now(request).state is State.FAILED
+    broken = office.deps.metrics.registry.get_sample_value(
+        "postroom_bot_errors_total", {"where": "work"}
+    )
+    assert broken == execute.MAX_ATTEMPTS
+
+
+def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
+    """Nothing is tried, told or counted meanwhile."""
+    request = office.voted()
+    now = office.clock()
+    take, until = locks.take, now + office.deps.lease
+    office.deps.database.write(lambda c: take(c, ALICE, owner="another", now=now, until=until))
+    office.work()
+    waiting = office.now(request)
+    assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
+    assert waiting.due_at == now + execute.BUSY
+    assert len(office.told("alice")) == 1
+    office.deps.database.write(lambda c: locks.free(c, ALICE, owner="another"))
+    office.pass_time(seconds=1)
+    assert office.now(request).state is State.DONE
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError])
+def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -> None:
+    """However an execution ends, the mailbox is free for the next one's."""
+    office.voted()
+    Worker(office.with_(executor=Unready(error=error))).step()
+    other = office.ask(change=Change(Action.ALIAS_ADD, "second@example.com"))
+    assert office.approve(other, "bob").state is State.DONE
+
+
+def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
+    """Whoever looks at the request again finds that it has been asked for."""
+    change = Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 21))
+    request = office.approve(office.ask(change=change), "bob")
+    office.pass_time(days=1)
+    office.deps.database.write(lambda c: requests.mark_due(c, request.id, at=office.clock()))
+    office.work()
+    assert len(office.intake.status(office.people["alice"].id)) == 2
+
+
+def test_where_lines_go_may_be_full(office: Office) -> None:
+    """The rest is done all the same, and the lines are written when there is room again."""
+    office.ask()
+
+    def full(_line: str) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        Upkeep(office.with_(audit_lines=full)).run()
+    found = office.deps.metrics.registry.get_sample_value
+    assert found("postroom_bot_open_requests", {"state": "pending"}) == 1
+    assert found("postroom_bot_open_requests", {"state": "new"}) == 0
+    lines: list[str] = []
+    Upkeep(office.with_(audit_lines=lines.append)).run()
+    assert office.deps.database.read(lambda c: audit.verify_lines(c, lines)).count == len(lines)
+
+
+def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
+    """Not before nothing can come of them any more."""
+    upkeep = Upkeep(office.deps)
+    database, at = office.deps.database, office.clock()
+    assert database.write(lambda c: inbox.first(c, "key", at=at))
+    until = at + KEEP_KEYS
+    database.write(lambda c: reservations.reserve(c, NEW, "erin@example.com", at=at, until=until))
+    upkeep.run()
+    assert not database.write(lambda c: inbox.first(c, "key", at=at))
+    office.clock.advance(KEEP_KEYS + PURGE_EVERY)
+    upkeep.run()
+    assert database.write(lambda c: inbox.first(c, "key", at=office.clock()))
+    assert database.write(lambda c: reservations.purge(c, office.clock())) == 0
+
+
+@pytest.mark.parametrize(("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, LONGEST), (99, LONGEST)])
+def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
+    """Twice as long each time, spread a little, and never shorter than asked for."""
+    for _ in range(20):
+        assert 0.8 * most <= seconds(tries) <= most
+        assert seconds(tries, 5000.0) == 5000.0

@@ -1,0 +1,321 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is asked for becomes so, or does not, and everybody concerned hears of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import (
+    ALICE,
+    BOB,
+    NEW,
+    Office,
+    Unready,
+)
+from postroom_bot.domain import Action, Change, State
+from postroom_bot.errors import Denied
+from postroom_bot.store import ledger, reservations
+from postroom_bot.ui import messages
+from postroom_bot.workflow.intake import DayOver, Intake
+from postroom_bot.workflow.worker import Worker
+
+TEAM = "team@example.com"
+
+
+def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
+    """Request, card, approval, effect: each has its audit row, and the requester is told."""
+    request = office.ask()
+    assert request.state is State.PENDING
+    assert request.requester_mailbox == ALICE
+    done = office.approve(request, "bob")
+    assert done.state is State.DONE
+    assert NEW in office.addresses()
+    assert office.events(request) == [
+        "request.new",
+        "request.pending",
+        "card.posted",
+        "vote.cast",
+        "vote.counted",
+        "request.approved",
+        "request.executing",
+        "request.done",
+    ]
+    details = office.details(request)
+    assert details["request.pending"]["digest"] == done.digest
+    assert details["request.pending"]["policy"] == done.policy_digest
+    assert details["vote.counted"]["groups"] == ["admins"]
+    (card,) = office.cards()
+    assert "Done" in card.text
+    waiting, told = office.told("alice")
+    assert "Waiting for 1 approval" in waiting
+    assert "Done" in told
+    (entry,) = office.deps.database.read(ledger.entries)
+    assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
+    (line,) = office.slack.messages(office.channels["audit"])
+    assert done.id in line.text
+
+
+def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
+    """One's own alias goes without a card, and its address is kept for its owner."""
+    office.approve(office.ask(), "bob")
+    gone = office.ask(change=Change(Action.ALIAS_REMOVE, NEW))
+    assert gone.state is State.DONE
+    assert office.details(gone)["request.approved"]["rule"] == gone.rule
+    assert NEW not in office.addresses()
+    assert len(office.cards()) == 1
+    reservation = office.deps.database.read(lambda c: reservations.get(c, NEW, now=office.clock()))
+    assert reservation is not None
+    assert reservation.owner == ALICE
+    other = office.ask("erin")
+    assert other.state is State.REFUSED
+    assert "kept free" in other.result
+    assert office.approve(office.ask(), "bob").state is State.DONE
+    assert not office.deps.database.read(lambda c: reservations.get(c, NEW, now=office.clock()))
+
+
+def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
+    """Dora is in both groups and still is only one of the two."""
+    change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
+    request = office.ask(change=change)
+    assert office.approve(request, "dora").state is State.PENDING
+    done = office.approve(request, "carol")
+    assert done.state is State.DONE
+    members = office.api.get("team@example.com").json()["members"]
+    assert members == [ALICE]
+
+
+def test_a_denied_request_ends(office: Office) -> None:
+    """The requester gets the reason, and nothing is done."""
+    request = office.ask()
+    office.vote("bob", request, approves=False)
+    office.work()
+    assert office.now(request).state is State.DENIED
+    assert NEW not in office.addresses()
+    assert "Not now." in office.told("alice")[-1]
+    assert office.details(request)["request.denied"]["reason"] == "Not now."
+
+
+@pytest.mark.parametrize("state", [State.NEW, State.APPROVED])
+def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> None:
+    """Before it was examined, and while it waits for its mailbox."""
+    request = office.submit()
+    if state is State.APPROVED:
+        office.work()
+        office.vote("bob", office.now(request))
+        Worker(office.with_(executor=Unready())).step()
+    assert office.now(request).state is state
+    assert "cancelled" in office.intake.cancel(office.key(), request.id, request.requester)
+    office.work()
+    assert office.now(request).state is State.CANCELLED
+    assert office.addresses() == {ALICE}
+
+
+def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
+    """To others it does not exist; cancelling twice says the same."""
+    request = office.ask()
+    bob, alice = office.people["bob"].id, office.people["alice"].id
+    assert "no request" in office.intake.cancel(office.key(), request.id, bob)
+    first = office.intake.cancel(office.key(), request.id, alice)
+    assert office.intake.cancel(office.key(), request.id, alice) == first
+    office.work()
+    assert office.now(request).state is State.CANCELLED
+    assert "Cancelled" in office.cards()[0].text
+    assert office.events(request).count("request.cancelled") == 1
+
+
+def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office) -> None:
+    """Card and reminder mention them, and the reminder has a link to the card."""
+    request = office.ask()
+    office.pass_time(hours=4)
+    card, reminder = office.cards()
+    assert "/archives/" in reminder.text
+    assert all("<!subteam^S" in f"{one.text} {one.blocks}" for one in (card, reminder))
+    channels = office.policies[0].channels.model_dump(exclude_none=True)
+    office.set_policy(channels={**channels, "mention_approvers": False})
+    assert office.policies[0].mentioned(request.quorum) == []
+    office.pass_time(hours=10)
+    assert len(office.cards()) == 2
+    office.pass_time(hours=10)
+    assert office.now(request).state is State.EXPIRED
+    assert "Expired" in office.cards()[0].text
+    assert "Expired" in office.told("alice")[-1]
+    assert office.now(request).due_at is None
+
+
+def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
+    """At the end of its last day, in the bot's time zone, a request of the bot's own removes it."""
+    office.deps = office.with_(zone=ZoneInfo("America/New_York"))
+    change = Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
+    done = office.approve(office.ask(change=change), "bob")
+    office.pass_time(days=2, hours=16)
+    assert NEW in office.addresses()
+    office.pass_time(hours=1)
+    assert NEW not in office.addresses()
+    removal = office.intake.status(office.people["alice"].id)[0]
+    assert (removal.origin, removal.state) == ("expiry", State.DONE)
+    assert "last day has passed" in office.told("alice")[-1]
+    assert office.now(done).due_at is None
+
+
+def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
+    """The button makes a request like the first one; without it, the destinations are removed."""
+    office.api.forwarder(TEAM, [BOB])
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), expires_on=date(2026, 12, 1))
+    first = office.approve(office.ask(change=change), "bob", "dora")
+    office.pass_time(days=8)
+    office.pass_time(hours=1)
+    notices = [first.id in told and "Extend" in told for told in office.told("alice")[-2:]]
+    assert notices == [False, True]
+    other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
+    office.approve(office.ask("bob", other), "carol", "dora")
+    extended = office.intake.extend(office.key(), first.id, alice, team)
+    assert extended.change.expires_on == date(2026, 12, 31)
+    office.work()
+    assert office.approve(office.now(extended), "bob", "dora").state is State.DONE
+    office.pass_time(days=5)
+    assert office.api.get(TEAM).json()["members"] == [ALICE, BOB, "carol@example.com"]
+    office.pass_time(days=30)
+    assert office.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
+    for user in (alice, office.people["bob"].id):
+        with pytest.raises(Denied):
+            office.intake.extend(office.key(), first.id, user, team)
+
+
+def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
+    """Or a rule for new addresses could take one away."""
+    office.api.patch(ALICE, emails=[ALICE, NEW])
+    refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23)))
+    assert (refused.state, refused.result) == (State.REFUSED, messages.has_no_end(NEW))
+    office.pass_time(days=3)
+    assert NEW in office.addresses()
+
+
+def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
+    """That somebody asks to be rid of it, who never had it, changes nothing."""
+    ending = Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
+    office.approve(office.ask("bob", ending), "carol")
+    assert office.ask("alice", Change(Action.ALIAS_REMOVE, NEW)).state is State.REFUSED
+    assert NEW in office.addresses(BOB)
+    office.pass_time(days=3)
+    assert NEW not in office.addresses(BOB)
+
+
+def test_the_same_wish_is_one_request(office: Office) -> None:
+    """A second delivery finds the first request; asking again is told of it."""
+    change = Change(Action.ALIAS_ADD, NEW)
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    first = office.intake.submit("once", change, alice, team)
+    assert office.intake.submit("once", change, alice, team).id == first.id
+    with pytest.raises(Denied, match=f"You already asked for this: {first.id}"):
+        office.intake.submit("again", change, alice, team)
+    office.work()
+    assert office.intake.submit("once", change, alice, team).id == first.id
+    with pytest.raises(Denied, match=first.id):
+        office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
+    # Which mailbox is meant where none is named, is known only when the worker has looked.
+    unnamed = office.ask(change=change)
+    assert unnamed.state is State.REFUSED
+    assert first.id in unnamed.result
+
+
+def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
+    """The desk turns them away before anything is kept."""
+    with pytest.raises(Denied, match="its own workspace"):
+        office.intake.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+
+
+def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
+    """Interactions name only one of a person's workspaces, so the worker asks for the account."""
+    ours = replace(office.deps.workspace, enterprise="E0000ORGA")
+    intake = Intake(office.deps.database, office.clock, ours)
+    mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
+    change = Change(Action.ALIAS_ADD, NEW)
+    request = intake.submit(office.key(), change, mallory.id, "T0000ELSE")
+    office.work(Worker(office.with_(workspace=ours)))
+    assert office.now(request).state is State.REFUSED
+    assert "other workspaces" in office.now(request).result
+
+
+def test_limits_count_what_was_asked_for_before(office: Office) -> None:
+    """Of four at once, the first three are looked at and the fourth is one too many."""
+    asked = []
+    for number in range(4):
+        asked.append(office.submit(change=Change(Action.ALIAS_ADD, f"orders-{number}@example.com")))
+        office.clock.advance(seconds=1)
+    office.work()
+    states = [office.now(each).state for each in asked]
+    assert states == [State.PENDING] * 3 + [State.REFUSED]
+
+
+@pytest.fixture
+def _there(office: Office) -> None:
+    """Give Alice an alias, and a forwarder to Alice and Bob."""
+    office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
+    office.api.forwarder(TEAM, [ALICE, BOB])
+
+
+@pytest.mark.usefixtures("_there")
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (Change(Action.ALIAS_ADD, "x@elsewhere.example"), "not one of our mail domains"),
+        (Change(Action.ALIAS_ADD, "bob@example.com"), "already delivers somewhere else"),
+        (Change(Action.ALIAS_ADD, "admin@example.com"), "reserved"),
+        (Change(Action.PASSWORD, "zoe@example.com"), "no mailbox"),
+        (Change(Action.ALIAS_ADD, ALICE), f"`{ALICE}` already"),
+        (Change(Action.ALIAS_ADD, "sales@example.com"), f"`{ALICE}` already"),
+        (Change(Action.ALIAS_REMOVE, NEW), "nothing"),
+        (Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,)), f"`{ALICE}` already"),
+        (Change(Action.FORWARD_REMOVE, NEW), "nothing"),
+    ],
+)
+def test_what_can_not_or_need_not_be_is_refused_without_a_card(
+    office: Office, change: Change, says: str
+) -> None:
+    """The requester gets the reason."""
+    request = office.ask(change=change)
+    assert request.state is State.REFUSED
+    assert says in request.result
+    assert says.replace("`", "") in office.told("alice")[-1]
+    assert office.cards() == []
+
+
+@pytest.mark.usefixtures("_there")
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change(Action.ALIAS_ADD, "sales@example.com", mailbox=ALICE),
+        Change(Action.ALIAS_REMOVE, NEW, mailbox=ALICE),
+        Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,)),
+    ],
+)
+def test_what_is_so_of_others_is_told_to_approvers_alone(office: Office, change: Change) -> None:
+    """Whoever could ask could otherwise find out where each address leads."""
+    assert office.ask("erin", change).state is State.PENDING
+    assert office.ask("bob", change).state is State.REFUSED
+
+
+def test_another_end_is_something_to_do(office: Office) -> None:
+    """More time, and an end taken back, are kept in the ledger; the same end is nothing new."""
+    first, later = date(2026, 11, 23), date(2026, 11, 25)
+    for end in (first, later, None):
+        change = Change(Action.ALIAS_ADD, NEW, expires_on=end)
+        assert office.approve(office.ask(change=change), "bob").state is State.DONE
+        assert office.ask(change=change).state is State.REFUSED
+    office.pass_time(days=6)
+    assert NEW in office.addresses()
+
+
+def test_a_day_that_is_over_makes_no_request(office: Office) -> None:
+    """It is said before a row is made; this very day is not over."""
+    today = office.clock().date()
+    with pytest.raises(DayOver):
+        office.submit(change=Change(Action.ALIAS_ADD, NEW, expires_on=today - timedelta(days=1)))
+    assert office.intake.status(office.people["alice"].id) == []
+    assert office.ask(change=Change(Action.ALIAS_ADD, NEW, expires_on=today)).state is State.PENDING

@@ -1,0 +1,216 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""New passwords: for whom, when, and where they are left behind: nowhere."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, Office
+from ansible_collections.postroom.email.tests.support.passwords import opens
+from ansible_collections.postroom.email.tests.support.service import RunningService
+from postroom_bot.backends.mail import Mail
+from postroom_bot.domain import Action, Change, Request, State
+from postroom_bot.errors import Denied, SlackRejected, SlackUnavailable, Unavailable
+from postroom_bot.store import locks
+from postroom_bot.workflow.lease import claim
+from postroom_bot.workflow.passwords import NeedsApproval, Revealed, Show, new_password
+
+ERIN = "erin@example.com"
+
+
+def _reveal(
+    office: Office,
+    who: str,
+    mailbox: str = ALICE,
+    request: Request | None = None,
+    key: str = "",
+    show: Show | None = None,
+) -> Revealed:
+    """Press "Make it"."""
+    user, team = office.people[who].id, office.deps.workspace.team
+    request_id = request.id if request else None
+    shown: list[Revealed] = []
+    key = key or office.key()
+    office.passwords.reveal(key, user, team, mailbox, request_id, show or shown.append)
+    return shown[0]
+
+
+def _approved(office: Office) -> Request:
+    """Have two admins approve Alice's wish for Erin's password."""
+    request = office.ask(change=Change(Action.PASSWORD, ERIN))
+    approved = office.approve(request, "bob", "carol")
+    assert approved.state is State.APPROVED
+    return approved
+
+
+def test_one_s_own_password_is_made_at_once(office: Office, service: RunningService) -> None:
+    """Offer, press, password; the owner and the auditors hear of it, and it is in the audit."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    assert office.passwords.offer(alice, team) == (ALICE, None)
+    made = _reveal(office, "alice")
+    assert opens(service, ALICE, made.password.get_secret_value())
+    (request,) = office.intake.status(alice)
+    assert request.state is State.DONE
+    office.work()
+    assert office.events(request) == [
+        "request.new",
+        "request.approved",
+        "request.executing",
+        "request.done",
+    ]
+    (notice,) = office.told("alice")
+    assert "A new password was made for your mailbox" in notice
+    assert len(office.slack.messages(office.channels["audit"])) == 1
+    assert made.password.get_secret_value() not in repr(made)
+
+
+def test_passwords_are_long_and_differ() -> None:
+    """Six groups of four signs that nobody mistakes for one another."""
+    made = {new_password() for _ in range(100)}
+    assert len(made) == 100
+    for one in made:
+        groups = one.split("-")
+        assert [len(group) for group in groups] == [4] * 6
+        assert not set("".join(groups)) & set("il1o0")
+
+
+def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office) -> None:
+    """A lost view is cured by pressing again."""
+    first = _reveal(office, "alice", key="once")
+    with pytest.raises(Denied, match="already"):
+        _reveal(office, "alice", key="once")
+    assert _reveal(office, "alice") != first
+
+
+def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
+    """Alice asks, two admins approve, and Erin, and nobody else, gets the button."""
+    request = _approved(office)
+    assert request.quorum[0].approvals == 2
+    assert "Make it" in office.told("erin")[-1]
+    assert not any("Make it" in told for told in office.told("alice"))
+    erin, team = office.people["erin"].id, office.deps.workspace.team
+    assert office.passwords.offer(erin, team, request_id=request.id) == (ERIN, request.id)
+    with pytest.raises(NeedsApproval, match="has to be approved"):
+        office.passwords.offer(office.people["bob"].id, team, ERIN)
+    with pytest.raises(Denied, match="not your mailbox"):
+        office.passwords.offer(office.people["bob"].id, team, request_id=request.id)
+    for who in ("alice", "bob"):
+        with pytest.raises(Denied, match="not your mailbox"):
+            _reveal(office, who, ERIN, request)
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+    office.work()
+    assert office.now(request).state is State.DONE
+    assert "A new password was made" in office.told("erin")[-1]
+    assert "Done" in office.told("alice")[-1]
+    with pytest.raises(Denied, match="is done already"):
+        _reveal(office, "erin", ERIN, request)
+
+
+def test_an_approved_password_is_looked_at_again(office: Office) -> None:
+    """Where the requester has gone since, it is not made, and the request ends."""
+    request = _approved(office)
+    office.slack.change_user(office.people["alice"], announce=False, deleted=True)
+    with pytest.raises(Denied, match="account changed"):
+        _reveal(office, "erin", ERIN, request)
+    assert office.now(request).state is State.REFUSED
+
+
+def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
+    """From then on nothing can be made for it."""
+    request = _approved(office)
+    office.clock.advance(days=1)
+    with pytest.raises(Denied, match="has expired"):
+        _reveal(office, "erin", ERIN, request)
+    office.work()
+    assert office.now(request).state is State.EXPIRED
+
+
+@pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
+def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> None:
+    """Slack is asked at the offer and at the press."""
+    alice, team = office.people["alice"].id, office.deps.workspace.team
+    office.passwords.offer(alice, team)
+    office.slack.change_user(office.people["alice"], announce=False, **change)
+    with pytest.raises(Denied):
+        office.passwords.offer(alice, team)
+    with pytest.raises(Denied):
+        _reveal(office, "alice")
+    with pytest.raises(Denied, match="own workspace"):
+        office.passwords.offer(alice, "T0000ELSE")
+
+
+def test_whoever_is_told_at_once_may_press_at_once(office: Office) -> None:
+    """The worker that has told the owner may still hold the request, to tell the others."""
+    request = _approved(office)
+    held = claim(office.deps, only=request.id)
+    assert held is not None
+    stopping = Mock(wait=Mock(side_effect=lambda _seconds: held.release(None)))
+    office.deps = office.with_(stopping=stopping)
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+
+
+def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
+    """What was approved can be tried again in a moment."""
+    request = _approved(office)
+    held = claim(office.deps, only=request.id)
+    assert held is not None
+    office.deps.stopping.set()
+    with pytest.raises(Denied, match="Something else"):
+        _reveal(office, "erin", ERIN, request)
+    held.release(None)
+    now, take = office.clock(), locks.take
+    until = now + timedelta(seconds=30)
+    office.deps.database.write(lambda c: take(c, ERIN, owner="another", now=now, until=until))
+    with pytest.raises(Denied, match="Something else"):
+        _reveal(office, "erin", ERIN, request)
+    office.clock.advance(seconds=30)
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+
+
+def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None:
+    """It says so, and does nothing."""
+    with office.slack.down(), pytest.raises(Denied, match="Slack does not tell me"):
+        _reveal(office, "alice")
+    assert office.intake.status(office.people["alice"].id) == []
+
+
+@pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
+def test_a_password_that_was_not_shown_can_be_made_again(
+    office: Office, trouble: BaseException
+) -> None:
+    """After an error of Slack or a crash the approval still counts, and the owner is told."""
+    request = _approved(office)
+    for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
+        with pytest.raises((Denied, SystemExit)):
+            _reveal(office, who, mailbox, approved, show=Mock(side_effect=trouble))
+        office.work()
+    assert office.now(request).state is State.APPROVED
+    assert "request.done" not in office.events(request)
+    assert office.slack.messages(office.channels["audit"]) == []
+    offers = [told for told in office.told("erin") if "Make it" in told]
+    assert ["previous one" in offer for offer in offers] == [False, True]
+    assert office.intake.status(office.people["alice"].id)[0].state is State.FAILED
+    assert "previous one" in office.told("alice")[-1]
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN
+    office.work()
+    assert office.now(request).state is State.DONE
+
+
+def test_a_silent_mail_service_costs_one_press(
+    office: Office, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was approved can be made again; one's own has to be asked for again."""
+    request = _approved(office)
+    with monkeypatch.context() as patch:
+        patch.setattr(mail, "set_password", Mock(side_effect=Unavailable))
+        for approved in (request, None):
+            with pytest.raises(Denied, match="Make another one"):
+                _reveal(office, "erin", ERIN, approved)
+    assert office.intake.status(office.people["erin"].id)[0].state is State.FAILED
+    assert office.now(request).state is State.APPROVED
+    assert _reveal(office, "erin", ERIN, request).mailbox == ERIN

@@ -1,0 +1,239 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Between asking and doing, everything that led to a decision may change; it is looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import (
+    ALICE,
+    BOB,
+    NEW,
+    Cut,
+    Office,
+    Unready,
+)
+from postroom_bot.domain import Action, Change, Request, State, Vote, VoteState
+from postroom_bot.store import requests, reservations, votes
+from postroom_bot.ui import messages
+from postroom_bot.workflow.worker import Worker
+from postroom_common.database import Connection
+
+Disturbance = Callable[[Office, Request], object]
+
+
+def _account(**changes: Any) -> Disturbance:
+    """Change the requester's Slack account."""
+    return lambda o, _: o.slack.change_user(o.people["alice"], announce=False, **changes)
+
+
+def _buried(office: Office, _: Request) -> None:
+    at = office.clock()
+    until = at + timedelta(days=90)
+    reserve = reservations.reserve
+    office.deps.database.write(lambda c: reserve(c, NEW, "erin@example.com", at=at, until=until))
+
+
+def _edited(office: Office, request: Request) -> None:
+    change = replace(request.change, mailbox="erin@example.com")
+    now = office.now(request)
+    office.deps.database.write(lambda c: requests.save(c, now, change=change))
+
+
+STRICTER = {"name": "aliases", "actions": ["alias.add"], "approvals": {"admins": 2}}
+DENIED = {"name": "none", "deny": "There are no new aliases this week."}
+CHANGES: list[tuple[Disturbance, str]] = [
+    (_account(email="erin@example.com"), "account changed"),
+    (lambda o, _: o.set_policy(rules=[STRICTER]), "policy changed"),
+    (lambda o, _: o.set_policy(rules=[DENIED]), "no new aliases this week"),
+    (_buried, "kept free"),
+    (_edited, "changed in the database"),
+]
+LATER_CHANGES: list[tuple[Disturbance, str]] = [
+    (_account(deleted=True), "account changed"),
+    (_account(is_restricted=True), "account changed"),
+    (
+        lambda o, _: o.slack.set_usergroup(o.usergroups["admins"], o.people["carol"]),
+        "who approved it",
+    ),
+    (
+        lambda o, _: o.slack.change_user(o.people["bob"], announce=False, deleted=True),
+        "who approved it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), CHANGES)
+def test_a_change_before_the_decision_stops_it(
+    office: Office, change: Disturbance, says: str
+) -> None:
+    """The vote is judged with all that is so by then."""
+    request = office.ask()
+    change(office, request)
+    stopped = office.approve(request, "bob")
+    assert stopped.state is State.REFUSED
+    assert says in stopped.result
+    assert NEW not in office.addresses() | office.addresses("erin@example.com")
+    assert "Stopped" in office.cards()[0].text
+
+
+@pytest.mark.parametrize(("change", "says"), [*CHANGES, *LATER_CHANGES])
+def test_a_change_after_the_decision_stops_it_too(
+    office: Office, change: Disturbance, says: str
+) -> None:
+    """What could not be carried out at once is looked at again when it can be."""
+    request = office.voted()
+    Worker(office.with_(executor=Unready())).step()
+    assert office.now(request).state is State.APPROVED
+    change(office, request)
+    office.pass_time(minutes=1)
+    stopped = office.now(request)
+    assert stopped.state is State.REFUSED
+    assert says in stopped.result
+    assert NEW not in office.addresses() | office.addresses("erin@example.com")
+
+
+def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Office) -> None:
+    """Only what it means for this request counts."""
+    request = office.ask()
+    rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
+    office.set_policy(rules=[rule], limits={"open_requests": 1})
+    assert office.approve(request, "bob").state is State.DONE
+
+
+def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
+    """The mail service itself says so, without saying whose it is now."""
+    request = office.ask()
+    office.api.patch("erin@example.com", emails=["erin@example.com", NEW])
+    failed = office.approve(request, "bob")
+    assert failed.state is State.FAILED
+    assert "already delivers somewhere else" in failed.result
+    assert "erin" not in failed.result
+
+
+def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> None:
+    """An approval is not kept for ever."""
+    request = office.voted()
+    Worker(office.with_(executor=Unready(retry_after=2 * 86400))).step()
+    office.pass_time(days=2, seconds=1)
+    assert office.now(request).state is State.EXPIRED
+    assert NEW not in office.addresses()
+
+
+def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Office) -> None:
+    """Nobody is told that nothing was done where nobody knows."""
+    request = office.voted()
+    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    assert office.now(request).state is State.EXECUTING
+    _account(deleted=True)(office, request)
+    office.pass_time(minutes=1)
+    stopped = office.now(request)
+    assert stopped.state is State.REFUSED
+    assert "may have been carried out" in stopped.result
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("change", Change(Action.ALIAS_ADD, "stolen@example.com")),
+        ("requester", "U00000001"),
+        ("requester_mailbox", BOB),
+        ("quorum", ()),
+        ("policy_digest", "0"),
+    ],
+)
+def test_an_edited_row_is_seen_when_it_is_judged(
+    office: Office, column: str, value: object
+) -> None:
+    """The digest covers who asked for what, and who has to approve it."""
+    request = office.ask()
+    edit: dict[str, Any] = {column: value}
+    office.deps.database.write(lambda c: requests.save(c, request, **edit))
+    assert office.approve(request, "bob").result == messages.EDITED
+    assert office.addresses() == {ALICE}
+
+
+@pytest.mark.parametrize("origin", ["slack", "expiry"])
+def test_a_state_alone_approves_nothing(office: Office, origin: str) -> None:
+    """A row that was set to approved by hand lacks the votes, and can't become the bot's own."""
+    office.api.patch(BOB, emails=[BOB, NEW])
+    request = office.ask(change=Change(Action.ALIAS_REMOVE, NEW, BOB))
+    assert request.state is State.PENDING
+
+    def edit(c: Connection) -> None:
+        requests.transition(c, request, State.APPROVED, at=office.clock(), origin=origin)
+        requests.mark_due(c, request.id, at=office.clock())
+
+    office.deps.database.write(edit)
+    office.work()
+    assert office.now(request).state is State.REFUSED
+    assert NEW in office.addresses(BOB)
+
+
+def _forge(office: Office, request: Request, who: str, state: VoteState) -> None:
+    """Write an approval into the database."""
+    assert request.card is not None
+    vote = Vote(
+        request=request.id,
+        voter=office.people[who].id,
+        team=request.team,
+        approves=True,
+        state=state,
+        at=office.clock(),
+        card=request.card,
+        mailbox=f"{who}@example.com" if state is VoteState.COUNTED else None,
+        groups=("admins",),
+    )
+
+    def write(c: Connection) -> None:
+        assert votes.cast(c, vote)
+        requests.mark_due(c, request.id, at=office.clock())
+
+    office.deps.database.write(write)
+
+
+@pytest.mark.parametrize("who", ["erin", "bob"])
+def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
+    """Neither a person who is no approver nor the requester is among those who count."""
+    change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
+    request = office.ask("bob", change)
+    _forge(office, request, who, VoteState.COUNTED)
+    assert office.approve(request, "dora").state is State.REFUSED
+    assert office.api.get("team@example.com").status_code == 404
+
+
+def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> None:
+    """It does not count, though it got past the desk."""
+    request = office.ask("bob")
+    _forge(office, request, "bob", VoteState.CAST)
+    office.work()
+    assert office.now(request).state is State.PENDING
+    assert [one.reason for one in office.votes(request)] == [messages.OWN_REQUEST]
+
+
+def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:
+    """A row that says that it is the bot's own and was edited is not carried out."""
+    office.api.mailbox("zoe@example.com", "zz@example.com")
+    change = Change(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")
+    at = office.clock()
+    forged = office.deps.database.write(
+        lambda c: requests.add(
+            c,
+            change=change,
+            requester=office.people["alice"].id,
+            team=office.deps.workspace.team,
+            at=at,
+            origin="expiry",
+            state=State.APPROVED,
+            requester_mailbox=ALICE,
+        )
+    )
+    office.work()
+    assert office.now(forged).state is State.REFUSED
+    assert "zz@example.com" in office.addresses("zoe@example.com")

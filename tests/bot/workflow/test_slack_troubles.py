@@ -1,0 +1,195 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slack may be slow, busy, down or unwilling: that delays requests, and changes none."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, NEW, Office, Unready
+from postroom_bot.domain import Action, Change, MessageRef, Request, State
+from postroom_bot.ui.markup import Message
+from postroom_bot.workflow.worker import Worker
+
+READING = ("users:read", "users:read.email", "usergroups:read")
+
+
+def _errors(office: Office, where: str) -> float:
+    """Return how many errors of a kind were counted."""
+    value = office.deps.metrics.registry.get_sample_value(
+        "postroom_bot_errors_total", {"where": where}
+    )
+    return value or 0.0
+
+
+def _settle(office: Office, request: Request, state: State) -> None:
+    """Let time pass until a request has a state and everybody knows."""
+    for _ in range(20):
+        office.pass_time(minutes=1)
+    assert office.now(request).state is state
+    assert office.now(request).told.split()[-1].startswith(state)
+
+
+def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
+    """No sooner is the card posted."""
+    office.slack.faults.rate_limit("chat.postMessage", retry_after=300)
+    request = office.ask()
+    assert request.state is State.PENDING
+    office.pass_time(seconds=299)
+    assert office.cards() == []
+    office.pass_time(seconds=1)
+    assert len(office.cards()) == 1
+
+
+def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Office) -> None:
+    """Where the mail service asked for a pause, Slack's trouble does not shorten it."""
+    request = office.voted()
+    office.slack.faults.fail("chat.update", times=1)
+    unready = Unready(retry_after=300)
+    office.work(Worker(office.with_(executor=unready)))
+    assert office.now(request).due_at == office.clock() + timedelta(seconds=300)
+    office.pass_time(seconds=300)
+    assert office.now(request).state is State.DONE
+
+
+def test_without_a_channel_for_cards_the_request_ends(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody could approve it; the requester hears so, and the operator as well."""
+    office.set_policy(channels={"approvals": "C99999999"})
+    request = office.ask()
+    assert request.state is State.REFUSED
+    assert "can't post it" in office.told("alice")[-1]
+    assert request.due_at is None
+    assert _errors(office, "card") == 1
+    assert "Invite the bot to the channel C99999999" in caplog.text
+    assert "channels.approvals" in caplog.text
+
+
+def test_a_wrong_channel_for_the_audit_holds_nothing_up(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log names the channel and the policy's key."""
+    channels = {"approvals": office.channels["approvals"], "audit": "C99999999"}
+    office.set_policy(channels=channels)
+    assert office.approve(office.ask(), "bob").state is State.DONE
+    assert _errors(office, "done-audit") == 1
+    assert "Invite the bot to the channel C99999999" in caplog.text
+    assert "channels.audit" in caplog.text
+
+
+def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
+    """A vote on the new card counts; one on the deleted card does not."""
+    change = Change(Action.PASSWORD, "erin@example.com")
+    request = office.ask(change=change)
+    office.slack.world.messages.remove(office.cards()[0])
+    office.approve(request, "bob")
+    again = office.now(request)
+    assert again.card != request.card
+    assert "not the request's own card" in office.vote("carol", request)
+    assert office.approve(again, "carol").state is State.APPROVED
+
+
+def test_a_person_who_can_not_be_told_holds_nothing_up(office: Office) -> None:
+    """It is counted, and not tried for ever."""
+    office.slack.grant(*READING, "chat:write")
+    request = office.ask()
+    assert request.state is State.PENDING
+    assert _errors(office, "pending") == 1
+    assert office.approve(request, "bob").state is State.DONE
+    assert office.now(request).due_at is None
+
+
+def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None:
+    """What Slack refuses to tell about people is asked again later."""
+    office.slack.grant("chat:write", "im:write")
+    request = office.ask()
+    assert request.state is State.NEW
+    assert _errors(office, "work") == 1
+    office.slack.grant(*READING, "chat:write", "im:write")
+    _settle(office, request, State.PENDING)
+
+
+def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
+    """There is an end to it."""
+    request = office.ask()
+    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    with office.slack.down():
+        for _ in range(8):
+            office.pass_time(days=1)
+    assert office.now(request).due_at is None
+
+
+def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> None:
+    """It is not carried out long after it was meant."""
+    with office.slack.down():
+        request = office.ask()
+        office.clock.advance(days=1)
+    office.work()
+    assert office.now(request).state is State.FAILED
+    assert "in time" in office.told("alice")[-1]
+
+
+def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None:
+    """Where the voter can't be told now, the vote is judged again."""
+    request = office.ask()
+    office.vote("erin", request)
+    office.slack.faults.fail("conversations.open", times=1)
+    office.work()
+    assert office.told("erin") == []
+    office.pass_time(minutes=1)
+    assert "Only members" in office.told("erin")[-1]
+
+
+def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Office) -> None:
+    """The bot never learned of the first one, which has no buttons; a press on it is refused."""
+    office.slack.faults.lose_answer("chat.postMessage")
+    request = office.ask()
+    office.pass_time(minutes=1)
+    first, second = office.cards()
+    request = office.now(request)
+    assert request.card is not None
+    assert request.card.ts == second.ts
+    buttons = ["Approve" in str(card.blocks) for card in (first, second)]
+    assert buttons == [False, True]
+    dead = request.card._replace(ts=first.ts)
+    assert "not the request's own card" in office.vote("bob", request, card=dead)
+    assert office.approve(request, "bob").state is State.DONE
+
+
+@pytest.fixture
+def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """Give a worker for whose first direct message Slack takes two days."""
+    slack_api = copy.copy(office.deps.slack_api)
+    tell = slack_api.send_direct_message
+
+    def dawdle(user: str, message: Message) -> MessageRef:
+        office.clock.advance(days=2)
+        monkeypatch.setattr(slack_api, "send_direct_message", tell)
+        return tell(user, message)
+
+    monkeypatch.setattr(slack_api, "send_direct_message", dawdle)
+    return Worker(office.with_(slack_api=slack_api))
+
+
+def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
+    office: Office, slow: Worker
+) -> None:
+    """Its end was still to come when the worker looked, and past when it had told everybody."""
+    request = office.ask(change=Change(Action.ALIAS_ADD, NEW, expires_on=office.clock().date()))
+    office.vote("bob", request)
+    office.work(slow)
+    assert office.now(request).state is State.DONE
+    office.work()
+    assert office.addresses() == {ALICE}
+
+
+def test_a_request_that_ends_while_it_is_shown_expires(office: Office, slow: Worker) -> None:
+    """Its time was over before anybody could have answered."""
+    request = office.submit()
+    office.work(slow)
+    office.work()
+    assert office.now(request).state is State.EXPIRED

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Workers with threads, more than one of them, over one database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from unittest.mock import Mock
+
+import pytest
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, BOB, Office
+from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from postroom_bot.backends.base import Done, ExecutionContext
+from postroom_bot.domain import Action, Change, Request, State
+from postroom_bot.store import audit, ledger
+from postroom_bot.workflow.worker import Worker
+from postroom_common.database import Database, DatabaseError
+
+
+class _Now(Clock):
+    """The real time: threads wait for it."""
+
+    def __call__(self) -> datetime:
+        """Return it."""
+        return datetime.now(UTC)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give the real time."""
+    return _Now()
+
+
+def _automatic(office: Office) -> None:
+    """Let aliases be added without approval."""
+    rule = {"name": "aliases", "actions": ["alias.add"], "automatic": True}
+    office.set_policy(rules=[rule], limits={"open_requests": 100})
+
+
+def _all_ended(office: Office, asked: list[Request]) -> Callable[[], bool]:
+    return lambda: all(office.now(each).due_at is None for each in asked)
+
+
+def test_two_workers_do_everything_once(office: Office) -> None:
+    """No mailbox is in two hands at a time, no alias is lost, and nothing is written twice."""
+    _automatic(office)
+    lock, at_work, clashes = threading.Lock(), set[str](), list[str]()
+
+    def watched(request: Request, context: ExecutionContext) -> Done:
+        mailbox = str(request.change.mailbox)
+        with lock:
+            clashes.extend({mailbox} & at_work)
+            at_work.add(mailbox)
+        try:
+            return office.deps.executor.execute(request, context)
+        finally:
+            with lock:
+                at_work.discard(mailbox)
+
+    executor = Mock(execute=watched)
+    workers = [
+        Worker(office.with_(owner=owner, executor=executor, wake=threading.Event()), threads=2)
+        for owner in ("one", "two")
+    ]
+    for worker in workers:
+        worker.start()
+    asked = []
+    for number in range(12):
+        change = Change(Action.ALIAS_ADD, f"alias-{number}@example.com")
+        asked.append(office.submit(("alice", "bob")[number % 2], change))
+    office.slack.wait_for(_all_ended(office, asked))
+    assert all(worker.stop(PATIENCE) for worker in workers)
+    assert {office.now(each).state for each in asked} == {State.DONE}
+    assert clashes == []
+    assert len(office.addresses(ALICE) | office.addresses(BOB)) == 2 + 12
+    assert len(office.deps.database.read(ledger.entries)) == 12
+    office.deps.database.read(audit.verify)
+    for each in asked:
+        assert office.events(each).count("request.done") == 1
+
+
+def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
+    """What it has is finished, and what it does not have yet stays for others."""
+    _automatic(office)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(request: Request, context: ExecutionContext) -> Done:
+        begun.set()
+        go_on.wait(PATIENCE)
+        return office.deps.executor.execute(request, context)
+
+    worker = Worker(office.with_(executor=Mock(execute=slow)), threads=1)
+    asked = [
+        office.submit(change=Change(Action.ALIAS_ADD, f"{name}@example.com"))
+        for name in ("first", "second")
+    ]
+    worker.start()
+    assert begun.wait(PATIENCE)
+    assert not worker.stop(0.01)
+    go_on.set()
+    assert worker.stop(PATIENCE)
+    states = sorted(office.now(each).state for each in asked)
+    assert states == [State.DONE, State.NEW]
+    assert all(office.now(each).lease_owner is None for each in asked)
+
+
+def test_a_worker_outlives_its_database(
+    office: Office, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While there is none it waits; afterwards it works on."""
+    _automatic(office)
+    with closing(Database(database_url)) as own, monkeypatch.context() as away:
+        down = Mock(side_effect=DatabaseError("down"))
+        away.setattr(own, "read", down)
+        away.setattr(own, "write", down)
+        worker = Worker(office.with_(database=own), threads=1)
+        worker.start()
+        office.slack.wait_for(lambda: down.call_count > 2)
+        away.undo()
+        request = office.submit()
+        office.slack.wait_for(_all_ended(office, [request]))
+        assert worker.stop(PATIENCE)

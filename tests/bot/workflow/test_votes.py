@@ -1,0 +1,248 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whose vote counts, and who may look things up, by what Slack says of people at that moment."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import SecretStr
+
+from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, BOB, NEW, Office
+from postroom_bot.backends.mail import Mail
+from postroom_bot.domain import Action, Change, MessageRef, Quorum, Request, State, VoteState
+from postroom_bot.errors import MAIL_UNAVAILABLE, Denied
+from postroom_bot.workflow.lookups import Lookups
+from postroom_bot.workflow.recheck import met
+
+FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
+
+
+def _refused(office: Office, request: Request) -> list[str]:
+    """Return why votes on a pending request were refused."""
+    assert office.now(request).state is State.PENDING
+    assert NEW not in office.addresses()
+    return [one.reason for one in office.votes(request) if one.state is VoteState.REFUSED]
+
+
+def test_nobody_approves_their_own_request(office: Office) -> None:
+    """An admin who asks needs another admin; the desk says so at once."""
+    request = office.ask("bob")
+    assert "someone else has to approve it" in office.vote("bob", request)
+    assert office.votes(request) == []
+    assert "vote.turned_away" in office.events(request)
+    assert office.approve(request, "carol").state is State.DONE
+
+
+def test_nobody_approves_it_from_their_second_account(office: Office) -> None:
+    """Two Slack accounts with one mailbox are one person."""
+    request = office.ask("bob")
+    office.slack.change_user(office.people["carol"], announce=False, email=BOB)
+    office.pass_time(days=4)
+    request = office.ask("bob")
+    office.approve(request, "carol")
+    assert any("someone else has to approve it" in why for why in _refused(office, request))
+    assert "someone else" in office.told("carol")[-1]
+
+
+def test_one_person_is_not_two_approvers(office: Office) -> None:
+    """A second account with the mailbox of somebody who has approved does not count."""
+    office.slack.change_user(office.people["carol"], announce=False, email=BOB)
+    office.ask("carol")
+    office.pass_time(days=4)
+    request = office.ask("alice", Change(Action.PASSWORD, "erin@example.com"))
+    office.approve(request, "bob", "carol")
+    assert len(_refused(office, request)) == 1
+    assert office.approve(request, "dora").state is State.APPROVED
+
+
+def test_a_second_vote_of_the_same_person_is_not_taken(office: Office) -> None:
+    """One person has one say."""
+    request = office.ask(change=FORWARD)
+    office.approve(request, "bob")
+    assert "answered this request already" in office.vote("bob", request)
+    office.work()
+    assert office.now(request).state is State.PENDING
+
+
+def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
+    """The key of the delivery tells, and the answer is the same."""
+    request = office.ask(change=FORWARD)
+    assert request.card is not None
+    press = ("press", request.id, office.people["bob"].id, office.deps.workspace.team)
+    more = (True, "", request.card, office.deps.workspace.app)
+    assert office.intake.vote(*press, *more) == office.intake.vote(*press, *more)
+    assert len(office.votes(request)) == 1
+
+
+def test_a_button_of_another_message_does_nothing(office: Office) -> None:
+    """Only the card that the bot posted for the request carries votes on it."""
+    request = office.ask()
+    for card in (
+        MessageRef("C00000000", "1.000001"),
+        MessageRef(office.channels["approvals"], "1.0"),
+    ):
+        assert "not the request's own card" in office.vote("bob", request, card=card)
+    # A second delivery gets the same answer.
+    press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
+    more = (True, "", card, office.deps.workspace.app)
+    assert office.intake.vote(*press, *more) == office.intake.vote(*press, *more)
+    assert office.votes(request) == []
+
+
+def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> None:
+    """What Slack says of the message and of the person is compared."""
+    request = office.ask()
+    assert request.card is not None
+    bob, ours = office.people["bob"].id, office.deps.workspace
+    for team, app in ((ours.team, "A0000ELSE"), ("T0000ELSE", ours.app)):
+        office.intake.vote(office.key(), request.id, bob, team, True, "", request.card, app)
+    unknown = ("R-2222", bob, ours.team, True, "", request.card, ours.app)
+    assert "not the request's own card" in office.intake.vote(office.key(), *unknown)
+    assert office.votes(request) == []
+
+
+def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
+    """Others are told who has, by a direct message; deny is a vote as well."""
+    request = office.ask()
+    office.approve(request, "erin")
+    assert "Only members of `admins`" in office.told("erin")[-1]
+    office.vote("erin", request, approves=False)
+    office.work()
+    assert len(_refused(office, request)) == 1
+    assert office.events(request).count("vote.refused") == 2
+
+
+def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> None:
+    """Group and account count as they are when the vote is judged, not when it was cast."""
+    request = office.voted()
+    office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
+    office.vote("carol", request)
+    office.slack.change_user(office.people["carol"], announce=False, deleted=True)
+    office.work()
+    assert len(_refused(office, request)) == 2
+
+
+def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
+    """One from before it does, even where nobody could look at it until later."""
+    late, early = office.ask(), office.ask("erin", Change(Action.ALIAS_ADD, "x@example.com"))
+    office.vote("bob", early)
+    office.clock.advance(days=1)
+    office.vote("bob", late)
+    office.work()
+    assert office.now(late).state is State.EXPIRED
+    assert office.now(early).state is State.DONE
+    assert [one.state for one in office.votes(late)] == [VoteState.REFUSED]
+    assert "had expired" in office.told("bob")[0]
+
+
+def test_an_ended_request_takes_no_votes(office: Office) -> None:
+    """The voter hears how it ended, also if it ended after the vote was cast."""
+    request = office.ask()
+    office.approve(request, "bob")
+    assert "is done already" in office.vote("carol", request)
+    request = office.ask(change=Change(Action.ALIAS_ADD, "later@example.com"))
+    office.vote("bob", request)
+    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.work()
+    assert [vote.state for vote in office.votes(request)] == [VoteState.REFUSED]
+    assert "vote.refused" in office.events(request)
+    assert "has been cancelled" in office.told("bob")[-1]
+
+
+@pytest.fixture
+def lookups(office: Office) -> Lookups:
+    """Give what looks things up."""
+    office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
+    office.api.forwarder("team@example.com", [ALICE])
+    office.api.forwarder("board@example.com", [BOB])
+    return Lookups(office.deps)
+
+
+def _as(office: Office, who: str) -> tuple[str, str]:
+    return office.people[who].id, office.deps.workspace.team
+
+
+def test_only_approvers_see_aliases_of_others(office: Office, lookups: Lookups) -> None:
+    """To others, a mailbox that exists and one that does not look the same."""
+    own = (ALICE, ["sales@example.com"])
+    assert lookups.aliases(*_as(office, "alice")) == own
+    assert lookups.aliases(*_as(office, "alice"), ALICE) == own
+    assert lookups.aliases(*_as(office, "bob"), ALICE).mailbox == ALICE
+    for mailbox in (ALICE, "zoe@example.com"):
+        with pytest.raises(Denied, match="only see your own"):
+            lookups.aliases(*_as(office, "erin"), mailbox)
+    with pytest.raises(Denied, match="There is no mailbox"):
+        lookups.aliases(*_as(office, "bob"), "zoe@example.com")
+
+
+def test_forwarders_are_seen_by_approvers_and_by_those_who_get_the_mail(
+    office: Office, lookups: Lookups
+) -> None:
+    """Others see none."""
+    assert len(lookups.forwarders(*_as(office, "bob"))) == 2
+    (one,) = lookups.forwarders(*_as(office, "alice"))
+    assert one.address == "team@example.com"
+    assert lookups.forwarders(*_as(office, "erin")) == []
+
+
+def test_records_are_no_secret(office: Office, lookups: Lookups) -> None:
+    """The world can read them."""
+    assert lookups.dns(*_as(office, "erin"), "example.com").records
+    with pytest.raises(Denied):
+        lookups.dns(*_as(office, "erin"), "elsewhere.example")
+
+
+def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> None:
+    """A person without a mailbox sees no aliases."""
+    with pytest.raises(Denied, match="own workspace"):
+        lookups.aliases(office.people["alice"].id, "T0000ELSE")
+    office.slack.change_user(office.people["alice"], announce=False, is_restricted=True)
+    for look in (lookups.aliases, lookups.forwarders):
+        with pytest.raises(Denied, match="Guests"):
+            look(*_as(office, "alice"))
+    office.slack.change_user(office.people["erin"], announce=False, email="e@elsewhere.example")
+    with pytest.raises(Denied):
+        lookups.aliases(*_as(office, "erin"))
+    assert lookups.forwarders(*_as(office, "erin")) == []
+
+
+def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
+    """Slack or the mail service: a sentence for the person."""
+    with office.slack.down(), pytest.raises(Denied, match="Slack does not tell me"):
+        lookups.aliases(*_as(office, "alice"))
+    mail = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
+    silent = Lookups(office.with_(mail=mail))
+    user, team = _as(office, "alice")
+    for look in (
+        lambda: silent.aliases(user, team),
+        lambda: silent.forwarders(user, team),
+        lambda: silent.dns(user, team, "example.com"),
+    ):
+        with pytest.raises(Denied) as refusal:
+            look()
+        assert str(refusal.value) == f"{MAIL_UNAVAILABLE} Try again in a few minutes."
+    mail.close()
+
+
+@pytest.mark.parametrize(
+    ("quorum", "voters", "is_met"),
+    [
+        ({"a": 1}, "", False),
+        ({"a": 1}, "a", True),
+        ({"a": 2}, "a b", False),
+        ({"a": 2}, "a a", True),
+        ({"a": 1, "b": 1}, "ab", False),
+        ({"a": 1, "b": 1}, "a a", False),
+        ({"a": 1, "b": 1}, "ab a", True),
+        ({"a": 2, "b": 1}, "ab b b", False),
+        ({"a": 2, "b": 1}, "ab ab b", True),
+        ({"a": 1, "b": 1, "c": 1}, "ab ab ab", False),
+        ({"a": 1, "b": 1, "c": 1}, "ac bc c", True),
+    ],
+)
+def test_each_approval_counts_for_one_group(
+    quorum: dict[str, int], voters: str, is_met: bool
+) -> None:
+    """A quorum is met where each approval finds a place of its own."""
+    members = [frozenset(one) for one in voters.split()]
+    assert met([Quorum(*one) for one in quorum.items()], members) is is_met
