@@ -134,14 +134,17 @@ def install_everything(session: nox.Session, *more: str) -> None:
 
 @tier_session(TEST_SESSIONS, PROGRAM_PYTHONS)
 def lint(session: nox.Session) -> None:
-    """Check style, import layers, licences and changelog fragments."""
+    """Check style, GitHub's files, import layers, licences and changelog fragments."""
     session.install(*groups("lint"))
     link_collection(session)
+    schema = ("check-jsonschema", "--quiet", "--builtin-schema")
     run_all(
         session,
         ("ruff", "format", "--check", "--quiet", "."),
         ("ruff", "check", "--quiet", "."),
         ("yamllint", "--strict", "."),
+        (*schema, "vendor.github-workflows", ".github/workflows/ci.yml"),
+        (*schema, "vendor.dependabot", ".github/dependabot.yml"),
         ("lint-imports", "--no-cache"),
         ("reuse", "lint", "--lines"),
         ("antsibull-changelog", "lint"),
@@ -268,7 +271,7 @@ def demo(session: nox.Session) -> None:
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def demo_bot(session: nox.Session) -> None:
     """Demonstrate the Slack bot in a simulated workspace."""
-    session.install(*groups("test-bot"), *BASE, *SERVICE, *BOT)
+    session.install(*groups("demo-bot"), *BASE, *SERVICE, *BOT)
     session.run("python", "tools/demo_bot.py", interrupt_timeout=15.0, terminate_timeout=5.0)
 
 

@@ -27,8 +27,11 @@ def pages() -> dict[str, Path]:
     guides = {file.stem: file for file in (ROOT / "docs").glob("*.md") if file.stem != "README"}
     roles = {f"roles/{file.parent.name}": file for file in ROOT.glob("roles/*/README.md")}
     programs = {name: ROOT / name / "README.md" for name in ("bot", "service")}
+    reference = {
+        f"{file.stem}-reference": file for file in (ROOT / "docs" / "reference").glob("*.md")
+    }
     start = {"index": ROOT / "docs" / "README.md", "readme": ROOT / "README.md"}
-    return {**start, **guides, **roles, **programs, "changelog": ROOT / "CHANGELOG.md"}
+    return {**start, **guides, **reference, **roles, **programs, "changelog": ROOT / "CHANGELOG.md"}
 
 
 def lay_out(source: Path) -> None:
@@ -37,6 +40,7 @@ def lay_out(source: Path) -> None:
         copy = source / f"{page}.md"
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+    shutil.copytree(ROOT / "docs" / "pictures", source / "docs" / "pictures")
     with (source / "index.md").open("a", encoding="utf-8") as index:
         index.write("\n" + (SITE / "contents.md").read_text("utf-8"))
 

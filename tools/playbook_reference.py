@@ -26,22 +26,22 @@ ARGUMENTS = ROOT / "playbooks" / "arguments"
 Arguments = dict[str, Any]
 
 HEAD = """\
-# The playbooks
+# Playbooks
 
 <!-- Written by tools/playbook_reference.py from playbooks/arguments. -->
 
-Each is run by its full name, such as `postroom.email.add_alias`. Its variables are given with `-e`,
-one by one or as a file. What is secret belongs into a file that `ansible-vault` has encrypted, such
-as the README's `account.yml`. Never give it one by one: the list of processes would show it, and so
-would Ansible at `-vvvv`.
+Run a playbook by its full name, such as `postroom.email.add_alias`. Pass variables with `-e`, one
+by one or in a file. Put secrets only into files that are encrypted with `ansible-vault`, such as
+the `account.yml` in the README: the process list and `-vvvv` show variables that are passed one by
+one.
 
 If the message of a failed task names an option of a module, it also names the playbook's variable
 for that option. A variable given with `-e` that looks like an option, but that the playbook does
 not use, gives a warning.
 
-In AWX, job templates do what is done to a tenant; [AWX](awx.md) tells how they come there. The
-tables say what AWX asks whoever launches a job. What it does not ask for comes from a credential or
-is set in the job template.
+In AWX, each playbook that changes or reads a tenant is a job template; see [AWX](awx.md). The
+tables list the survey questions. Other variables come from a credential or are set in the job
+template.
 
 | Playbook | What it does | Run again |
 |---|---|---|
@@ -73,7 +73,7 @@ def playbooks(files: Mapping[str, Arguments]) -> dict[str, Arguments]:
 
 
 def options(files: Mapping[str, Arguments], playbook: str) -> dict[str, dict[str, Any]]:
-    """Return all options of a playbook: what is needed first, its own before what it shares."""
+    """Return all options of a playbook: required ones first, its own before shared ones."""
     arguments = files[playbook]
     found = dict(arguments["options"])
     for shared in arguments.get("options_from", []):
@@ -117,15 +117,15 @@ def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
 def _again(arguments: Arguments) -> str:
     if arguments.get("reads_only"):
         return "Reads only."
-    return "Changes nothing." if arguments["repeatable"] else "Does it again."
+    return "Changes nothing." if arguments["repeatable"] else "Repeats its changes."
 
 
 def _promise(arguments: Arguments) -> str:
     if arguments.get("reads_only"):
-        return "It changes nothing at the service."
+        return "This playbook only reads from the service."
     if "second_run" in arguments:
         return str(arguments["second_run"])
-    again = "changes nothing" if arguments["repeatable"] else "does it again"
+    again = "changes nothing" if arguments["repeatable"] else "repeats its changes"
     return f"A second run with the same variables {again}."
 
 
@@ -150,7 +150,7 @@ def _kind(option: Mapping[str, Any]) -> str:
 
 def _default(option: Mapping[str, Any]) -> str:
     if option.get("required"):
-        return "needed"
+        return "required"
     if "default" in option:
         return f"`{flow(option['default'])}`"
     return _escaped(option.get("default_text", ""))

@@ -93,8 +93,13 @@ def run_builders(source: Path, dist: Path, env: Mapping[str, str]) -> None:
 def with_absolute_links(text: str) -> str:
     """Return a page of the repository with links that work on Galaxy and PyPI."""
     metadata = galaxy()
-    base = f"{metadata['repository']}/blob/{metadata['version']}/"
-    return LINK.sub(lambda link: f"]({base}{link[1]})", text)
+
+    def absolute(link: re.Match[str]) -> str:
+        # A page of GitHub does not work as an image.
+        view = "raw" if link[1].endswith(".png") else "blob"
+        return f"]({metadata['repository']}/{view}/{metadata['version']}/{link[1]})"
+
+    return LINK.sub(absolute, text)
 
 
 def settle(tarball: Path, epoch: int) -> None:
