@@ -116,7 +116,7 @@ class Demo:
         """Press it as somebody who may."""
         alice = self._here.alice
         self._steps.begin("Bob approves")
-        self._press(self._here.bob, card, "I have your answer")
+        self._press(self._here.bob, card, "Your answer was received")
         self._here.slack.wait_for(lambda: "Done" in card.text)
         say("The bot asks the mail service for it, and the card follows:")
         self._draw(card)
@@ -135,7 +135,7 @@ class Demo:
         self._steps.begin("Alice makes a new password")
         self._typed(alice, "/email password")
         self._draw_view(self._window(alice, "password_confirm"))
-        say("alice presses Make it.")
+        say("alice presses Create password.")
         alice.submit(alice.modal)
         shown = self._window(alice, "password_shown")
         password = _password_in(shown)
@@ -143,7 +143,7 @@ class Demo:
         say("Only its beginning is shown here.")
         self._expect_nowhere(password)
         say("The bot's log and database, and Slack's messages, do not have it.")
-        self._draw_told(alice, "A new password was made")
+        self._draw_told(alice, "The password of your mailbox")
         alice.close(alice.modal)
         return password
 
@@ -153,7 +153,7 @@ class Demo:
         self._names[guest.id] = guest.user.name
         self._steps.begin("Gina, a guest of the workspace, asks for an address")
         self._type(guest, f"/email alias add {NEWS}")
-        self._draw_told(guest, "Guests may not use this")
+        self._draw_told(guest, "Guests can't use this bot")
 
     def see_through_disguise(self) -> None:
         """Ask for a name by which certificates could be got."""
@@ -241,7 +241,7 @@ class Demo:
         return self._here.slack.wait_for_message(person.direct_channel, part)
 
     def _draw_told(self, person: Person, part: str) -> None:
-        say(f"{person.user.real_name} is told:")
+        say(f"{person.user.real_name} gets this message:")
         self._draw(self._told(person, part))
 
     def _window(self, person: Person, callback_id: str) -> View:

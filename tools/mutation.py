@@ -55,11 +55,10 @@ GROUPS = {
             "policy": ("bot/postroom_bot/policy/*.py",),
             "rechecks": tuple(
                 f"bot/postroom_bot/workflow/{name}.py"
-                for name in ("examine", "hold", "judge", "standing")
+                for name in ("approve", "evaluate", "execute", "lease")
             ),
             "store": tuple(
-                f"bot/postroom_bot/store/{name}.py"
-                for name in ("audit", "claims", "requests", "votes")
+                f"bot/postroom_bot/store/{name}.py" for name in ("audit", "requests", "votes")
             ),
         },
         tests=("tests/bot/policy", "tests/bot/store", "tests/bot/workflow"),

@@ -20,18 +20,18 @@ from postroom_client.names import (
 #: More is never a name; what follows is not made for texts of any length.
 _MAX_LENGTH = 320
 _LOCAL = re.compile(r"[a-z0-9._+'=-]+", re.ASCII)
-#: What may stand before the @, for people.
+#: The characters accepted before the @, for messages.
 SIGNS = "English letters, digits and . _ + - = '"
 
 
 class InvalidAddress(ValueError):
-    """A text is no address or domain that the bot takes; the message says so to people."""
+    """The text is not an address or a domain that the bot accepts. The message is for people."""
 
 
 def address(text: str) -> str:
     """Return the key of an address: lower case, the domain as A-labels.
 
-    :raises BadName: it is not an address, or has signs that the bot takes from nobody
+    :raises InvalidAddress: it is not an address, or has characters that the bot never accepts
     """
     _check_text(text)
     try:
@@ -63,12 +63,12 @@ def domain_of(key: str) -> str:
 
 
 def local_of(key: str) -> str:
-    """Return what stands before the @ of an address's key."""
+    """Return the local part of an address's key."""
     return key.rpartition("@")[0]
 
 
 def has_known_signs(local: str) -> bool:
-    """Return whether what stands before an @, in any case, has only signs that the bot takes."""
+    """Return whether a local part, in any case, has only characters that the bot accepts."""
     return _LOCAL.fullmatch(local.lower()) is not None
 
 
@@ -82,13 +82,13 @@ def _check_text(text: str) -> None:
     if len(text) > _MAX_LENGTH:
         raise InvalidAddress(f"A name of {len(text)} characters is too long. Shorten it.")
     if not text.isprintable():
-        raise InvalidAddress(f"{_shown(text)} has characters that cannot be seen. Type it anew.")
+        raise InvalidAddress(f"{_shown(text)} has invisible characters. Type it again.")
 
 
 def _no_address(text: str) -> str:
     return (
         f"{_shown(text)} is not an email address that I take. Write it in full, such as "
-        f"alice@example.com; before the @ only {SIGNS} may stand."
+        f"alice@example.com; before the @, use only {SIGNS}."
     )
 
 

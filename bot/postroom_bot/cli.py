@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command line: `postroom-bot serve`, and what operators and policy writers need beside it.
 
-Exit status: 0 where all is well, 1 where something that was looked at is not, 2 where it could not
-be done at all.
+Exit status: 0 for success, 1 if a check found problems, 2 if the command failed.
 """
 
 from __future__ import annotations
@@ -39,20 +38,26 @@ from postroom_bot.slack import bolt_app
 from postroom_bot.slack.manifest import manifest
 from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.schema import SCHEMA, migrate
-from postroom_bot.ui import parser
-from postroom_bot.ui.messages import try_again
+from postroom_bot.ui import messages, parser
 from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.intake import Intake
 from postroom_common.database import Connection, Database, DatabaseError, check_url
 from postroom_common.logs import log_crashes
 
+#: The exit statuses of all commands.
+EXIT_STATUSES = {
+    0: "Success.",
+    1: "A check failed: `check-config` found errors, `audit verify` found tampering, `audit show` "
+    "found no rows of the request, or `cancel` could not cancel it.",
+    2: "The command could not run. Standard error has a line for each error.",
+}
 #: What keeps a command from being done; each is a sentence.
-_NOT_DONE = (DatabaseError, StartError, Rejected, parser.NotUnderstood, ValueError)
+_NOT_DONE = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give the exit status."""
-    options = _parser().parse_args(arguments)
+    options = parser_of_commands().parse_args(arguments)
     try:
         return int(options.run(options))
     except SettingsError as error:
@@ -60,13 +65,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PolicyError as error:
         problems = error.sentences
     except Unavailable as error:
-        problems = [try_again(error)]
+        problems = [messages.plain(error.once)]
+    except Rejected as error:
+        problems = [messages.plain(error.reason)]
     except _NOT_DONE as error:
         problems = [str(error)]
     except KeyboardInterrupt:
         problems = ["interrupted"]
     except BrokenPipeError:
-        # The reader has closed the pipe, and Python would flush into it once more at its end.
+        # The reader has closed the pipe, and Python would flush into it again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except OSError as error:
@@ -82,7 +89,7 @@ def _serve(options: argparse.Namespace) -> int:
     log_crashes(logs.PROGRAM)
     try:
         app.run(given, options.ready_file)
-    except (*_NOT_DONE, PolicyError):
+    except (*_NOT_DONE, Rejected, PolicyError):
         raise
     except Exception:  # noqa: BLE001 - logged, and the process ends
         # Python would wait for threads, which may wait for Slack forever.
@@ -126,7 +133,7 @@ def _problems_of_settings(path: Path | None) -> list[str]:
 
 def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
     """Ask the mail service and Slack whether they know what settings and policy name."""
-    # What is wrong is told as sentences: the same as a log beside them would hide those.
+    # Problems are printed as sentences. The same problems in a log would hide them.
     logs.configure(style="text", level="critical", secrets=given.secrets())
     policy = load(policy_file or given.policy_file)
     slack_api = bolt_app.slack_api_of(given)
@@ -144,7 +151,8 @@ def _explain(options: argparse.Namespace) -> int:
     person = dry_run.person(policy, options.user, mailbox, options.group)
     change = _wish(" ".join(options.words), person.mailbox)
     domains = [domain(name) for name in options.domain]
-    for line in explain(policy, person, change, dry_run.facts(policy, person, change, domains)):
+    facts = dry_run.facts(policy, person, change, domains)
+    for line in explain(policy, person, change, facts, messages.plain):
         _say(line)
     if groups := dry_run.unasked(policy, person):
         _say(f"Not looked at: who is in the user groups of {', '.join(groups)}; Slack knows.")
@@ -152,11 +160,11 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _wish(words: str, mailbox: str | None) -> Change:
-    """Read what somebody would type after the command."""
+    """Return the change that these words of a slash command request."""
     asked = parser.parse(words)
     if isinstance(asked, parser.Password):
         return Change(Action.PASSWORD, asked.mailbox or mailbox or "")
-    if isinstance(asked, parser.Wanted):
+    if isinstance(asked, parser.Ask):
         return asked.change
     raise ValueError("this needs no decision: a policy only decides what changes something")
 
@@ -187,7 +195,7 @@ def _requests(options: argparse.Namespace) -> int:
     with _database(config.load(options.config)) as database:
         for one in database.read(requests.open_by):
             asked = {"id": one.id, "state": one.state, "requester": one.requester}
-            times = {"created_at": one.created_at, "expires_at": one.expires_at}
+            times = {"created_at": one.created_at, "expires_at": one.execute_by or one.decide_by}
             _say(json.dumps({**asked, **times, **one.change.as_dict()}, default=str))
     return 0
 
@@ -205,7 +213,7 @@ def _cancel(options: argparse.Namespace) -> int:
             return 1
         intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
-        _say(intake.cancel(key, found.id, operator, operator=True))
+        _say(messages.plain(intake.cancel(key, found.id, operator, operator=True)))
         after = database.read(lambda c: requests.get(c, found.id))
     return 0 if after is not None and after.state is State.CANCELLED else 1
 
@@ -262,7 +270,7 @@ def _print_json(data: Any) -> None:
 
 
 def _redacted(problem: str) -> str:
-    """Hide secrets in what is told of a mistake, such as one that was taken for a file's name."""
+    """Return a message without secrets, such as one that was taken for a file name."""
     return logs.Redactor(config.secrets_in(os.environ))(problem)
 
 
@@ -277,21 +285,27 @@ def _version() -> str:
         return "%(prog)s, from a checkout"
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_commands() -> argparse.ArgumentParser:
+    """Return the parser of the program's arguments."""
     parser = argparse.ArgumentParser(
-        "postroom-bot", description="Email addresses, forwarding and passwords from Slack."
+        "postroom-bot", description="Manage email addresses, forwarding and passwords from Slack."
     )
     parser.add_argument("--version", action="version", version=_version())
     _add_config(parser, default=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serve = _added(commands, "serve", "run the bot")
-    serve.add_argument("--ready-file", type=Path, help="written once the bot runs, with addresses")
+    serve = _added(commands, "serve", "Run the bot.")
+    serve.add_argument(
+        "--ready-file",
+        type=Path,
+        metavar="FILE",
+        help="write a JSON file with pid, admin and slack when ready, and delete it at exit",
+    )
     serve.set_defaults(run=_serve)
     _add_policy_commands(commands)
     _add_database_commands(commands)
-    shown = _added(commands, "manifest", "print the manifest for the app in Slack")
+    shown = _added(commands, "manifest", "Print the Slack app's manifest.")
     shown.add_argument(
-        "--url", help="where Slack posts to, beginning with https://; without, Socket Mode"
+        "--url", metavar="URL", help="the https:// URL for HTTP mode (default: Socket Mode)"
     )
     shown.set_defaults(run=_manifest)
     return parser
@@ -303,73 +317,99 @@ def _add_config(parser: argparse.ArgumentParser, default: Any) -> None:
         type=Path,
         metavar="FILE",
         default=default,
-        help=f"settings file in YAML (else {config.CONFIG_VARIABLE}); each setting is also an"
-        f" environment variable, {config.PREFIX}...",
+        help=f"settings file in YAML (default: {config.CONFIG_VARIABLE})",
     )
 
 
 def _added(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
-    """Add a command, after which --config may stand as well as before it."""
+    """Add a command that accepts --config, too."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=about)
-    # Where it does not stand here, nothing is to take the place of the one before.
+    # Without it here, a --config before the command stays in force.
     _add_config(parser, default=argparse.SUPPRESS)
     return parser
 
 
 def _add_policy_commands(commands: Any) -> None:
-    check = _added(commands, "check-config", "tell every mistake in settings and policy")
+    check = _added(commands, "check-config", "Validate the settings and the policy.")
     check.add_argument(
         "--online",
         action="store_true",
-        help="also ask the mail service and Slack whether they know what is named",
+        help="also verify tokens, people and user groups with the mail service and Slack",
     )
     check.set_defaults(run=_check_config)
-    why = _added(commands, "explain", "tell what the policy says of a wish, and why")
+    why = _added(
+        commands,
+        "explain",
+        "Explain the policy's decision on a request, rule by rule. Does not contact any service.",
+    )
     why.set_defaults(run=_explain)
     for command in (check, why):
         command.add_argument(
-            "--policy", type=Path, help="this policy file alone, without any settings"
+            "--policy", type=Path, metavar="FILE", help="use this policy file and read no settings"
         )
     why.add_argument(
-        "--user", default="", help="the requester's Slack user id, as the policy file has it"
+        "--user",
+        metavar="ID",
+        default="",
+        help="the requester's Slack user id, which selects the pinned mailbox and the groups",
     )
-    why.add_argument("--mailbox", help="the requester's own mailbox; else what is pinned to --user")
+    why.add_argument(
+        "--mailbox",
+        metavar="ADDRESS",
+        help="the requester's mailbox (default: the one pinned to --user)",
+    )
     why.add_argument(
         "--group",
+        metavar="NAME",
         action="append",
         default=[],
-        help="a group that they are in, beside those that list --user",
+        help="another group of the requester (repeatable)",
     )
     why.add_argument(
         "--domain",
+        metavar="DOMAIN",
         action="append",
         default=[],
-        help="a domain that is yours; else those of the mailboxes that are known",
+        help="a domain of the tenant (repeatable, default: those of the known mailboxes)",
     )
-    why.add_argument("words", nargs="+", help="as typed in Slack, such as: alias add a@example.com")
+    why.add_argument(
+        "words",
+        metavar="WORD",
+        nargs="+",
+        help="the command as typed in Slack, such as: alias add a@example.com",
+    )
 
 
 def _add_database_commands(commands: Any) -> None:
-    _added(commands, "migrate", "bring the database to the schema of this version").set_defaults(
+    _added(commands, "migrate", "Migrate the database to this version's schema.").set_defaults(
         run=_migrate
     )
     books = _added(
-        commands, "ledger", "print what chat has changed, as a definition for email_tenant"
+        commands, "ledger", "Print the changes made through Slack as a definition for email_tenant."
     )
     books.set_defaults(run=_ledger)
-    _added(commands, "requests", "list the open requests, a line of JSON each").set_defaults(
+    _added(commands, "requests", "List the open requests as JSON lines.").set_defaults(
         run=_requests
     )
-    cancel = _added(commands, "cancel", "cancel an open request of anybody")
-    cancel.add_argument("request", metavar="ID", help="such as R-7K2M")
+    cancel = _added(
+        commands, "cancel", "Cancel any open request, update its card and notify the requester."
+    )
+    cancel.add_argument("request", metavar="ID", help="a request id such as R-7K2M")
     cancel.set_defaults(run=_cancel)
-    audits = commands.add_parser("audit", help="look at the audit").add_subparsers(
+    audits = commands.add_parser("audit", help="Read or verify the audit.").add_subparsers(
         required=True, metavar="COMMAND"
     )
-    verify = _added(audits, "verify", "check that nobody has changed it")
-    verify.add_argument("--lines", type=Path, help="and that these streamed lines are the same")
+    verify = _added(audits, "verify", "Verify the audit's hash chain.")
+    verify.add_argument(
+        "--lines",
+        type=Path,
+        metavar="FILE",
+        help="also compare it with this file of streamed lines",
+    )
     verify.set_defaults(run=_audit_verify)
-    show = _added(audits, "show", "print it, a line of JSON for each row")
-    show.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came later")
-    show.add_argument("--request", metavar="ID", help="only what is about this request")
+    show = _added(audits, "show", "Print the audit as JSON lines.")
+    show.add_argument(
+        "--after", type=int, default=0, metavar="SEQ", help="only rows after this one"
+    )
+    show.add_argument("--request", metavar="ID", help="only rows of this request")
     show.set_defaults(run=_audit_show)

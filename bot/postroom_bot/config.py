@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a bot is told when it starts.
+"""The bot's settings.
 
 A setting comes from its environment variable, or else from a secret's file, or else from the
-settings file. All mistakes are found at once, and none of them is told with the value it has.
+settings file. All errors are reported together, never with the value.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ PREFIX = "POSTROOM_BOT_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONTAINER_SECRETS = Path("/run/secrets")
 
-#: What is only needed where another setting has one value.
-_NEEDED: Mapping[str, tuple[str, str]] = {
+#: Settings that are required if another setting has this value.
+REQUIRED_WITH: Mapping[str, tuple[str, str]] = {
     "slack_app_token": ("mode", "socket"),
     "slack_signing_secret": ("mode", "http"),
     "awx_url": ("executor", "awx"),
@@ -110,6 +110,11 @@ Secret = Annotated[SecretStr, AfterValidator(_told)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
+def _described(description: str, **rules: Any) -> Any:
+    """Return a field of a setting. docs/reference/bot.md prints the description."""
+    return Field(description=description, **rules)
+
+
 class _Given(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -134,7 +139,7 @@ class _Given(BaseSettings):
 
 
 class Partly(_Given):
-    """What can be looked at further although other settings may be wrong."""
+    """The settings that can be checked further although others may be invalid."""
 
     model_config = SettingsConfigDict(extra="ignore")
 
@@ -147,57 +152,123 @@ class Settings(_Given):
 
     model_config = SettingsConfigDict(extra="forbid")
 
-    mode: Literal["socket", "http"] = "socket"
-    executor: Literal["mail", "awx"] = "mail"
+    mode: Literal["socket", "http"] = _described(
+        "How Slack reaches the bot: over Socket Mode, or by HTTP requests.", default="socket"
+    )
+    executor: Literal["mail", "awx"] = _described(
+        "What changes aliases and forwarders: the mail service's API, or jobs of AWX.",
+        default="mail",
+    )
 
-    slack_bot_token: Secret
-    slack_app_token: Secret | None = None
-    slack_signing_secret: Secret | None = None
-    slack_api_url: Url = "https://slack.com/api/"
+    slack_bot_token: Secret = _described("The *Bot User OAuth Token*. Begins with `xoxb-`.")
+    slack_app_token: Secret | None = _described(
+        "The app-level token with the scope `connections:write`. Begins with `xapp-`.", default=None
+    )
+    slack_signing_secret: Secret | None = _described(
+        "The *Signing Secret* of the app.", default=None
+    )
+    slack_api_url: Url = _described(
+        "The URL of Slack's Web API. Change it for GovSlack or for tests.",
+        default="https://slack.com/api/",
+    )
 
-    #: It may hold a password.
-    database: str = Field(default="postroom-bot.sqlite3", min_length=1, repr=False)
-    #: None for: on SQLite, yes; on PostgreSQL, `migrate` has to be run.
-    auto_migrate: bool | None = None
-    replicas: int = Field(default=1, ge=1)
-    workers: int = Field(default=4, ge=1, le=64)
+    database: str = _described(
+        "An SQLite file, or a URL such as `postgresql://user@host/name`. If the URL contains a "
+        "password, store it as a secret.",
+        default="postroom-bot.sqlite3",
+        min_length=1,
+        repr=False,
+    )
+    auto_migrate: bool | None = _described(
+        "Whether `serve` migrates the database. If unset, it migrates SQLite but not PostgreSQL.",
+        default=None,
+    )
+    replicas: int = _described(
+        "The number of bots that share the database. More than one needs PostgreSQL.",
+        default=1,
+        ge=1,
+    )
+    workers: int = _described(
+        "The number of requests that one bot processes in parallel, from 1 to 64.",
+        default=4,
+        ge=1,
+        le=64,
+    )
 
-    policy_file: Path
+    policy_file: Path = _described("The [policy](../policy.md).")
 
-    api_url: Url
-    api_token: Secret
-    validate_certs: bool = True
-    ca_path: Path | None = None
-    timeout: float = Field(default=30.0, gt=0, le=300)
-    #: How many seconds a process that went down keeps others from what it had begun.
-    lease: float = Field(default=120.0, le=3600)
-    #: Where the last day of an alias or a forwarder ends at midnight.
-    time_zone: Annotated[str, AfterValidator(_zone)] = "UTC"
-    #: The host that people are told, with a new password, to set up in their mail programs.
-    mail_host: Annotated[str, AfterValidator(_host)]
+    api_url: Url = _described("The URL of the mail service's API.")
+    api_token: Secret = _described("The token of the tenant at the mail service.")
+    validate_certs: bool = _described(
+        "Whether to verify the certificates of the mail service and AWX. Use `false` only in "
+        "tests.",
+        default=True,
+    )
+    ca_path: Path | None = _described(
+        "A PEM file with the certificate authorities to trust for both, instead of the system's.",
+        default=None,
+    )
+    timeout: float = _described(
+        "The timeout in seconds of one operation at the mail service, including retries. "
+        "At most 300.",
+        default=30.0,
+        gt=0,
+        le=300,
+    )
+    lease: float = _described(
+        "How many seconds a request stays leased to a bot that crashed. Must be longer than "
+        "`timeout`, and at most 3600.",
+        default=120.0,
+        le=3600,
+    )
+    time_zone: Annotated[str, AfterValidator(_zone)] = _described(
+        "The time zone in which end dates of aliases and forwarders end, such as `Europe/Berlin`.",
+        default="UTC",
+    )
+    mail_host: Annotated[str, AfterValidator(_host)] = _described(
+        "The host name of the IMAP and SMTP server, shown with each new password."
+    )
 
-    awx_url: Url | None = None
-    awx_token: Secret | None = None
-    awx_username: str | None = None
-    awx_password: Secret | None = None
-    awx_add_alias_template: int | None = Field(default=None, ge=1)
-    awx_remove_alias_template: int | None = Field(default=None, ge=1)
-    awx_forwarder_template: int | None = Field(default=None, ge=1)
+    awx_url: Url | None = _described("The URL of AWX, without `/api`.", default=None)
+    awx_token: Secret | None = _described(
+        "An OAuth token for AWX. Alternative: `awx_username` and `awx_password`.", default=None
+    )
+    awx_username: str | None = _described("A user of AWX.", default=None)
+    awx_password: Secret | None = _described("The password of this user.", default=None)
+    awx_add_alias_template: int | None = _described(
+        "The id of the job template that adds an alias.", default=None, ge=1
+    )
+    awx_remove_alias_template: int | None = _described(
+        "The id of the job template that removes an alias.", default=None, ge=1
+    )
+    awx_forwarder_template: int | None = _described(
+        "The id of the job template that changes a forwarder.", default=None, ge=1
+    )
 
-    http_host: str = "127.0.0.1"
-    http_port: Port = 3000
-    admin_host: str = "127.0.0.1"
-    admin_port: Port = 9180
+    http_host: str = _described(
+        "The address to listen on for requests from Slack in HTTP mode.", default="127.0.0.1"
+    )
+    http_port: Port = _described("Its port. `0` selects a free port.", default=3000)
+    admin_host: str = _described(
+        "The address to listen on for health checks and metrics.", default="127.0.0.1"
+    )
+    admin_port: Port = _described("Its port. `0` selects a free port.", default=9180)
 
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["json", "text"] = "json"
-    #: A file, or "-" for standard output; None for nowhere.
-    audit_lines: str | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = _described(
+        "The lowest level to log.", default="info"
+    )
+    log_format: Literal["json", "text"] = _described(
+        "Whether each log line is JSON or text.", default="json"
+    )
+    audit_lines: str | None = _described(
+        "Where to stream the audit as JSON lines: a file, or `-` for standard output.",
+        default=None,
+    )
 
-    @checks(*_NEEDED)
+    @checks(*REQUIRED_WITH)
     @classmethod
     def _needed(cls, value: Any, info: ValidationInfo) -> Any:
-        other, meaning = _NEEDED[info.field_name or ""]
+        other, meaning = REQUIRED_WITH[info.field_name or ""]
         if value is None and info.data.get(other) == meaning:
             text = f"is needed where {other} is {meaning}"
             raise PydanticCustomError("needed", "{text}", {"text": text})
@@ -253,7 +324,7 @@ _AnyGiven = TypeVar("_AnyGiven", bound=_Given)
 def load(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings.
 
-    :param config: the settings file; else the one that the environment names, else none
+    :param config: the settings file; by default the one in the environment variable, if any
     :raises SettingsError: with all mistakes
     """
     environment = os.environ if environment is None else environment
@@ -268,7 +339,7 @@ def load(config: Path | None = None, environment: Mapping[str, str] | None = Non
     except OSError as error:
         what = error.filename or f"The settings file {file}"
         mistakes.append(f"{what} can't be read ({error.strerror}).")
-    except Exception as error:  # noqa: BLE001 - whatever a YAML reader raises, it is the file's
+    except Exception as error:  # noqa: BLE001 - the YAML reader raises many kinds
         mistakes.append(f"The settings file {file} is no YAML{_line(error)}. {_REMEDY}")
     if mistakes or settings is None:
         raise SettingsError(mistakes)
@@ -276,11 +347,11 @@ def load(config: Path | None = None, environment: Mapping[str, str] | None = Non
 
 
 def partly(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Partly:
-    """Read what of the settings can be looked at although `load` finds mistakes in them."""
+    """Load the settings that can be checked further although `load` finds errors."""
     environment = os.environ if environment is None else environment
     try:
         return _located(Partly, _file(config, environment), environment).model_validate({})
-    except Exception:  # noqa: BLE001 - whatever keeps them from being read, `load` tells it
+    except Exception:  # noqa: BLE001 - `load` reports the reason
         return Partly.model_construct()
 
 
@@ -291,13 +362,14 @@ def _file(config: Path | None, environment: Mapping[str, str]) -> Path | None:
 
 def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
     """Return the secrets that an environment has, also where its settings can't be used."""
-    names = (name for name, field in Settings.model_fields.items() if _is_secret(field.annotation))
+    names = (name for name, field in Settings.model_fields.items() if is_secret(field.annotation))
     given = (environment.get(variable(name), "").strip() for name in names)
     return frozenset(filter(None, given))
 
 
-def _is_secret(kind: Any) -> bool:
-    return kind is SecretStr or any(map(_is_secret, get_args(kind)))
+def is_secret(kind: Any) -> bool:
+    """Return whether values of this type are secrets."""
+    return kind is SecretStr or any(map(is_secret, get_args(kind)))
 
 
 def variable(name: str) -> str:
@@ -323,7 +395,7 @@ def _places(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _strangers(environment: Mapping[str, str]) -> list[str]:
-    """Find the variables with our prefix that nobody reads."""
+    """Return the variables with our prefix that are not settings."""
     known = {variable(name) for name in Settings.model_fields} | {CONFIG_VARIABLE}
     strangers = sorted(
         name for name in environment if name.upper().startswith(PREFIX) and name not in known
@@ -332,7 +404,7 @@ def _strangers(environment: Mapping[str, str]) -> list[str]:
 
 
 def _strange_files(environment: Mapping[str, str]) -> list[str]:
-    """Find the secrets' files that begin like ours and that nobody reads."""
+    """Return the secret files with our prefix that are not settings."""
     known = [variable(name).lower() for name in Settings.model_fields]
     files = [file for place in _places(environment) if place.is_dir() for file in place.iterdir()]
     strangers = sorted(
@@ -354,7 +426,7 @@ def _sentences(
     absent = {str(one["loc"][0]) for one in problems if one["type"] in {"missing", "needed"}}
     if absent and file is None:
         found.append(f"No settings file is named: use --config or {CONFIG_VARIABLE}.")
-    if any(_is_secret(Settings.model_fields[name].annotation) for name in absent):
+    if any(is_secret(Settings.model_fields[name].annotation) for name in absent):
         places = " and ".join(map(_place, _places(environment)))
         found.append(f"Secrets were looked for as files in {places}.")
     return found

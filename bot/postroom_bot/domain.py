@@ -66,6 +66,9 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
 )
 OPEN = frozenset(FOLLOWING)
 
+#: The origin of the bot's own requests, at the end of the last day of an alias or a forwarder.
+EXPIRY = "expiry"
+
 #: What requests' ids are made of after `R-`, and how long that is at least: Crockford's letters and
 #: digits without 0 and 1, which people take for O and I.
 ID_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -73,8 +76,32 @@ ID_LENGTH = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something was refused, stopped or delayed, or how it ended. `ui.messages` has the texts.
+
+    :param code: such as ``address.taken``
+    :param params: plain JSON data for the text
+    """
+
+    code: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the code and the parameters, for logs."""
+        return f"{self.code} {dict(self.params)}" if self.params else self.code
+
+    def as_list(self) -> list[Any]:
+        """Return it as JSON data: a parameter of another reason or a row."""
+        return [self.code, dict(self.params)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON data for the audit."""
+        return {"code": self.code, **({"params": dict(self.params)} if self.params else {})}
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
-    """What somebody asks for.
+    """A requested change.
 
     :param target: the address that is to come or go; for a password, the mailbox, or "" for the
         requester's own
@@ -92,7 +119,7 @@ class Change:
     reason: str = ""
 
     def is_twin_of(self, other: Change) -> bool:
-        """Whether both are for the same, whatever their reasons and ends."""
+        """Whether both request the same, apart from reasons and end dates."""
         aside = {"reason": "", "expires_on": None}
         return self.as_dict() | aside == other.as_dict() | aside
 
@@ -115,6 +142,24 @@ class MessageRef(NamedTuple):
     ts: str
 
 
+class ButtonPress(NamedTuple):
+    """A press of Approve or Deny on a request's card.
+
+    :param key: of the delivery, the same each time Slack repeats it
+    :param card: the message with the button
+    :param app: the app that posted the message; "" if Slack's statements about it differ
+    """
+
+    key: str
+    request_id: str
+    user: str
+    team: str
+    approves: bool
+    card: MessageRef
+    app: str
+    reason: str = ""
+
+
 class Quorum(NamedTuple):
     """How many members of a group have to approve."""
 
@@ -123,7 +168,7 @@ class Quorum(NamedTuple):
 
 
 class Verdict(StrEnum):
-    """What a policy says of a wish."""
+    """A policy's verdict on a change."""
 
     ALLOW = "allow"
     APPROVE = "approve"
@@ -132,20 +177,20 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a policy says of one person's wish, and why.
+    """A policy's decision on a person's change, with the reason.
 
     :param quorum: for APPROVE, what is needed of each group; all of them have to be met
     :param rule: the rule that decided, by name; built-in ones are in angle brackets
-    :param reason: a sentence for the requester that says nothing of other people
-    :param warnings: what approvers have to know, a sentence each
+    :param reason: for the requester; it reveals nothing about other people
+    :param warnings: what approvers have to know
     :param policy_digest: of the policy that decided
     """
 
     verdict: Verdict
     rule: str
-    reason: str
+    reason: Reason
     quorum: tuple[Quorum, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
     policy_digest: str = ""
 
     @property
@@ -156,13 +201,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody in Slack, as seen right now.
+    """A person in Slack, at the time of the lookup.
 
-    :param mailbox: their own mailbox, as identity sources say, or None where none does
+    :param mailbox: their own mailbox, or None if it is not known
     :param groups: the policy's groups that they are in
-    :param obstacle: why they may not use the bot at all (guest, bot, deactivated, other
-        workspace ...), a sentence; "" where they may
-    :param mailbox_obstacle: why no mailbox is known to be theirs, a sentence, where none is
+    :param obstacle: why they may not use the bot at all: a guest, a bot, deactivated, of another
+        workspace ...
+    :param mailbox_obstacle: why no mailbox is known to be theirs
     """
 
     user: str
@@ -170,8 +215,8 @@ class Person:
     name: str
     mailbox: str | None = None
     groups: frozenset[str] = frozenset()
-    obstacle: str = ""
-    mailbox_obstacle: str = ""
+    obstacle: Reason | None = None
+    mailbox_obstacle: Reason | None = None
 
 
 class VoteState(StrEnum):
@@ -184,9 +229,11 @@ class VoteState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One person's say on a request.
+    """A person's vote on a request.
 
-    :param card: the message whose button was pressed, as Slack told it
+    :param card: the message whose button was pressed, as reported by Slack
+    :param reason: the voter's own
+    :param refusal: why it does not count
     :param mailbox: the voter's own mailbox when it was counted
     :param groups: the voter's groups of the quorum when it was counted
     """
@@ -199,6 +246,7 @@ class Vote:
     at: datetime
     card: MessageRef
     reason: str = ""
+    refusal: Reason | None = None
     mailbox: str | None = None
     groups: tuple[str, ...] = ()
 
@@ -212,18 +260,19 @@ class Request:
     :param requester_mailbox: the requester's own mailbox when the request was examined
     :param rule: the policy's rule that decided
     :param quorum: the approvals that are needed
-    :param digest: of what is asked for, by whom, under which policy; what a card stands for
-    :param expires_at: when an open request ends by itself
-    :param remind_at: when approvers are to be reminded
+    :param digest: of the change, the requester and the policy; a card is valid for this digest only
+    :param decide_by: when a request that is not approved by then ends
+    :param execute_by: when an approved request that is not executed by then ends
+    :param remind_at: when to remind the approvers
     :param ends_at: when the alias or the destinations are removed again
-    :param shown: what the card shows, as a key; the card is behind where it is not the right one
-    :param told: who was told of which state, as words such as ``done`` and ``done-owner``
-    :param attempts: how often the execution was begun
-    :param progress: an executor's notes to itself, in case it has to go on after a crash
-    :param trouble: what keeps it from going on right now, in a sentence for people
-    :param result: how it ended, in a sentence for people
-    :param due_at: when somebody has to look at it next; None for never
-    :param leases: counts the leases, which tells one from the next of the same owner
+    :param card_state: what the card shows; outdated if it differs from the request
+    :param attempts: how often the execution was started
+    :param failures: steps in a row that failed; for the back-off
+    :param progress: the executor's notes, to continue after a crash
+    :param blocked: what delays it right now
+    :param result: how it ended; for a password that waits for its owner, why the last try failed
+    :param due_at: when the worker has to process it next; None for never
+    :param leases: counts the leases, to distinguish those of the same owner
     :param version: counts changes from outside of the lease
     """
 
@@ -237,19 +286,20 @@ class Request:
     requester_mailbox: str | None = None
     rule: str = ""
     quorum: tuple[Quorum, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
     digest: str = ""
     policy_digest: str = ""
-    expires_at: datetime | None = None
+    decide_by: datetime | None = None
+    execute_by: datetime | None = None
     remind_at: datetime | None = None
     ends_at: datetime | None = None
     card: MessageRef | None = None
-    shown: str = ""
-    told: str = ""
+    card_state: str = ""
     attempts: int = 0
+    failures: int = 0
     progress: Mapping[str, Any] = field(default_factory=dict)
-    trouble: str = ""
-    result: str = ""
+    blocked: Reason | None = None
+    result: Reason | None = None
     ended_at: datetime | None = None
     due_at: datetime | None = None
     lease_owner: str | None = None
@@ -259,7 +309,7 @@ class Request:
 
     @property
     def is_open(self) -> bool:
-        """Whether something may still become of it."""
+        """Whether the request has not ended."""
         return self.state in OPEN
 
     @property
@@ -273,7 +323,7 @@ class Request:
         return sum(one.approvals for one in self.quorum)
 
     def right_digest(self) -> str:
-        """Return the digest of what this row says now; an edited row no longer has its own."""
+        """Return the digest of the current values; that of an edited row differs from `digest`."""
         return digest_of(
             {
                 "id": self.id,

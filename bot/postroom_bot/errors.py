@@ -3,10 +3,11 @@
 """The bot's exceptions.
 
 BotError
-  Denied                the person's action is refused right away
-    Forbidden           the person lacks the permission; written to the audit
-  Rejected              a backend refuses the change; a retry would not help
-  Unavailable           a backend can't do it now; a retry may help
+  ReasonError           carries a Reason that `ui.messages` renders
+    Denied              the person's action is refused right away
+      Forbidden         the person lacks the permission; written to the audit
+    Rejected            a backend refuses the change; a retry would not help
+    Unavailable         a backend can't do it now; a retry may help
   SlackUnavailable      Slack can't be reached or is overloaded
   SlackRejected         Slack refuses the call
   LeaseLost             another worker holds the request, or its state has changed
@@ -15,32 +16,43 @@ BotError
 
 from __future__ import annotations
 
-MAIL_UNAVAILABLE = "The mail service is not responding properly right now."
+from typing import Any
+
+from postroom_bot.domain import Reason
 
 
 class BotError(Exception):
     """The base of all errors that the bot raises on purpose."""
 
 
-class Denied(BotError):
-    """The bot refuses right away. The text is a sentence for the person."""
+class ReasonError(BotError):
+    """An error for which there is a text for people.
+
+    :param reason: a reason, or a code, to which `params` belong
+    """
+
+    def __init__(self, reason: Reason | str, **params: Any) -> None:
+        self.reason = Reason(reason, params) if isinstance(reason, str) else reason
+        super().__init__(str(self.reason))
+
+
+class Denied(ReasonError):
+    """The bot refuses right away."""
 
 
 class Forbidden(Denied):
     """The person may not do this. If no request records the refusal, the audit must."""
 
 
-class Rejected(BotError):
+class Rejected(ReasonError):
     """The change can't be made, and a retry would not help.
 
-    The text is a sentence for the requester and reveals nothing about other people's mailboxes.
+    The reason reveals nothing about other people's mailboxes.
     """
 
 
-class Unavailable(BotError):
-    """The change can't be made now. Whatever was done of it does not hinder the next try.
-
-    The text is a sentence for people. It does not say who retries.
+class Unavailable(ReasonError):
+    """The change can't be made now. What was done of it does not hinder the next try.
 
     :param retry_after: the seconds that the backend asked to wait, if it did
     :param lasting: whether only an administrator can resolve it
@@ -48,14 +60,22 @@ class Unavailable(BotError):
 
     def __init__(
         self,
-        sentence: str = MAIL_UNAVAILABLE,
+        reason: Reason | str = "mail.unavailable",
         *,
         retry_after: float | None = None,
         lasting: bool = False,
+        **params: Any,
     ) -> None:
-        super().__init__(sentence)
+        super().__init__(reason, **params)
         self.retry_after = retry_after
         self.lasting = lasting
+
+    @property
+    def once(self) -> Reason:
+        """The reason for a person for whom the bot does not retry."""
+        if self.lasting:
+            return self.reason
+        return Reason("retry.later", {"why": self.reason.as_list()})
 
 
 class SlackUnavailable(BotError):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The client core's errors as what an executor may raise: in plain words, and logged in full."""
+"""Translate the client core's errors into Rejected and Unavailable, and log them in full."""
 
 from __future__ import annotations
 
@@ -8,53 +8,42 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from postroom_bot.backends.plans import taken
-from postroom_bot.errors import MAIL_UNAVAILABLE, Rejected, Unavailable
+from postroom_bot.errors import Rejected, Unavailable
 from postroom_client import errors
-
-NOT_LET_IN = "The mail service does not let me in. Ask an administrator."
 
 _log = logging.getLogger(__name__)
 
-#: Only an operator can end these; people have to wait.
+#: Only an operator can resolve these.
 _FOR_THE_OPERATOR = (errors.Unauthorized, errors.Forbidden, errors.UntrustedCertificate)
 _FINAL = (errors.Rejected, errors.Refused, errors.InvalidInput)
 
 
 @contextmanager
-def in_plain_words(subject: str) -> Iterator[None]:
-    """Have errors of the core leave as Rejected or Unavailable.
+def translated(subject: str) -> Iterator[None]:
+    """Translate the core's errors.
 
-    The core's own words go to the log, and to operators as the cause: they may name other
-    people's mailboxes.
+    The core's own messages may name other people's mailboxes: only the log has them.
 
-    :param subject: the address or domain that it is about, for the sentence
+    :param subject: the address or domain that the call is about
     """
     try:
         yield
     except errors.PostroomError as error:
-        _tell_operator(error)
-        raise _for_people(error, subject) from error
+        level = logging.ERROR if isinstance(error, _FOR_THE_OPERATOR) else logging.WARNING
+        _log.log(level, "The mail service: %s: %s", type(error).__name__, error)
+        raise _translation(error, subject) from error
 
 
-def _tell_operator(error: errors.PostroomError) -> None:
-    level = logging.ERROR if isinstance(error, _FOR_THE_OPERATOR) else logging.WARNING
-    _log.log(level, "The mail service: %s: %s", type(error).__name__, error)
-
-
-def _for_people(error: errors.PostroomError, subject: str) -> Exception:
+def _translation(error: errors.PostroomError, subject: str) -> Rejected | Unavailable:
     if isinstance(error, errors.AlreadyExists):
-        return taken(subject)
+        return Rejected("address.taken", address=subject)
     if isinstance(error, errors.NotFound):
-        return Rejected("What this is about is no longer there. Check the names and ask again.")
+        return Rejected("mail.not_found")
     if isinstance(error, _FINAL):
-        return Rejected(
-            f"The mail service does not accept this for `{subject}`. Ask an administrator."
-        )
+        return Rejected("mail.rejected", subject=subject)
     if isinstance(error, (errors.Unauthorized, errors.Forbidden)):
-        return Unavailable(NOT_LET_IN, lasting=True)
+        return Unavailable("mail.unauthorized", lasting=True)
     return Unavailable(
-        MAIL_UNAVAILABLE,
         retry_after=getattr(error, "retry_after", None),
         lasting=isinstance(error, errors.UntrustedCertificate),
     )

@@ -36,7 +36,7 @@ def definition(
 
     An alias that has ended stays with its end, and is absent by it. Nothing depends on the time.
 
-    :param wishes: what the ledger holds, the oldest first, each as in ``Done.stands``
+    :param wishes: the changes in the ledger, the oldest first, each as in ``Done.stands``
     :param mailboxes: those that are there; what is said of any other is left out
     :param zone: in which the last day of an alias ends
     """

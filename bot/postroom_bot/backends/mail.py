@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mail service: looking, trying a wish out, carrying it out, setting a password.
+"""The mail service: queries, rehearsal and execution of changes, and new passwords.
 
-Everything goes through the client core that the Ansible modules use, so that chat and playbooks
-mean the same, survive the same faults and repair the same lost updates.
+Everything goes through the client core that the Ansible modules use, so that the bot and playbooks
+have the same semantics, survive the same faults and repair the same lost updates.
 """
 
 from __future__ import annotations
@@ -17,47 +17,39 @@ from typing import Any, NamedTuple
 from pydantic import SecretStr
 
 from postroom_bot.backends.base import Done, ExecutionContext
-from postroom_bot.backends.errors import in_plain_words
-from postroom_bot.backends.plans import Intent, intent_of, no_domain, password_intent
-from postroom_bot.domain import Action, Change, Request
-from postroom_bot.errors import Unavailable
+from postroom_bot.backends.errors import translated
+from postroom_bot.backends.plans import Intent, intent_of, password_intent
+from postroom_bot.domain import Action, Change, Reason, Request
+from postroom_bot.errors import Rejected, Unavailable
 from postroom_client import errors
 from postroom_client.client.client import Client
 from postroom_client.client.transport import Transport
 from postroom_client.dns import rrset
-from postroom_client.models import (
-    Forwarder,
-    Mailbox,
-    Principal,
-)
-from postroom_client.names import (
-    Name,
-    parse_address,
-    parse_domain,
-)
+from postroom_client.models import Forwarder, Mailbox, Principal
+from postroom_client.names import Name, parse_address, parse_domain
 from postroom_client.tenant.changes import Plan
 from postroom_client.tenant.converge import apply_changes
 from postroom_client.tenant.state import TenantState
 
-#: Seconds for which the list of domains is believed.
-_DOMAINS_KEEP = 60.0
-#: Seconds that DNS records are proposed to live.
-_TTL = 3600
-#: The note of the addresses that a try is about to free.
+#: Seconds for which the list of domains is cached.
+_DOMAINS_TTL = 60.0
+#: The TTL of proposed DNS records, in seconds.
+_RECORD_TTL = 3600
+#: The key of the note that lists the addresses an attempt is about to free.
 FREEING = "freeing"
 
 _ALIASES = (Action.ALIAS_ADD, Action.ALIAS_REMOVE)
 
 
 class Forward(NamedTuple):
-    """A forwarder as it is there: its address, and where mail goes on to, sorted."""
+    """A forwarder: its address and its destinations, sorted."""
 
     address: str
     destinations: tuple[str, ...]
 
 
 class DnsRecords(NamedTuple):
-    """What to publish for a domain.
+    """The DNS records to publish for a domain.
 
     :param records: each with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and what its type
         adds, such as ``priority``
@@ -72,16 +64,16 @@ class DnsRecords(NamedTuple):
 class Mail:
     """One tenant of the mail service. Threads may share it.
 
-    Every method that asks the service raises Unavailable where it gives no answer.
+    Every method that calls the service may raise Unavailable.
 
-    :param url: the service's address
+    :param url: the service's URL
     :param token: of the tenant
-    :param verify: whether its certificate has to be valid
-    :param ca_path: a PEM file of the authorities to trust in place of the system's
-    :param timeout: seconds for all of one call of a method here; a lease has to outlast it
-    :param settle: seconds after which a change is looked at again, in case of another writer
-    :param clock: tells the seconds
-    :raises ValueError: the address, the token, the file or the time can't be used, in a sentence
+    :param verify: whether to verify its certificate
+    :param ca_path: a PEM file of trusted authorities in place of the system's
+    :param timeout: seconds for one call of a method here; leases last longer
+    :param settle: seconds after which a change is verified, in case of a concurrent writer
+    :param clock: monotonic seconds
+    :raises ValueError: the URL, token, file or timeout is invalid
     """
 
     def __init__(
@@ -99,7 +91,7 @@ class Mail:
         self._settle = settle
         self._clock = clock
         self._last_answer = "not asked"
-        #: The domains and until when they are believed, in one: threads read and replace it.
+        #: The domains and when they expire, in one tuple that threads replace.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
             self._transport = Transport(
@@ -115,49 +107,49 @@ class Mail:
 
     @property
     def last_answer(self) -> str:
-        """How the service took what it was asked last: ok, refused, unreachable, or not asked."""
+        """The service's last answer: ok, refused, unreachable, or not asked."""
         return self._last_answer
 
     def check(self, change: Change) -> bool:
-        """Return whether carrying a wish out would change anything. Nothing is written.
+        """Return whether executing a change would change anything. Nothing is written.
 
-        :param wish: with its mailbox
-        :raises Rejected: it can't be carried out as things are
+        :param change: with its mailbox
+        :raises Rejected: the change can't be made
         """
         with self._asking(change.target):
             plan, _found = _look(self._client(), intent_of(change))
         return bool(plan.changes)
 
     def rehearse(self, request: Request) -> Done:
-        """Return what carrying a request out would come to. Nothing is written.
+        """Return what executing a request would result in. Nothing is written.
 
-        :return: ``changed`` tells whether anything is left to be done
-        :raises Rejected: it can't be done
+        :return: ``changed`` is whether there is anything left to do
+        :raises Rejected: the change can't be made
         """
-        change = wish_of(request)
+        change = change_of(request)
         with self._asking(change.target):
             return _prepare(self._client(), change, request.progress).outcome()
 
     def execute(self, request: Request, context: ExecutionContext) -> Done:
-        """Make the tenant what the request says.
+        """Make the requested change.
 
-        :raises Rejected: it can't be done
-        :raises ValueError: it is a request for a password, which is never carried out unseen
+        :raises Rejected: the change can't be made
+        :raises ValueError: it is a request for a password, which only its owner's click executes
         """
-        change = wish_of(request)
+        change = change_of(request)
         with self._asking(change.target):
             client = self._client()
             prepared = _prepare(client, change, request.progress)
             if prepared.plan.changes:
                 context.renew()
                 context.note({FREEING: prepared.freed})
-                # One change, for one wish. Another writer may have been there just before.
+                # A plan for one object has one change. Another writer may have come first.
                 (result,) = apply_changes(client, prepared.plan)
-                prepared = prepared._replace(stands=_standing(change, result.principal))
+                prepared = prepared._replace(ledger=_ledger_entry(change, result.principal))
             return prepared.outcome()
 
     def set_password(self, mailbox: str, password: str) -> None:
-        """Replace a mailbox's passwords by one.
+        """Replace a mailbox's passwords with a new one.
 
         :raises Rejected: there is no such mailbox
         """
@@ -167,13 +159,13 @@ class Mail:
             apply_changes(client, plan)
 
     def aliases(self, mailbox: str) -> list[str] | None:
-        """Return the further addresses of a mailbox, sorted, or None where it is none."""
+        """Return the aliases of a mailbox, sorted, or None if there is no such mailbox."""
         with self._asking(mailbox):
             found = self._client().find(parse_address(mailbox))
         return _keys(found.aliases) if isinstance(found, Mailbox) else None
 
     def mailbox_exists(self, name: str) -> bool:
-        """Tell whether an address is a mailbox's own."""
+        """Return whether an address is the name of a mailbox."""
         return self.aliases(name) is not None
 
     def mailboxes(self) -> frozenset[str]:
@@ -189,35 +181,35 @@ class Mail:
         )
 
     def domains(self) -> frozenset[str]:
-        """Return the tenant's domains, as of a minute ago at most."""
+        """Return the tenant's domains, at most a minute old."""
         domains, until = self._domains
         if self._clock() >= until:
             with self._asking("the list"):
                 found = self._client().list_principals("domain")
             domains = frozenset(each.name.key for each in found)
-            self._domains = domains, self._clock() + _DOMAINS_KEEP
+            self._domains = domains, self._clock() + _DOMAINS_TTL
         return domains
 
     def dns(self, domain: str) -> DnsRecords:
         """Return the DNS records to publish for a domain.
 
-        :raises Rejected: it is no domain of this tenant
+        :raises Rejected: the tenant does not have it
         """
         with self._asking(domain):
             try:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
-                raise no_domain(domain) from None
-        records = tuple(rrset.as_return_values(found, _TTL))
+                raise Rejected("domain.missing", domain=domain) from None
+        records = tuple(rrset.as_return_values(found, _RECORD_TTL))
         return DnsRecords(
-            found.domain.key, records, rrset.zone_text(rrset.wanted_sets(found, _TTL))
+            found.domain.key, records, rrset.zone_text(rrset.wanted_sets(found, _RECORD_TTL))
         )
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:
-        """Put errors into plain words, and remember how the service answered."""
+        """Translate errors, and remember the service's last answer."""
         try:
-            with in_plain_words(subject):
+            with translated(subject):
                 yield
         except Unavailable as later:
             self._last_answer = "refused" if later.lasting else "unreachable"
@@ -232,75 +224,65 @@ class Mail:
         return Client(self._transport, verify_delay=self._settle, timeout=self._timeout)
 
 
-def wish_of(request: Request) -> Change:
-    """Return what a request asks for, with its mailbox.
+def change_of(request: Request) -> Change:
+    """Return the requested change with its mailbox.
 
-    :raises ValueError: it is a request for a password, which is never carried out unseen
+    :raises ValueError: it is a request for a password, which only its owner's click executes
     """
     if request.change.action is Action.PASSWORD:
-        raise ValueError("a password is set only while its owner is looking")
+        raise ValueError("a password is set only when its owner clicks")
     if request.change.action in _ALIASES and not request.change.mailbox:
         return replace(request.change, mailbox=request.requester_mailbox)
     return request.change
 
 
 class _Prepared(NamedTuple):
-    """What is to be done, and what will be so afterwards.
+    """A plan and its outcome.
 
-    :param stands: as in Done
-    :param freed: the addresses that deliver nowhere afterwards, and did before the first try
+    :param ledger: as in Done
+    :param freed: the addresses that deliver nowhere afterwards, and did before the first attempt
     """
 
     change: Change
     plan: Plan
-    stands: Change
+    ledger: Change
     freed: list[str]
 
     def outcome(self) -> Done:
-        """Return what carrying it out comes to."""
-        sentence = _sentence(self.change, self.stands)
-        return Done(bool(self.plan.changes), sentence, self.stands, tuple(self.freed))
+        """Return the outcome of executing the plan."""
+        result = _result(self.change, self.ledger)
+        return Done(bool(self.plan.changes), result, self.ledger, tuple(self.freed))
 
 
 def _prepare(client: Client, change: Change, progress: Mapping[str, Any]) -> _Prepared:
     intent = intent_of(change)
     plan, after = _look(client, intent)
-    # An earlier try may have freed some and gone down before it could say so.
-    freed = {*_still_free(client, progress.get(FREEING, ())), *_freed(plan)}
+    # An earlier attempt may have freed some and crashed before it could report that.
+    freed = {key for one in plan.changes for key in _keys(one.freed)}
+    if noted := progress.get(FREEING, ()):
+        tenant = TenantState(principals=client.list_principals())
+        freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
     for planned in plan.changes:
         after = planned.after
-    return _Prepared(change, plan, _standing(change, after), sorted(freed))
+    return _Prepared(change, plan, _ledger_entry(change, after), sorted(freed))
 
 
 def _look(client: Client, intent: Intent) -> tuple[Plan, Principal | None]:
-    """Return the plan, and what it is about as it is now.
+    """Return the plan and the current state of its object.
 
-    :raises Refused: the core sees an obstacle that nobody was told of
+    :raises Refused: the core reports a problem that `plans` did not detect
     """
     state = TenantState(client)
     plan, found = intent.plan(state), state.find(intent.name)
     if found is None and not plan.changes:
-        # Not found is the answer of anything that is not the mail service, too.
+        # Any server that is not the mail API would answer "not found", too.
         client.check_api()
     if plan.problems:
         raise errors.Refused(" ".join(problem.text for problem in plan.problems))
     return plan, found
 
 
-def _freed(plan: Plan) -> list[str]:
-    """Return the addresses that a plan frees."""
-    return _keys({address for change in plan.changes for address in change.freed})
-
-
-def _still_free(client: Client, addresses: Iterable[str]) -> list[str]:
-    """Return those addresses that deliver nowhere now."""
-    if not addresses:
-        return []
-    tenant = TenantState(principals=client.list_principals())
-    return [each for each in addresses if tenant.owner_of(parse_address(each)) is None]
-
-
-def _standing(change: Change, after: Principal | None) -> Change:
+def _ledger_entry(change: Change, after: Principal | None) -> Change:
     if change.action in _ALIASES:
         return change
     if isinstance(after, Forwarder):
@@ -309,18 +291,18 @@ def _standing(change: Change, after: Principal | None) -> Change:
     return replace(change, action=Action.FORWARD_REMOVE, destinations=())
 
 
-def _sentence(change: Change, stands: Change) -> str:
-    """Return what is so now, for the requester."""
+def _result(change: Change, ledger: Change) -> Reason:
+    """Return the new state, for the requester."""
+    address = {"address": change.target}
     if change.action is Action.ALIAS_ADD:
-        return f"`{change.target}` delivers to `{change.mailbox}`."
+        return Reason("alias.added", {**address, "mailbox": change.mailbox})
     if change.action is Action.ALIAS_REMOVE:
-        return f"`{change.target}` no longer delivers to `{change.mailbox}`."
-    if stands.action is Action.FORWARD_REMOVE:
-        return f"Mail to `{change.target}` is no longer forwarded."
-    named = ", ".join(f"`{each}`" for each in sorted(change.destinations))
-    if change.action is Action.FORWARD_ADD:
-        return f"Mail to `{change.target}` goes on to {named}."
-    return f"Mail to `{change.target}` no longer goes on to {named}."
+        return Reason("alias.removed", {**address, "mailbox": change.mailbox})
+    if ledger.action is Action.FORWARD_REMOVE:
+        return Reason("forward.removed", address)
+    params = {**address, "destinations": sorted(change.destinations)}
+    added = change.action is Action.FORWARD_ADD
+    return Reason("forward.added" if added else "forward.reduced", params)
 
 
 def _keys(names: Iterable[Name]) -> list[str]:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a wish to a plan of the client core, or to a sentence that tells why there is none.
+"""Plan a requested change with the client core, or reject it with a reason.
 
-The core's own refusals name whoever is in the way. Most people must not learn that, so whatever
-they may run into is looked for here first and said in words that name nobody but what they wrote.
-All of this is pure: it asks a Tenant and sends nothing.
+The core's own problems name the current owner of an address, which most people must not learn. So
+the common ones are detected here first, and the reasons name only what the requester wrote.
+Nothing here sends a change.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from postroom_client.tenant.state import TenantState
 
 
 class Intent(NamedTuple):
-    """What is to be planned.
+    """A change that can be planned.
 
-    :param name: the mailbox or forwarder that it is about
-    :param plan: gives the plan for a tenant; raises Rejected where people can be told why not
+    :param name: the mailbox or forwarder to change
+    :param plan: returns the plan for a tenant, or raises Rejected
     """
 
     name: Name
@@ -43,15 +43,15 @@ class Intent(NamedTuple):
 
 
 def intent_of(change: Change) -> Intent:
-    """Return what a wish for an alias or a forwarder means; its mailbox is known by now.
+    """Return the intent of a change of an alias or a forwarder, whose mailbox is known by now.
 
-    :raises InvalidInput: an address can't be used
-    :raises Rejected: the wish lacks something
+    :raises InvalidInput: an address is invalid
+    :raises Rejected: the change is incomplete
     """
     target = parse_address(change.target, "target")
     if change.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
         if not change.mailbox:
-            raise Rejected(f"Say which mailbox `{target}` belongs to.")
+            raise Rejected("alias.no_mailbox", address=str(target))
         mailbox = parse_address(change.mailbox, "mailbox")
         alias_plan = _alias if change.action is Action.ALIAS_ADD else _no_alias
         return Intent(mailbox, partial(alias_plan, address=target, mailbox=mailbox))
@@ -62,13 +62,13 @@ def intent_of(change: Change) -> Intent:
         return Intent(target, partial(_no_forward, target=target, destinations=destinations))
     if change.action is Action.PASSWORD:
         return Intent(target, partial(_is_mailbox, mailbox=target))
-    raise Rejected(f"Say where mail to `{target}` is to go on to.")
+    raise Rejected("forward.no_destinations", address=str(target))
 
 
 def password_intent(mailbox: str, password: str) -> Intent:
-    """Return the intent to replace a mailbox's passwords by one.
+    """Return the intent to replace a mailbox's passwords with a new one.
 
-    :raises InvalidInput: the address or the password can't be used
+    :raises InvalidInput: the address or the password is invalid
     """
     name = parse_address(mailbox)
     flaw = password_flaw(password)
@@ -83,22 +83,10 @@ def password_intent(mailbox: str, password: str) -> Intent:
     return Intent(name, plan)
 
 
-def taken(address: object) -> Rejected:
-    """Return the refusal for an address that somebody has; it doesn't say who."""
-    return Rejected(f"`{address}` already delivers somewhere else. Ask an administrator.")
-
-
-def no_domain(domain: object) -> Rejected:
-    """Return the refusal for a domain that the tenant does not have."""
-    return Rejected(
-        f"The domain `{domain}` is not set up here. Check the spelling, or ask an administrator."
-    )
-
-
 def _is_mailbox(tenant: TenantState, mailbox: Name) -> Plan:
-    """Return an empty plan for what is a mailbox."""
+    """Return an empty plan, or raise Rejected if this is not a mailbox."""
     if not isinstance(tenant.find(mailbox), Mailbox):
-        raise Rejected(f"`{mailbox}` is not a mailbox here. Check the spelling.")
+        raise Rejected("mailbox.not_a_mailbox", address=str(mailbox))
     return Plan()
 
 
@@ -113,7 +101,7 @@ def _alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
 
 def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     if address == mailbox:
-        raise Rejected(f"`{address}` is the mailbox's own address, which can't be removed.")
+        raise Rejected("alias.own_address", address=str(address))
     if tenant.find(mailbox) is not None:
         _is_mailbox(tenant, mailbox)
     absent = {address: DECLARED_ABSENT}
@@ -127,7 +115,7 @@ def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -
     else:
         new, own = destinations, frozenset({target})
         _must_be_free(tenant, target)
-        _must_end_no_forward(tenant, target)
+        _must_not_be_destination(tenant, target)
     if not new:
         return Plan()
     _must_store_mail(tenant, new, own)
@@ -135,12 +123,12 @@ def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -
 
 
 def _no_forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
-    """Take destinations out; the last one, or all where none is named, with the forwarder."""
+    """Remove destinations; with the last one, or if none is named, remove the forwarder."""
     found = tenant.find(target)
     if found is None and tenant.owner_of(target) is None:
         return Plan()
     if not isinstance(found, Forwarder):
-        raise Rejected(f"`{target}` is not a forwarder of its own. Ask an administrator.")
+        raise Rejected("forward.not_a_forwarder", address=str(target))
     leaving = found.members & destinations
     if not destinations or leaving == found.members:
         return _plan(tenant, DeclaredForwarder(target, absent=True))
@@ -152,45 +140,39 @@ def _plan(tenant: TenantState, declared: Declared) -> Plan:
 
 
 def _must_be_free(tenant: TenantState, address: Name, mailbox: Name | None = None) -> None:
-    """Refuse an address that delivers elsewhere already.
+    """Reject an address that already delivers elsewhere.
 
-    :param mailbox: whose own address may be the one without its ``+tag``
+    :param mailbox: the mailbox that may own the address without its ``+tag``
     """
     owner = tenant.owner_of(_untagged(address))
     if tenant.owner_of(address) is not None or (owner is not None and owner.name != mailbox):
-        raise taken(address)
+        raise Rejected("address.taken", address=str(address))
     if not tenant.has_domain(address.domain):
-        raise no_domain(address.domain)
+        raise Rejected("domain.missing", domain=str(address.domain))
 
 
 def _untagged(address: Name) -> Name:
-    """Return where mail servers deliver to what nobody has: the address without its ``+tag``."""
+    """Return the address without its ``+tag``: mail servers deliver unknown addresses there."""
     local, _, domain = address.key.rpartition("@")
     name, tag, _ = local.partition("+")
     return parse_address(f"{name}@{domain}") if name and tag else address
 
 
-def _must_end_no_forward(tenant: TenantState, target: Name) -> None:
-    """Refuse a forwarder where another one leads to: mail would go on twice."""
+def _must_not_be_destination(tenant: TenantState, target: Name) -> None:
+    """Reject a forwarder that is a destination of another one."""
     for principal in tenant.principals:
         members = principal.members if isinstance(principal, Forwarder) else ()
         if target in members or target in map(_untagged, members):
-            raise Rejected(
-                f"Mail is forwarded to `{target}` already, and one forwarder may not lead to "
-                "another. Ask an administrator."
-            )
+            raise Rejected("forward.is_destination", address=str(target))
 
 
 def _must_store_mail(tenant: TenantState, new: Iterable[Name], own: frozenset[Name]) -> None:
-    """Refuse new destinations from which mail would go on, or come back."""
+    """Reject new destinations that do not exist or that forward their mail."""
     for destination in sorted(new):
         arrives = destination if tenant.owner_of(destination) else _untagged(destination)
         if tenant.owner_of(arrives) is None and tenant.has_domain(destination.domain):
-            raise Rejected(f"`{destination}` does not exist here. Check the spelling.")
+            raise Rejected("forward.missing_destination", destination=str(destination))
         if arrives in own:
-            raise Rejected(f"Mail to `{destination}` would come back to itself. Name another one.")
+            raise Rejected("forward.loop", destination=str(destination))
         if isinstance(tenant.owner_of(arrives), Forwarder):
-            raise Rejected(
-                f"`{destination}` forwards its mail too, and one forwarder may not lead to "
-                "another. Name an address where mail stays."
-            )
+            raise Rejected("forward.to_forwarder", destination=str(destination))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Slack's Web API, as far as the bot needs it; nothing else calls it.
 
-Nothing is tried again here: whoever asks knows whether, and when, to ask again. No exception holds
-what was sent or answered, so that none can carry a token, a message or a profile into a log.
+There are no retries here: the callers decide about them. No exception contains what was sent or
+received, so that no token, message or profile gets into a log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from postroom_bot.ui.markup import Message
 #: Long enough for Slack at its slowest, short enough for a worker to renew its lease meanwhile.
 TIMEOUT_SECONDS = 5
 
-#: Refusals that say nothing of the call itself.
+#: Error codes that don't concern the call itself.
 _PASSING = frozenset(
     {
         "fatal_error",
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class ViewRef(NamedTuple):
-    """An open modal, in the state that somebody knows of.
+    """An open modal, in a known state.
 
     :param hash: of that state; "" where it is not known, and then it is not compared
     """
@@ -54,7 +54,7 @@ class ViewRef(NamedTuple):
 
 
 def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
-    """Return a client that waits 5 seconds at most and never repeats a call by itself.
+    """Return a client that waits 5 seconds at most and never retries a call.
 
     :param base_url: where Slack's API is; its methods' names are added to it
     """
@@ -92,7 +92,7 @@ class SlackApi:
 
     def update(self, card: MessageRef, message: Message) -> None:
         """Put another message in a posted one's place."""
-        # Slack keeps the old blocks unless it is told to have none.
+        # Slack keeps the old blocks unless there is an empty list.
         self._call(
             lambda: self.client.chat_update(
                 channel=card.channel, ts=card.ts, text=message.text, blocks=message.blocks
@@ -152,7 +152,7 @@ class SlackApi:
         return self._call(self.client.auth_test)
 
     def open_socket(self, app_token: str) -> None:
-        """Ask for a way into Socket Mode, which nobody needs to take."""
+        """Request a Socket Mode URL, which need not be used."""
         _asked(lambda: self.client.apps_connections_open(app_token=app_token))
 
     def app_of(self, bot: str) -> str:
@@ -205,7 +205,7 @@ def _asked(call: Callable[[], SlackResponse]) -> dict[str, Any]:
 
 
 def _failure(response: SlackResponse) -> SlackUnavailable | SlackRejected:
-    """Tell what may pass by itself from what will not."""
+    """Return the exception for an error response."""
     code = str(response.get("error") or "unknown_error")
     if response.status_code == http.HTTPStatus.TOO_MANY_REQUESTS:
         return SlackUnavailable(_seconds(response.headers))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""For operators and their machines: is it alive, is it ready, how much does it do."""
+"""The HTTP endpoints for operators: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
-from postroom_bot.ops import metrics as measuring
-from postroom_bot.ops.metrics import Metrics
+from postroom_bot.ops.metrics import CONTENT_TYPE, Metrics
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 
 class Health(NamedTuple):
-    """How one thing stands.
+    """The state of one component.
 
-    :param works: whether the bot is of use as far as this goes
+    :param works: whether the bot is ready as far as this component is concerned
     """
 
     works: bool
@@ -32,7 +31,7 @@ Check = Callable[[], Health]
 class HealthApp:
     """The WSGI application with ``/healthz``, ``/readyz`` and ``/metrics``.
 
-    :param checks: what has to be right for the bot to be of use, by name
+    :param checks: the components of readiness, by name
     """
 
     def __init__(self, checks: Mapping[str, Check], metrics: Metrics) -> None:
@@ -41,7 +40,17 @@ class HealthApp:
 
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
-        status, kind, body = self._answer(str(environ.get("PATH_INFO")))
+        status, kind = HTTPStatus.OK, "text/plain"
+        match environ.get("PATH_INFO"):
+            case "/healthz":
+                body = b"ok\n"
+            case "/readyz":
+                status, kind, body = self._readiness()
+            case "/metrics":
+                kind, body = CONTENT_TYPE, self._metrics.page()
+            case _:
+                status = HTTPStatus.NOT_FOUND
+                body = b"use /healthz, /readyz or /metrics\n"
         headers = [
             ("content-type", kind),
             ("content-length", str(len(body))),
@@ -49,15 +58,6 @@ class HealthApp:
         ]
         start(f"{status.value} {status.phrase}", headers)
         return [body]
-
-    def _answer(self, path: str) -> tuple[HTTPStatus, str, bytes]:
-        if path == "/healthz":
-            return HTTPStatus.OK, "text/plain", b"ok\n"
-        if path == "/readyz":
-            return self._readiness()
-        if path == "/metrics":
-            return HTTPStatus.OK, measuring.CONTENT_TYPE, self._metrics.page()
-        return HTTPStatus.NOT_FOUND, "text/plain", b"there is /healthz, /readyz and /metrics\n"
 
     def _readiness(self) -> tuple[HTTPStatus, str, bytes]:
         found = {name: check() for name, check in self._checks.items()}

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's log, with secrets redacted.
 
-At the levels info and debug Slack's libraries log whole payloads, so the log has only their
-warnings and errors. In every line, configured secrets and anything that looks like a secret are
-replaced.
+Slack's libraries log whole payloads at the levels info and debug, so only their warnings and errors
+are logged. Configured secrets, and whatever looks like a secret, are replaced in every line.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ HIDDEN = "[hidden]"
 
 _SECRET = re.compile(
     r"""
-      xox[a-z]-[\w.-]{6,}                   # Slack's tokens, not what they begin with
+      xox[a-z]-[\w.-]{6,}                   # Slack's tokens, but not their prefixes
     | xapp-[\w-]{6,}
     | (?<=bearer\s)[^\s"',]+                # the value of an Authorization header
     | (?<=basic\s)[a-z0-9+/=]{8,}
-    | https?://hooks\.slack\.com/[^\s"',]*  # who has such an address may post
+    | https?://hooks\.slack\.com/[^\s"',]*  # anyone with this URL can post
     | https?://[^\s"',]*/(?:response|commands|actions)/[^\s"',]*
-    | wss?://[^\s"',]+                      # holds a ticket
-    # User and password in an address, which as a file's name has lost a slash.
+    | wss?://[^\s"',]+                      # contains a ticket
+    # User and password in a URL, which loses a slash as a file name.
     | (?:(?<=://)|(?<=:/)(?!/))[^\s/:@"']*:[^\s@"']+(?=@)
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -48,7 +47,7 @@ class Redactor:
     """Replaces secrets in a text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        # The longest first: one may be a part of another.
+        # The longest first, because one secret may contain another.
         known = sorted((re.escape(one) for one in secrets if one), key=len, reverse=True)
         self._known = re.compile("|".join(known)) if known else None
 

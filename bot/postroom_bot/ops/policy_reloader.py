@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policy in force, which may be read anew while the bot runs."""
+"""The policy in force, which can be reloaded while the bot is running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class PolicyReloader:
-    """Holds the policy of a file. Threads may share it.
+    """Holds the policy from a file. Threads share it.
 
     :raises PolicyError: the file can't be used
     """
@@ -23,29 +23,29 @@ class PolicyReloader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._policy = load(path)
-        self._is_old = False
+        self._is_outdated = False
 
     def current(self) -> Policy:
         """Return the policy in force."""
         return self._policy
 
     def health(self) -> Health:
-        """Tell whether the policy in force is the file's; with an old one, the bot still works."""
-        if self._is_old:
-            text = "the file has mistakes, see the log; the policy of before is in force"
+        """Return whether the policy in force is the file's; a previous one works, too."""
+        if self._is_outdated:
+            text = "the file has errors (see the log); the previous policy is still in force"
             return Health(works=True, text=text)
         return Health(works=True)
 
     def reload(self) -> None:
-        """Read the file anew; where it can't be used, the policy in force stays so."""
+        """Reload the file. If it has errors, keep the policy in force."""
         try:
             policy = load(self._path)
         except PolicyError as error:
-            log.warning("the policy stays as it was, for the file has mistakes:")
+            log.warning("the policy was not reloaded because the file has errors:")
             for sentence in error.sentences:
                 log.warning("%s", sentence)
-            # Only now: whoever is told of it by readiness has to find the mistakes in the log.
-            self._is_old = True
+            # Readiness reports this after the errors are in the log.
+            self._is_outdated = True
             return
-        log.info("the policy was read anew: %s", policy.digest)
-        self._policy, self._is_old = policy, False
+        log.info("the policy was reloaded: %s", policy.digest)
+        self._policy, self._is_outdated = policy, False

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether what settings and policy name is there: asked once, and told before people run into it.
+"""Checks of the ids in the settings and the policy, made once when the bot starts.
 
-Channels can't be looked at: that takes a scope which the bot does without. The first card tells.
+Channels can't be checked, because the bot does without the scope for that.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.policy.model import Policy
+from postroom_bot.ui import messages
 
-_JOIN_SECONDS = 1.0
+_JOIN_TIMEOUT = 1.0
 
 log = logging.getLogger(__name__)
 
 
 def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
-    """Yield what is wrong, a sentence each, with the setting or the policy's key and the remedy."""
+    """Yield a sentence for each problem, with the setting or the policy's key and the remedy."""
     yield from _mail_problems(mail)
     try:
         yield from _slack_problems(slack_api, policy)
     except SlackUnavailable:
-        yield "Slack does not answer now, so the ids in the policy were not all looked up."
+        yield "Slack does not answer right now, so not all ids in the policy were checked."
 
 
 def channels(policy: Policy) -> list[str]:
-    """Return the channels that nobody can look at, each with its key in the policy."""
+    """Return the channels, which can't be checked, each with its key in the policy."""
     named: list[tuple[str, str | None]] = [("channels.approvals", policy.channels.approvals)]
     named += [(f"groups.{name}.channel", group.channel) for name, group in policy.groups.items()]
     named += [("channels.audit", policy.channels.audit)]
@@ -40,28 +41,28 @@ def channels(policy: Policy) -> list[str]:
 
 
 class StartupChecks:
-    """Looks once, beside everything else, and logs what it finds.
+    """Runs the checks once in a thread, and logs the problems.
 
-    :param ask: gives what is wrong
+    :param check: yields the problems
     """
 
-    def __init__(self, ask: Callable[[], Iterator[str]]) -> None:
-        self._ask = ask
+    def __init__(self, check: Callable[[], Iterator[str]]) -> None:
+        self._check = check
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="survey", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="startup-checks", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Say nothing more, and wait a moment for what is being asked."""
+        """Log no more problems, and wait a moment for the thread."""
         self._stopping.set()
         if self._thread.ident is not None:
-            self._thread.join(_JOIN_SECONDS)
+            self._thread.join(_JOIN_TIMEOUT)
 
     def _run(self) -> None:
-        for problem in self._ask():
+        for problem in self._check():
             if self._stopping.is_set():
                 return
             log.warning("%s", problem)
@@ -71,23 +72,23 @@ def _mail_problems(mail: Mail) -> Iterator[str]:
     try:
         mail.domains()
     except (Unavailable, Rejected) as error:
-        # The client's own words name the remedy.
-        yield f"The mail service can't be used: {error.__cause__ or error}"
+        # The client's own message names the remedy.
+        yield f"The mail service can't be used: {error.__cause__ or messages.plain(error.reason)}"
 
 
 def _slack_problems(slack_api: SlackApi, policy: Policy) -> Iterator[str]:
     for key, user in _users(policy):
-        if code := _refusal(partial(slack_api.profile, user)):
+        if code := _error_code(partial(slack_api.profile, user)):
             yield (
-                f"The policy's {key} names the user {user}, whom Slack does not show ({code})."
+                f"The policy's {key} has the user {user}, which Slack does not find ({code})."
                 " Copy the member ID from their profile."
             )
     for name, group in policy.groups.items():
         for usergroup in group.usergroups:
-            if code := _refusal(partial(slack_api.members, usergroup)):
+            if code := _error_code(partial(slack_api.members, usergroup)):
                 yield (
-                    f"The policy's groups.{name}.usergroups names {usergroup}, which Slack does"
-                    f" not show ({code}). Nobody can use the bot until it is corrected."
+                    f"The policy's groups.{name}.usergroups has {usergroup}, which Slack does not"
+                    f" find ({code}). The bot refuses everyone until it is corrected."
                 )
 
 
@@ -99,8 +100,8 @@ def _users(policy: Policy) -> Iterator[tuple[str, str]]:
             yield f"groups.{name}.users", user
 
 
-def _refusal(ask: Callable[[], object]) -> str:
-    """Return Slack's word for why it does not answer this, or ""."""
+def _error_code(ask: Callable[[], object]) -> str:
+    """Return Slack's error code, or ""."""
     try:
         ask()
     except SlackRejected as refusal:

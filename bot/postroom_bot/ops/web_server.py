@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A WSGI application on a port, in threads of this process."""
+"""Serving a WSGI application with threads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cheroot import wsgi
 
 from postroom_bot.errors import StartError
 
-#: Slack's largest payload, a modal's submission with all of its view, is far below this.
+#: Slack's largest payload, a submitted modal with its whole view, is far smaller.
 BODY_BYTES = 512 * 1024
 HEADER_BYTES = 32 * 1024
-#: Slack waits 3 seconds for an answer; whoever takes longer to ask is not Slack.
+#: Slack itself waits only 3 seconds for an answer.
 CLIENT_SECONDS = 5
 GRACE_SECONDS = 10
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class WebServer:
-    """Serves until it is told to stop; requests under way are answered first."""
+    """Serves until it is stopped, and finishes the current requests first."""
 
     def __init__(self, application: Application, host: str, port: int, *, threads: int) -> None:
         self._host, self._port = host, port
@@ -41,12 +41,12 @@ class WebServer:
         )
         self._server.max_request_body_size = BODY_BYTES
         self._server.max_request_header_size = HEADER_BYTES
-        # How cheroot has itself told where to log.
-        self._server.error_log = _note  # type: ignore[method-assign]
+        # cheroot's way to set the log function.
+        self._server.error_log = _log_message  # type: ignore[method-assign]
         self._thread = threading.Thread(target=self._server.serve, name="web", daemon=True)
 
     def start(self) -> str:
-        """Listen, and return the address."""
+        """Listen, and return the URL."""
         try:
             self._server.prepare()
         except OSError as error:
@@ -59,16 +59,16 @@ class WebServer:
 
     @property
     def is_serving(self) -> bool:
-        """Whether it takes requests."""
+        """Whether it accepts requests."""
         return self._thread.is_alive() and bool(self._server.ready)
 
     def stop(self) -> None:
-        """Take no more requests, and wait for those that are under way."""
+        """Accept no more requests, and finish the current ones."""
         self._server.stop()
         if self._thread.is_alive():
             self._thread.join(GRACE_SECONDS)
 
 
-def _note(msg: str = "", level: int = logging.INFO, traceback: Any = False) -> None:  # noqa: FBT002
-    """Log what the server has to say in the place of its standard error."""
+def _log_message(msg: str = "", level: int = logging.INFO, traceback: Any = False) -> None:  # noqa: FBT002
+    """Log the server's messages instead of printing them."""
     log.log(level, "web server: %s", msg, exc_info=bool(traceback))

@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who may have what: a file's rules, and what they say of a wish. Nothing here waits."""
+"""The policy: its file, its rules, and the decisions on changes. Nothing here does I/O."""

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A wish with all that rules ask about it, worked out once."""
+"""A requested change with everything that rules ask about it, computed once."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from postroom_bot.policy.model import Policy
 from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
 ALIASES = frozenset({Action.ALIAS_ADD, Action.ALIAS_REMOVE})
-#: What is about somebody's mailbox; a forwarder belongs to nobody.
+#: Actions on a person's mailbox; a forwarder has no owner.
 OF_A_MAILBOX = ALIASES | {Action.PASSWORD}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a decision has to know beside the person and the wish.
+    """What a decision depends on beside the person and the change.
 
     :param own_domains: keys of the domains that are ours
     :param open_requests: open requests of the person, without this one
     :param requests_today: requests of the person in the last 24 hours, without this one
-    :param aliases: how many aliases the wish's mailbox has, or None where that is not known
-    :param tombstone_owner: the mailbox that gave the wish's target up, the forwarder that it was,
-        or None where it is free
-    :param mailbox_owner_user: the Slack user whose mailbox the wish is about, if known
+    :param aliases: how many aliases the mailbox has, or None if unknown
+    :param reserved_for: the last owner of the target, a mailbox or the former forwarder itself, or
+        None if the target is not reserved
+    :param mailbox_owner_user: the Slack user who owns the mailbox, if known
     """
 
     own_domains: frozenset[str]
@@ -39,14 +39,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Who asks for what, with nothing left to look up.
+    """Who requests which change, with nothing left to look up.
 
-    :param target: the address that comes or goes, or whose password is asked for; "" where the
-        person's own is meant and not known
-    :param mailbox: what it is about; None for a forwarder, or where it is not known
+    :param target: the address to add or remove, or the mailbox of the password; "" for the
+        person's own mailbox if that is unknown
+    :param mailbox: the mailbox to change; None for a forwarder, or if unknown
     :param reserved: whether the target is a reserved name in any disguise
-    :param sensitive: whether the target is believed by colleagues or looks like a reserved name
-    :param external: the destinations that are not ours
+    :param sensitive: whether colleagues trust the target, or it looks like a reserved name
+    :param external: the destinations outside of our domains
     """
 
     person: Person
@@ -60,12 +60,12 @@ class Case:
 
     @property
     def own(self) -> bool:
-        """Whether it is about the person's own mailbox."""
+        """Whether the change is to the person's own mailbox."""
         return self.mailbox is not None and self.mailbox == self.person.mailbox
 
 
 def case_of(policy: Policy, person: Person, change: Change, facts: Facts) -> Case:
-    """Work out what rules ask about."""
+    """Return a change with everything that rules ask about it."""
     mailbox = mailbox_of(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
@@ -84,7 +84,7 @@ def case_of(policy: Policy, person: Person, change: Change, facts: Facts) -> Cas
 
 
 def mailbox_of(person: Person, change: Change) -> str | None:
-    """Return the mailbox that a wish is about; None for a forwarder, or where none is known."""
+    """Return the mailbox that a change is about; None for a forwarder, or if unknown."""
     if change.action not in OF_A_MAILBOX:
         return None
     named = change.target if change.action is Action.PASSWORD else change.mailbox

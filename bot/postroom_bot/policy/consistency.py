@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is wrong with a policy although each key is right by itself.
+"""Checks of a policy as a whole, after each key is valid.
 
-A check yields where it is wrong and, in a sentence or two, what and what to do.
+A check yields the path of an error, and a sentence with the remedy.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from postroom_bot.domain import Action, Quorum
 from postroom_bot.policy.builtin_rules import FLOOR
 from postroom_bot.policy.case import OF_A_MAILBOX
-from postroom_bot.policy.engine import ordered, raised
+from postroom_bot.policy.engine import raised
 from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
 
-#: The keys and, counted from 0, the places in lists that lead to a part of the file.
+#: The keys and the list indices, from 0, that lead to a part of the file.
 Way = tuple[str | int, ...]
 Mistakes = Iterator[tuple[Way, str]]
 
 
 def mistakes(policy: Policy) -> Mistakes:
-    """Yield everything that is wrong with a policy."""
+    """Yield all errors in a policy."""
     yield from _mistakes_of_identity(policy)
     yield from _mistakes_of_groups(policy)
     yield from _mistakes_of_times(policy)
@@ -30,7 +30,6 @@ def mistakes(policy: Policy) -> Mistakes:
     for number, rule in enumerate(policy.rules):
         for key, text in _mistakes_of_rule(policy, rule):
             yield ("rules", number, *key), text
-    yield from _unreachable(policy)
 
 
 def _mistakes_of_identity(policy: Policy) -> Mistakes:
@@ -38,14 +37,14 @@ def _mistakes_of_identity(policy: Policy) -> Mistakes:
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
         if first != user:
-            text = f"{mailbox} is pinned to {first} already. A mailbox has one person; keep one."
+            text = f"{mailbox} is already pinned to {first}. A mailbox has one owner; keep one."
             yield ("identity", "pinned", user), text
 
 
 def _mistakes_of_groups(policy: Policy) -> Mistakes:
     for name, group in policy.groups.items():
         if name == EVERYONE:
-            yield ("groups", name), "This group is built in. Give yours another name."
+            yield ("groups", name), "This group is built in. Choose another name."
         elif not group.users and not group.usergroups:
             yield ("groups", name), "The group has no members. List users or usergroups."
     approvers = Quorum(policy.approvers, FLOOR)
@@ -56,7 +55,7 @@ def _mistakes_of_groups(policy: Policy) -> Mistakes:
 
 def _mistakes_of_times(policy: Policy) -> Mistakes:
     if policy.requests.remind_after >= policy.requests.expire_after:
-        text = "Nobody would be reminded, for the request has expired by then. Make it shorter."
+        text = "The request would expire before the reminder. Make it shorter than expire_after."
         yield ("requests", "remind_after"), text
 
 
@@ -65,11 +64,11 @@ def _mistakes_of_names(policy: Policy) -> Mistakes:
     for number, rule in enumerate(policy.rules):
         seen[rule.name] += 1
         if seen[rule.name] > 1:
-            yield ("rules", number, "name"), "Another rule has this name. Give each its own."
+            yield ("rules", number, "name"), "Another rule has the same name. Choose another name."
 
 
 def _askers(policy: Policy, rules: Sequence[Rule]) -> frozenset[str] | None:
-    """Return all who may ask by one of these rules; None where only Slack knows."""
+    """Return everyone who may make requests by these rules; None if only Slack knows."""
     names = {name for rule in rules for name in rule.groups}
     groups = [policy.groups.get(name) for name in names]
     if any(group is None or group.usergroups for group in groups):
@@ -78,9 +77,10 @@ def _askers(policy: Policy, rules: Sequence[Rule]) -> frozenset[str] | None:
 
 
 def _too_few(policy: Policy, quorum: Quorum, askers: frozenset[str] | None) -> str:
-    """Return why a group can never give so many approvals, or "".
+    """Return why a group is too small for these approvals, or "".
 
-    Whoever asks can't approve: a group in which all who may ask are has one to give less.
+    Requesters can't approve their own requests, so a group that contains all of them can give one
+    approval less.
     """
     group = policy.groups.get(quorum.group)
     if group is None or group.usergroups:
@@ -90,9 +90,9 @@ def _too_few(policy: Policy, quorum: Quorum, askers: frozenset[str] | None) -> s
     if len(members) - among >= quorum.approvals:
         return ""
     plural = "" if len(members) == 1 else "s"
-    why = ". Everybody who may ask is in it, and nobody approves their own request" if among else ""
+    why = ". All requesters are members, and they can't approve their own requests" if among else ""
     return (
-        f"{_approvals(quorum.approvals)} of {quorum.group} can be needed here, and the group has "
+        f"{_approvals(quorum.approvals)} of {quorum.group} can be required here, but the group has "
         f"{len(members)} member{plural}{why}. Add members, or a usergroup."
     )
 
@@ -114,64 +114,30 @@ def _mistakes_of_rule(policy: Policy, rule: Rule) -> Mistakes:
             yield ("approvals", quorum.group), text
     yield from _mistakes_of_conditions(rule)
     if rule.automatic and (why := _certain_floor(rule)):
-        yield ("automatic",), f"Two people always have to approve {why}"
+        yield ("automatic",), f"Two approvals are always required for {why}"
 
 
 def _mistakes_of_conditions(rule: Rule) -> Mistakes:
     if rule.own is not None and not OF_A_MAILBOX.issuperset(rule.actions):
-        text = "A forwarder is nobody's own. Name the actions: alias.add, alias.remove, password."
+        text = "A forwarder has no owner. List the actions: alias.add, alias.remove, password."
         yield ("own",), text
     if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:
-        text = "Only a new forwarder has destinations. Make it a rule with actions: [forward.add]."
+        text = "Only new forwarders have destinations. Use it with actions: [forward.add]."
         yield ("destinations",), text
 
 
 def _floor(rule: Rule) -> bool:
-    """Return whether a built-in rule can ask for two people where this one fits."""
+    """Return whether a built-in rule can require two approvals where this rule applies."""
     only_own_password = set(rule.actions) == {Action.PASSWORD} and rule.own is True
     return bool(rule.reserved) or not only_own_password
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return what in a rule is never automatic, and what to do, or ""."""
+    """Return what in a rule can't be automatic, with the remedy, or ""."""
     if rule.reserved:
-        return "reserved names. Write approvals in place of automatic."
+        return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:
-        return "the password of another mailbox. Add own: true, or write approvals."
+        return "the password of another mailbox. Add own: true, or use approvals."
     if Action.FORWARD_ADD in rule.actions and rule.destinations != "internal":
-        return "forwarding to other domains. Add destinations: internal, or write approvals."
+        return "forwarding to other domains. Add destinations: internal, or use approvals."
     return ""
-
-
-def _unreachable(policy: Policy) -> Mistakes:
-    rules = ordered(policy)
-    for place, rule in enumerate(rules):
-        earlier = next((one for one in rules[:place] if _covers(one, rule)), None)
-        if earlier is not None:
-            number = next(n for n, one in enumerate(policy.rules) if one is rule)
-            text = f"It never decides: {earlier.name}, asked before it, fits all that it fits."
-            yield ("rules", number), f"{text} Move it, narrow the other one, or remove it."
-
-
-def _covers(earlier: Rule, rule: Rule) -> bool:
-    """Return whether a rule certainly fits wherever another one does."""
-    return (
-        set(earlier.actions) >= set(rule.actions)
-        and (EVERYONE in earlier.groups or set(earlier.groups) >= set(rule.groups))
-        and earlier.own in {None, rule.own}
-        and _wider(earlier.domains, rule.domains)
-        and _wider(earlier.addresses, rule.addresses)
-        and earlier.destinations in {"any", rule.destinations}
-        and _reserved(earlier) >= _reserved(rule)
-    )
-
-
-def _wider(earlier: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
-    return not earlier or "*" in earlier or (bool(patterns) and set(earlier) >= set(patterns))
-
-
-def _reserved(rule: Rule) -> set[bool]:
-    """Return which names a rule fits: reserved ones, others."""
-    if rule.reserved is not None:
-        return {rule.reserved}
-    return {False} if rule.deny is None else {False, True}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a policy file alone tells of a person and a wish, where neither Slack nor a database is."""
+"""A person and facts from a policy file alone, without Slack and without a database."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from postroom_bot.policy.types import UserId
 def person(policy: Policy, user: str, mailbox: str | None, groups: Iterable[str]) -> Person:
     """Return the person with an id: with the mailbox pinned to it and the groups that list it.
 
-    :param user: an id of Slack, or "" for nobody in particular
-    :param mailbox: theirs, in place of the pinned one
-    :param groups: that they are in as well
-    :raises ValueError: there is no such group, or the id is none; the message is a sentence
+    :param user: a Slack user id, or ""
+    :param mailbox: replaces the pinned one
+    :param groups: further groups of the person
+    :raises ValueError: unknown group or invalid id; the message is for the operator
     """
     _check_user(user)
     for group in groups:
@@ -33,9 +33,9 @@ def person(policy: Policy, user: str, mailbox: str | None, groups: Iterable[str]
 
 
 def facts(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
-    """Return what the file says of a wish, and nothing that counts against it.
+    """Return the facts that the file implies, and none that would count against the change.
 
-    :param domains: that are ours; without any, those of the mailboxes that are known
+    :param domains: our domains; by default those of all known mailboxes
     """
     owners = {mailbox: user for user, mailbox in policy.identity.pinned.items()}
     mailbox = mailbox_of(person, change)
@@ -46,7 +46,7 @@ def facts(policy: Policy, person: Person, change: Change, domains: Iterable[str]
 
 
 def unasked(policy: Policy, person: Person) -> list[str]:
-    """Return the groups in which the person may be by a user group, which only Slack knows."""
+    """Return the groups that the person may be in through a user group, which only Slack knows."""
     return [
         name
         for name, group in policy.groups.items()
@@ -55,7 +55,7 @@ def unasked(policy: Policy, person: Person) -> list[str]:
 
 
 def _domains(policy: Policy, person: Person) -> Iterator[str]:
-    """Yield the domains of mailboxes that the file names or believes in."""
+    """Yield the domains of the mailboxes that the file names or trusts."""
     known = [*policy.identity.pinned.values(), *filter(None, [person.mailbox])]
     yield from map(domain_of, known)
     if policy.identity.slack_email:
@@ -67,6 +67,6 @@ def _check_user(user: str) -> None:
         TypeAdapter(UserId | None).validate_python(user or None)
     except ValidationError:
         raise ValueError(
-            f"{user!a} is no user id. Write it like U024BE7LH; Slack shows it in a profile, under"
+            f"{user!a} is not a Slack user id such as U024BE7LH. Copy it from the profile, with"
             " Copy member ID."
         ) from None

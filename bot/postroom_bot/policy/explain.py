@@ -1,14 +1,14 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a policy would decide and why, rule by rule, for those who write policies."""
+"""Explain a policy's decision, rule by rule, to the authors of policies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from postroom_bot.domain import Change, Decision, Person, Verdict
+from postroom_bot.domain import Change, Person, Reason, Verdict
 from postroom_bot.policy.builtin_rules import CONTROLS
-from postroom_bot.policy.engine import Facts, Step, Weighed, ordered, weigh
+from postroom_bot.policy.engine import Facts, evaluate, ordered
 from postroom_bot.policy.model import Policy
 
 _VERDICTS = {
@@ -17,8 +17,7 @@ _VERDICTS = {
     Verdict.DENY: "Denied",
 }
 
-
-#: Controls that would have asked Slack or the database, which nobody has done here.
+#: The notes of controls that would have needed Slack or the database, which were not queried.
 _ASSUMED = {
     control.name: f"Assumed: {control.about}."
     for control in CONTROLS
@@ -26,29 +25,25 @@ _ASSUMED = {
 }
 
 
-def explain(policy: Policy, person: Person, change: Change, facts: Facts) -> list[str]:
-    """Return lines: the decision, what was looked at for it in order, and what was not.
+def explain(
+    policy: Policy, person: Person, change: Change, facts: Facts, text: Callable[[Reason], str]
+) -> list[str]:
+    """Return lines: the decision, the steps to it in order, and the rules that were not reached.
 
-    They name other people's mailboxes where the wish does, and are not meant for the requester.
+    They name other people's mailboxes if the change does, and are not meant for the requester.
+
+    :param text: renders a reason
     """
-    weighed = weigh(policy, person, change, facts)
-    return [*_result(weighed.decision), "", *map(_look, weighed.steps), *_left(policy, weighed)]
-
-
-def _look(step: Step) -> str:
-    note = step.note if step.decides else _ASSUMED.get(step.name, step.note)
-    return f"{step.name}: {note}"
-
-
-def _left(policy: Policy, weighed: Weighed) -> Iterator[str]:
-    """Yield which rules were not asked, for the decision was made before."""
-    # Rules and controls may have no name in common: only controls are in angle brackets.
-    seen = {step.name for step in weighed.steps}
+    evaluation = evaluate(policy, person, change, facts)
+    decision, reason = evaluation.decision, text(evaluation.decision.reason)
+    lines = [f"{_VERDICTS[decision.verdict]} by {decision.rule}: {reason}"]
+    lines += [f"Warning for approvers: {text(one)}" for one in decision.warnings]
+    lines.append("")
+    for step in evaluation.steps:
+        note = f"{step.note} {reason}" if step.decides else _ASSUMED.get(step.name, step.note)
+        lines.append(f"{step.name}: {note.strip()}")
+    # Rules and controls can't share a name: only those of controls are in angle brackets.
+    seen = {step.name for step in evaluation.steps}
     if left := [rule.name for rule in ordered(policy) if rule.name not in seen]:
-        yield f"Not asked any more: {', '.join(left)}."
-
-
-def _result(decision: Decision) -> Iterator[str]:
-    yield f"{_VERDICTS[decision.verdict]} by {decision.rule}: {decision.reason}"
-    for warning in decision.warnings:
-        yield f"Approvers are told: {warning}"
+        lines.append(f"Not reached: {', '.join(left)}.")
+    return lines

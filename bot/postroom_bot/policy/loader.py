@@ -1,9 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policy file: read whole, with every mistake in it told at once, by line.
+"""Loading the policy file. All errors are reported together, with their lines.
 
-What YAML offers beyond plain keys, lists and values is refused: a policy is read by people, and
-should say the same to them as to the program.
+Anchors, aliases and tags are refused, so that people and the program read the file alike.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from postroom_bot.policy.validation_messages import sentences
 _LARGEST = 256 * 1024
 _DEEPEST = 12
 _NO_VALUE = (
-    "There is no value that can be read here: it is missing, or # begins a comment. Write one, in "
-    "quotes if it begins with #, or remove the key."
+    "There is no valid value here: it is missing, or # begins a comment. Add one, in quotes if it "
+    "begins with #, or remove the key."
 )
 
 
 class Problem(NamedTuple):
-    """One mistake in a policy file.
+    """An error in a policy file.
 
-    :param line: where it stands, counted from 1; None where it is about the whole file
+    :param line: from 1; None for the whole file
     :param where: the key, such as ``rules.own-aliases.own``; "" for the whole file
-    :param text: what is wrong and what to do
+    :param text: the error and the remedy
     """
 
     line: int | None
@@ -46,23 +45,20 @@ class Problem(NamedTuple):
 
 
 class PolicyError(Exception):
-    """A policy file can't be used; it has these problems, in the order of their lines.
-
-    :param path: the file, where it is known
-    """
+    """A policy file is invalid. It has these problems, in the order of their lines."""
 
     def __init__(self, problems: tuple[Problem, ...], path: Path | None = None) -> None:
         self.problems = problems
-        #: What to tell of each problem, with file, line and key.
+        #: A sentence for each problem, with file, line and key.
         self.sentences = tuple(f"{path}: {one}" if path else str(one) for one in problems)
         super().__init__("\n".join(self.sentences))
 
 
 def load(path: str | Path) -> Policy:
-    """Read a policy file.
+    """Load a policy file.
 
-    :raises PolicyError: with all that is wrong with it. What the rules mean together is looked at
-        once every key is right by itself.
+    :raises PolicyError: with all errors. The policy as a whole is checked only if every key is
+        valid.
     """
     try:
         return parse(_text_of(Path(path)))
@@ -71,15 +67,15 @@ def load(path: str | Path) -> Policy:
 
 
 def parse(text: str) -> Policy:
-    """Read a policy from the text of its file; raise as ``load`` does."""
+    """Parse the text of a policy file. Raises as ``load`` does."""
     document = _Document(text)
     try:
         policy = Policy.model_validate(document.data)
     except ValidationError as error:
-        document.complain_of(sentences(error))
+        document.add_errors(sentences(error))
         raise document.error() from None
     if not document.has_problems:
-        document.complain_of(mistakes(policy))
+        document.add_errors(mistakes(policy))
     if document.has_problems:
         raise document.error()
     return policy
@@ -105,7 +101,7 @@ def _broken(text: str, line: int | None = None) -> PolicyError:
 
 
 def _compose(text: str) -> tuple[yaml.SafeLoader, yaml.Node]:
-    """Return a file's parts, and what makes values of them."""
+    """Return the loader and the root node of a file."""
     _check_events(text)
     loader = yaml.SafeLoader(text)
     try:
@@ -118,20 +114,20 @@ def _compose(text: str) -> tuple[yaml.SafeLoader, yaml.Node]:
 
 
 def _check_events(text: str) -> None:
-    """Refuse what makes a small file a large one: aliases, and many levels."""
+    """Refuse aliases, and deep nesting."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         line = event.start_mark.line + 1 if event.start_mark else None
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise _broken("A policy has no anchors (&) and aliases (*). Write it out.", line)
+            raise _broken("Anchors (&) and aliases (*) are not supported. Write it out.", line)
         if depth > _DEEPEST:
-            raise _broken("This is nested too deep. Check brackets and indentation.", line)
+            raise _broken("The nesting is too deep. Check brackets and indentation.", line)
 
 
 class _Document:
-    """A file as plain data, the lines of its parts, and what is wrong with them."""
+    """A file as plain data, with the lines of its parts and their errors."""
 
     def __init__(self, text: str) -> None:
         try:
@@ -139,28 +135,28 @@ class _Document:
         except yaml.YAMLError as error:
             raise _not_yaml(error) from None
         self._lines: dict[Way, int] = {}
-        self._complaints: dict[Way, tuple[int, str]] = {}
+        self._errors: dict[Way, tuple[int, str]] = {}
         self.data = self._value(root, ())
 
-    def complain(self, way: Way, text: str, line: int | None = None) -> None:
-        """Note what is wrong with a part; the first complaint about it is the one to tell."""
+    def add_error(self, way: Way, text: str, line: int | None = None) -> None:
+        """Add an error of a part. Only the first one is kept."""
         nearest = next(self._lines[w] for w in _upwards(way) if w in self._lines)
-        self._complaints.setdefault(way, (line or nearest, text))
+        self._errors.setdefault(way, (line or nearest, text))
 
-    def complain_of(self, found: Iterable[tuple[Way, str]]) -> None:
-        """Note what is wrong with several parts."""
+    def add_errors(self, found: Iterable[tuple[Way, str]]) -> None:
+        """Add several errors."""
         for way, text in found:
-            self.complain(way, text)
+            self.add_error(way, text)
 
     @property
     def has_problems(self) -> bool:
-        """Whether there are complaints."""
-        return bool(self._complaints)
+        """Whether there are errors."""
+        return bool(self._errors)
 
     def error(self) -> PolicyError:
-        """Return all complaints as an error, in the order of their lines."""
+        """Return an exception with all errors in the order of their lines."""
         problems = (
-            Problem(line, self._where(way), text) for way, (line, text) in self._complaints.items()
+            Problem(line, self._where(way), text) for way, (line, text) in self._errors.items()
         )
         return PolicyError(tuple(sorted(problems, key=lambda one: one.line or 0)))
 
@@ -172,7 +168,7 @@ class _Document:
             return [self._value(item, (*way, n)) for n, item in enumerate(node.value)]
         value = self._scalar(node)
         if value is None:
-            self.complain(way, _NO_VALUE)
+            self.add_error(way, _NO_VALUE)
         return value
 
     def _mapping(self, node: yaml.MappingNode, way: Way) -> dict[str, Any]:
@@ -181,24 +177,24 @@ class _Document:
             key = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
-                text = "A key has to be a text. Put it in quotes if it looks like something else."
-                self.complain((*way, "?" if key is None else str(key)), text, line)
+                text = "A key must be a string. Quote it if it looks like something else."
+                self.add_error((*way, "?" if key is None else str(key)), text, line)
             elif key in found:
-                self.complain((*way, key), "This key stands here twice. Keep one.", line)
+                self.add_error((*way, key), "This key occurs twice. Keep one of them.", line)
             else:
                 self._lines[(*way, key)] = line
                 found[key] = self._value(value_node, (*way, key))
         return found
 
     def _scalar(self, node: yaml.Node) -> Any:
-        """Return a value; None also for one that looks like a date or a binary and is none."""
+        """Return a value; None also for an invalid date or binary."""
         try:
             return self._loader.construct_object(node)
         except (yaml.YAMLError, ValueError, OverflowError):
             return None
 
     def _where(self, way: Way) -> str:
-        """Return the keys that lead to a part; rules go by name where they have one."""
+        """Return the keys that lead to a part. Rules are identified by their names."""
         words: list[str] = []
         part: Any = self.data
         for step in way:
@@ -217,7 +213,7 @@ def _inner(part: Any, step: str | int) -> Any:
 
 
 def _upwards(way: Way) -> list[Way]:
-    """Return a way and those to what it is part of, the nearest first."""
+    """Return a path and those of its parents, the nearest first."""
     return [way[:length] for length in range(len(way), -1, -1)]
 
 
@@ -226,4 +222,4 @@ def _not_yaml(error: yaml.YAMLError) -> PolicyError:
     about = getattr(error, "problem", None) or getattr(error, "reason", None) or "it breaks off"
     is_tab = "'\\t'" in about
     remedy = "Use spaces, not tabs." if is_tab else "Check the indentation, quotes and brackets."
-    return _broken(f"This is not YAML: {about}. {remedy}", mark.line + 1 if mark else None)
+    return _broken(f"Not valid YAML: {about}. {remedy}", mark.line + 1 if mark else None)

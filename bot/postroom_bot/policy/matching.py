@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a rule fits a case, condition by condition, so that it can be explained."""
+"""Match a rule with a case, condition by condition, so that the result can be explained."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from postroom_bot.policy.model import Rule
 
 
 def misfits(rule: Rule, case: Case) -> Iterator[str]:
-    """Yield each condition of a rule that a case does not meet, in words."""
+    """Yield each condition of a rule that a case does not meet, in words for explanations."""
     change = case.change
     if change.action not in rule.actions:
         yield f"it is for {', '.join(rule.actions)}"
     if case.person.groups.isdisjoint(rule.groups):
         yield f"the person is not in {' or '.join(rule.groups)}"
     if rule.own is not None and rule.own is not case.own:
-        yield f"it is for {'the own mailbox' if rule.own else 'mailboxes of others'}"
+        yield f"it is for {'the own mailbox' if rule.own else 'other mailboxes'}"
     if rule.domains and not _matches(domain_of(case.target), rule.domains):
         yield f"the domain is none of {', '.join(rule.domains)}"
     if rule.addresses and not _matches(case.target, rule.addresses):
@@ -42,7 +42,7 @@ def _misfits_of_destinations(rule: Rule, case: Case) -> Iterator[str]:
 
 
 def _misfits_of_reserved(rule: Rule, case: Case) -> Iterator[str]:
-    """Only a rule that says so allows a reserved name; one that denies may mean both."""
+    """Yield a mismatch of `reserved`: only an explicit rule allows a reserved name."""
     wanted = rule.reserved
     if wanted is None and rule.deny is None:
         wanted = False

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policy file as it was meant: every key, its meaning, an example.
+"""The policy file: every key, its meaning and an example.
 
-Strict and closed: a key that is not here is a mistake, and a number is not a text. What a key means
-stands in its ``description``, from which the schema and the reference are written.
+Validation is strict: unknown keys are errors, and a number is not a string. The schema and the
+reference are generated from the descriptions.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from postroom_bot.policy.types import (
     duration,
 )
 
-#: The built-in group of everybody who may use the bot at all.
+#: The built-in group of everyone who may use the bot.
 EVERYONE = "everyone"
-#: Of these keys, a rule has exactly one.
+#: A rule has exactly one of these keys.
 EFFECTS = ("deny", "approvals", "automatic")
 
 
 def _some(**about: Any) -> Any:
-    """Return the field of a list, which is a tuple here and may be missing."""
+    """Return an optional list field, stored as a tuple."""
     return Field(default=(), strict=False, **about)
 
 
 def _lasting(text: str, description: str) -> Any:
-    """Return the field of a length of time with a default."""
+    """Return a duration field with a default."""
     extra: dict[str, Any] = {"default": text}
     return Field(
         default=duration(text),
@@ -60,7 +60,7 @@ def _lasting(text: str, description: str) -> Any:
 
 
 def _up_to(number: int, description: str) -> Any:
-    """Return the field of a limit with a default."""
+    """Return a limit field with a default."""
     return Field(default=number, description=description, examples=[number])
 
 
@@ -69,64 +69,64 @@ class _Part(BaseModel):
 
 
 class SlackEmail(_Part):
-    """Whether a Slack profile's email address says which mailbox is somebody's."""
+    """Use of the email addresses in Slack profiles as the owners of mailboxes."""
 
     model_config = ConfigDict(title="Slack email")
 
     domains: tuple[Domain, ...] = Field(
         strict=False,
         min_length=1,
-        description="Domains whose addresses are believed. Name none in which people choose their "
-        "Slack address freely.",
+        description="Domains whose addresses are trusted. List no domain in which people can "
+        "choose their Slack address freely.",
         examples=[["example.com"]],
     )
-    cooldown: Duration = _lasting("72h", "How long a changed address is not believed.")
+    cooldown: Duration = _lasting("72h", "How long a changed address is not trusted.")
 
 
 class Identity(_Part):
-    """Which mailbox is whose. What is pinned is asked first."""
+    """The owners of mailboxes. Pinned mailboxes take precedence."""
 
     pinned: Mapping[UserId, Address] = Field(
         default_factory=dict,
-        description="The mailbox of a Slack user, by the user's id. Nobody can change it in Slack.",
+        description="The mailbox of each Slack user, by user id. It can't be changed in Slack.",
         examples=[{"U024BE7LH": "alice@example.com"}],
     )
     slack_email: SlackEmail | None = Field(
         default=None,
-        description="Believe confirmed addresses of Slack profiles. Without it, only what is "
-        "pinned is known.",
+        description="Trust confirmed addresses in Slack profiles. Without it, only pinned "
+        "mailboxes have owners.",
         examples=[{"domains": ["example.com"], "cooldown": "72h"}],
     )
 
 
 class Group(_Part):
-    """Some people, by their ids in Slack."""
+    """A group of people, by their Slack ids."""
 
     users: tuple[UserId, ...] = _some(
         description="Slack users, by id.", examples=[["U024BE7LH", "U024BE7LJ"]]
     )
     usergroups: tuple[UsergroupId, ...] = _some(
-        description="Slack user groups, by id; who is in them counts at the time of asking.",
+        description="Slack user groups, by id. Their current members count.",
         examples=[["S0614TZR7"]],
     )
     channel: ChannelId | None = Field(
         default=None,
-        description="The channel that gets the cards that this group has to approve, in place of "
+        description="The channel for the cards that this group approves, instead of "
         "`channels.approvals`.",
         examples=["C024BE91L"],
     )
 
 
 class Channels(_Part):
-    """Where the bot writes. Invite it to these channels."""
+    """The channels that the bot posts to. Invite it to them."""
 
     approvals: ChannelId = Field(
-        description="The channel that gets the cards with *Approve* and *Deny*.",
+        description="The channel for the cards with *Approve* and *Deny*.",
         examples=["C024BE91L"],
     )
     audit: ChannelId | None = Field(
         default=None,
-        description="The channel that gets one line about everything that was done.",
+        description="The channel that gets a line about every completed request.",
         examples=["C024BE92M"],
     )
     mention_approvers: bool = Field(
@@ -137,41 +137,41 @@ class Channels(_Part):
 
 
 class Reserved(_Part):
-    """Names that need more care, beside the built-in ones, which cannot be taken away."""
+    """Protected names in addition to the built-in ones, which can't be removed."""
 
     names: tuple[LocalName, ...] = _some(
-        description="Local parts that only a rule with `reserved: true` gives, and never without "
-        "two approvals. Case, `+tag` and signs between letters do not matter.",
+        description="Local parts that only a rule with `reserved: true` allows, always with two "
+        "approvals. Case, `+tag` and punctuation don't matter.",
         examples=[["vpn", "certificates"]],
     )
     patterns: tuple[LocalPattern, ...] = _some(
-        description="Patterns of local parts, without signs between letters, that need two "
-        "approvals whatever a rule says.",
+        description="Patterns of local parts, without punctuation, that need two approvals "
+        "whatever a rule says.",
         examples=[["press*", "donations"]],
     )
 
 
 class Limits(_Part):
-    """How much one person may ask for."""
+    """Limits for each person and mailbox."""
 
-    open_requests: Number = _up_to(5, "Open requests of one person.")
-    requests_per_day: Number = _up_to(20, "Requests of one person in 24 hours.")
-    aliases_per_mailbox: Number = _up_to(20, "Aliases that a mailbox may have.")
+    open_requests: Number = _up_to(5, "Open requests of a person.")
+    requests_per_day: Number = _up_to(20, "Requests of a person in 24 hours.")
+    aliases_per_mailbox: Number = _up_to(20, "Aliases of a mailbox.")
 
 
 class Requests(_Part):
-    """How long things wait."""
+    """The times of requests."""
 
-    expire_after: Duration = _lasting("24h", "When a request that nobody decided ends by itself.")
+    expire_after: Duration = _lasting("24h", "When an undecided request expires.")
     remind_after: Duration = _lasting(
         "4h",
-        "When the approvers are reminded, once. By default half of `expire_after`, 4h at most.",
+        "When the approvers are reminded, once. By default half of `expire_after`, at most 4h.",
     )
     end_notice: Duration = _lasting(
-        "3d", "How long before the end of an alias or a forwarder its requester is told."
+        "3d", "How long before the end of an alias or a forwarder its requester is notified."
     )
     tombstone: Duration = _lasting(
-        "90d", "How long an address that was given up is kept from everybody else."
+        "90d", "How long a removed address stays reserved for its previous owner."
     )
 
     @model_validator(mode="after")
@@ -183,101 +183,104 @@ class Requests(_Part):
 
 
 class Rule(_Part):
-    """What is allowed or denied. A condition that is missing is met by every request."""
+    """A rule. It applies to the requests that meet all its conditions."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [effect]} for effect in EFFECTS]}
     )
 
     name: RuleName = Field(
-        description="What the rule is called in messages and in the audit.",
+        description="The rule's name in messages and in the audit.",
         examples=["own-aliases"],
     )
     actions: tuple[Annotated[Action, Field(strict=False)], ...] = Field(
         default=tuple(Action),
         strict=False,
         min_length=1,
-        description="What is asked for.",
+        description="The requested actions.",
         examples=[["alias.add", "alias.remove"]],
     )
     groups: tuple[GroupName, ...] = Field(
         default=(EVERYONE,),
         strict=False,
         min_length=1,
-        description="Groups, of which the person who asks is in one at least.",
+        description="The requester is a member of at least one of these groups.",
         examples=[["everyone"]],
     )
     own: bool | None = Field(
         default=None,
-        description="Whether it is about the person's own mailbox. Only for aliases and passwords: "
-        "a forwarder belongs to nobody.",
+        description="Whether the requester owns the mailbox. Only for aliases and passwords, "
+        "because a forwarder has no owner.",
         examples=[True],
     )
     domains: tuple[DomainPattern, ...] = _some(
-        description="Patterns of which one matches the domain of the address that comes or goes.",
+        description="The domain of the added or removed address matches at least one of these "
+        "patterns.",
         examples=[["example.com", "*.example.org"]],
     )
     addresses: tuple[AddressPattern, ...] = _some(
-        description="Patterns of which one matches the address that comes or goes.",
+        description="The added or removed address matches at least one of these patterns.",
         examples=[["sales-*@example.com"]],
     )
     destinations: Literal["internal", "external", "any"] = Field(
         default="any",
-        description="Where a new forwarder leads: to our domains only, or to another at least "
-        "once. Only for `forward.add`.",
+        description="Whether all destinations of a new forwarder are in the tenant's domains "
+        "(`internal`), or at least one is not (`external`). Only for `forward.add`.",
         examples=["internal"],
     )
     reserved: bool | None = Field(
         default=None,
-        description="Whether the address is a reserved name. Only a rule that says `true` allows "
-        "such a name, and it allows no other; a rule that denies without it denies both.",
+        description="Whether the address is a reserved name. Only a rule with `true` allows "
+        "reserved names, and it allows no others. Without it, a denying rule applies to both.",
         examples=[True],
     )
     deny: Sentence | None = Field(
         default=None,
-        description="Denies it, with this sentence for the person. Denying rules come before all "
-        "others.",
+        description="Denies the request, with this sentence for the requester. Denying rules "
+        "come before all others.",
         examples=["Contractors have no aliases. Ask your project lead."],
     )
     approvals: Mapping[GroupName, Approvals] | None = Field(
         default=None,
         min_length=1,
-        description="Allows it once so many members of each group have approved, never the person "
-        "who asks.",
+        description="Allows the request after this number of approvals from each group. The "
+        "requester's own approval never counts.",
         examples=[{"mail-admins": 1}],
     )
-    automatic: Yes | None = Field(default=None, description="Allows it at once.", examples=[True])
+    automatic: Yes | None = Field(
+        default=None, description="Allows the request without approval.", examples=[True]
+    )
 
     @model_validator(mode="after")
     def _has_one_effect(self) -> Self:
         if sum(getattr(self, effect) is not None for effect in EFFECTS) != 1:
-            raise ValueError("A rule has one of deny, approvals and automatic. Write one of them.")
+            raise ValueError("A rule must have exactly one of deny, approvals and automatic.")
         return self
 
     @property
     def quorum(self) -> tuple[Quorum, ...]:
-        """What the rule itself asks for, before any floor."""
+        """The approvals that the rule itself requires."""
         return tuple(Quorum(*one) for one in (self.approvals or {}).items())
 
 
 def _section(model: type[_Part], **example: Any) -> Any:
-    """Return the field of a part that may be missing; the part's own words describe it."""
+    """Return an optional section, described by its docstring."""
     return Field(default_factory=model, description=model.__doc__, examples=[example])
 
 
 class Policy(_Part):
-    """Who may ask for what, and who has to approve it."""
+    """Who may request what, and who approves it."""
 
     version: Version = Field(description="The version of this format.", examples=[1])
     identity: Identity = _section(Identity, pinned={"U024BE7LH": "alice@example.com"})
     groups: Mapping[GroupName, Group] = Field(
         min_length=1,
-        description="Groups, by name. `everyone` is built in: all who may use the bot.",
+        description="Groups, by name. `everyone` is built in: everyone who may use the bot.",
         examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}],
     )
     approvers: GroupName = Field(
-        description="The group that approves where the rule that fits is automatic, and a built-in "
-        "rule asks for two people all the same.",
+        description="The group that approves if the rule is automatic but a built-in rule "
+        "requires two approvals.",
         examples=["mail-admins"],
     )
     channels: Channels = Field(description=Channels.__doc__, examples=[{"approvals": "C024BE91L"}])
@@ -287,8 +290,8 @@ class Policy(_Part):
     rules: tuple[Rule, ...] = Field(
         strict=False,
         min_length=1,
-        description="The rules. Those that deny are asked first, then the others from top to "
-        "bottom; the first that fits decides. Where none fits, the answer is no.",
+        description="The rules. Denying rules are evaluated first, then the others from top to "
+        "bottom. The first rule that applies decides; if none applies, the request is denied.",
         examples=[
             [{"name": "own-password", "actions": ["password"], "own": True, "automatic": True}]
         ],
@@ -296,26 +299,26 @@ class Policy(_Part):
 
     @cached_property
     def digest(self) -> str:
-        """What tells this policy from every other, built-in names included."""
+        """The digest of the policy, including the built-in names."""
         built_in = [sorted(RESERVED), list(SENSITIVE)]
         return digest_of([self.model_dump(mode="json"), built_in])
 
     def mentioned(self, quorum: tuple[Quorum, ...]) -> list[str]:
-        """Return the ids of the users and user groups that a card with this quorum mentions."""
+        """Return the ids of the users and user groups to mention on a card with this quorum."""
         if not self.channels.mention_approvers:
             return []
         groups = [self.groups[one.group] for one in quorum if one.group in self.groups]
         return [one for group in groups for one in (*group.usergroups, *group.users)]
 
     def channel_of(self, quorum: tuple[Quorum, ...]) -> str:
-        """Return the channel where a card with this quorum belongs: its first group's."""
+        """Return the channel for a card with this quorum: that of its first group."""
         first = self.groups.get(quorum[0].group) if quorum else None
         return (first.channel if first else None) or self.channels.approvals
 
 
 def unknown_group(policy: Policy, name: str) -> str:
-    """Return that a policy has no group of a name, and which it has, a sentence; "" if it has."""
+    """Return "" if the policy has the group, otherwise a sentence with the known groups."""
     if name == EVERYONE or name in policy.groups:
         return ""
     known = dict.fromkeys([EVERYONE, *policy.groups])
-    return f"There is no group {name}. Known are {', '.join(known)}."
+    return f"There is no group {name}. The groups are: {', '.join(known)}."

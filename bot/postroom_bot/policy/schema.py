@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The JSON schema of the policy file, for editors: `python -m postroom_bot.policy.schema > FILE`.
+"""The JSON Schema of the policy file. `python -m postroom_bot.policy.schema` prints it.
 
-The file is `schemas/policy.schema.json`; a test compares it with what this prints.
+It is published as `schemas/policy.schema.json`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from postroom_bot.policy.model import Policy
 
 ADDRESS = "https://github.com/postroom/email/raw/main/schemas/policy.schema.json"
-#: What stands in a definition before everything else.
+#: The first keys of the schema.
 _FIRST = ("$schema", "$id", "title", "description")
 
 Schema = dict[str, Any]
@@ -34,7 +34,7 @@ def schema() -> Schema:
 
 
 def part(way: tuple[str | int, ...]) -> Schema:
-    """Return what the schema says of a part of the file, or nothing where it knows none."""
+    """Return the schema of a part of the file, empty for unknown parts."""
     found: Schema = schema()
     for step in way:
         if isinstance(step, int):
@@ -47,14 +47,14 @@ def part(way: tuple[str | int, ...]) -> Schema:
 
 
 def _target(about: Schema) -> Schema:
-    """Return what a reference leads to."""
+    """Return the target of a reference."""
     name = about.get("$ref", "").rpartition("/")[2]
     found: Schema = schema()["$defs"][name] if name else {}
     return found
 
 
 def _without_null(about: Any) -> Any:
-    """Return a schema in which what may be missing may not be null: the file has no nulls."""
+    """Return a schema in which optional values can't be null, as in the file."""
     if isinstance(about, list):
         return [_without_null(one) for one in about]
     if not isinstance(about, dict):
@@ -66,7 +66,7 @@ def _without_null(about: Any) -> Any:
     }
     inner = [_without_null(one) for one in about.get("anyOf", ()) if one != {"type": "null"}]
     for one in inner:
-        # The key's own words win, but for the title, which says what kind of value it is.
+        # The key's own texts take precedence, except for the title, which names the type.
         plain = {**one, **plain, **{key: one[key] for key in ("title",) if key in one}}
     return {**plain, "additionalProperties": False} if "patternProperties" in plain else plain
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds of values in a policy file: ids of Slack, names, patterns, lengths of time."""
+"""The types of values in a policy file: Slack ids, names, patterns and durations."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def duration(value: Any) -> timedelta:
-    """Return the length of time that a text such as ``24h`` means.
+    """Return the duration that a string such as ``24h`` means.
 
-    :raises ValueError: it means none
+    :raises ValueError: it is not a duration
     """
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not found:
-        raise ValueError("This is no length of time. Write a number and m, h or d, such as 24h.")
+        raise ValueError("Must be a duration: a number and m, h or d, such as 24h.")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
@@ -43,11 +43,11 @@ def _written(value: timedelta) -> str:
 
 
 def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
-    """Refuse what is merely equal: in Python, true is 1."""
+    """Return a validator of the type, too: in Python, true equals 1."""
 
     def check(value: Any) -> Any:
         if type(value) is not type(wanted) or value != wanted:
-            raise ValueError(f"This has to be {json.dumps(wanted)}{remedy}.")
+            raise ValueError(f"Must be {json.dumps(wanted)}{remedy}.")
         return value
 
     return BeforeValidator(check)
@@ -55,9 +55,9 @@ def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What schema, reference and messages call a value, wherever it stands.
+    """The name of a type in the schema, the reference and messages.
 
-    :param pattern: what a text of this kind matches as a whole
+    :param pattern: matches the whole string
     """
 
     title: str
@@ -67,7 +67,7 @@ class Kind:
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Name the value in the schema, and give an example where its key gives none."""
+        """Add the title, and an example if the key has none, to the schema."""
         about = handler(core)
         return {"title": self.title, "examples": [self.example], **about}
 
@@ -86,7 +86,7 @@ _DOMAINS = Kind("Pattern of domains", "*.example.org", r"^[^\s@\[\]]+$")
 _LOCAL = Kind("Local part", "vpn", r"^[A-Za-z0-9._-]{1,64}$")
 _LOCALS = Kind("Pattern of local parts", "press*", r"^[a-z0-9*?]{1,64}$")
 
-#: All kinds, by pattern.
+#: The types, by pattern.
 KINDS = {
     one.pattern: one
     for one in (
@@ -112,7 +112,7 @@ Sentence = Annotated[
 Number = Annotated[int, Field(ge=1, le=10000), Kind("Number", 5)]
 Approvals = Annotated[int, Field(ge=1, le=10), Kind("Number", 1)]
 Version = Annotated[Literal[1], _only(wanted=1), Kind("Number", 1)]
-Yes = Annotated[Literal[True], _only(wanted=True, remedy=", or be left out")]
+Yes = Annotated[Literal[True], _only(wanted=True, remedy=", or omitted")]
 Duration = Annotated[
     timedelta,
     BeforeValidator(duration),

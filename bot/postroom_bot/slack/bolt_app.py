@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bolt's app, made for this bot, and who the bot is in Slack."""
+"""Bolt's app and the transport, built from the settings."""
 
 from __future__ import annotations
 
@@ -19,17 +19,22 @@ from postroom_bot.config import Settings
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.slack.handlers.errors import kind_of
-from postroom_bot.slack.transports import NO_SOCKET, HttpTransport, SocketModeTransport, Transport
+from postroom_bot.slack.transports import (
+    SOCKET_REFUSED,
+    HttpTransport,
+    SocketModeTransport,
+    Transport,
+)
 from postroom_bot.workflow.dependencies import Workspace
 
-_NOT_LET_IN = "Slack does not accept slack_bot_token (%s): install the app anew and copy its token"
-_NO_SLACK = "Slack does not answer at %s: check slack_api_url and the way out of this network"
+_LOGIN_REFUSED = "Slack refuses slack_bot_token (%s): reinstall the app and copy its token"
+_UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network's proxy"
 
 log = logging.getLogger(__name__)
 
 
 class TimedApp(App):
-    """Bolt's app, that measures how long Slack waits for its acknowledgement."""
+    """Bolt's app, which measures the time to each acknowledgement."""
 
     def __init__(
         self,
@@ -49,25 +54,25 @@ class TimedApp(App):
         self._metrics = metrics
 
     def dispatch(self, req: BoltRequest) -> BoltResponse:
-        """Answer one of Slack's calls."""
+        """Handle one of Slack's requests."""
         begin = time.monotonic()
         stamps = req.headers.get("x-slack-request-timestamp", [])
         try:
-            # Bolt fails at a timestamp that is not a number.
+            # Bolt raises an exception if the timestamp is not a number.
             is_number = all(re.fullmatch("[0-9]{1,12}", stamp) for stamp in stamps)
             response = super().dispatch(req) if is_number else BoltResponse(status=401, body="")
         finally:
             took = time.monotonic() - begin
             self._metrics.acks_seconds.labels(kind_of(req.body)).observe(took)
         if response.status == HTTPStatus.UNAUTHORIZED:
-            # Nobody is known to have sent it, so the audit has nothing of it.
+            # The sender is unknown, so there is nothing to audit.
             self._metrics.errors_total.labels("signature").inc()
-            log.warning("refused a request that Slack has not signed in the last five minutes")
+            log.warning("refused a request without a valid signature of the last five minutes")
         return response
 
 
 def slack_api_of(settings: Settings) -> SlackApi:
-    """Return Slack's Web API."""
+    """Return the client of Slack's Web API."""
     token = settings.slack_bot_token.get_secret_value()
     return SlackApi(web_client(token, base_url=settings.slack_api_url))
 
@@ -75,39 +80,42 @@ def slack_api_of(settings: Settings) -> SlackApi:
 def app_of(
     slack_api: SlackApi, metrics: Metrics, executor: ThreadPoolExecutor, settings: Settings
 ) -> App:
-    """Return the app, without listeners."""
+    """Return the app, without handlers."""
     try:
         return TimedApp(slack_api, metrics, executor, settings)
     except (BoltError, OSError):
-        raise StartError(_NO_SLACK % settings.slack_api_url) from None
+        raise StartError(_UNREACHABLE % settings.slack_api_url) from None
 
 
 def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
-    """Ask Slack who the bot is there."""
+    """Ask Slack for the bot's workspace."""
     try:
-        told = slack_api.whoami()
-        app = slack_api.app_of(str(told.get("bot_id")))
+        identity = slack_api.whoami()
+        app = slack_api.app_of(str(identity.get("bot_id")))
     except SlackRejected as refusal:
-        raise StartError(_NOT_LET_IN % refusal.code) from None
+        raise StartError(_LOGIN_REFUSED % refusal.code) from None
     except SlackUnavailable:
-        raise StartError(_NO_SLACK % settings.slack_api_url) from None
-    return Workspace(str(told["team_id"]), told.get("enterprise_id"), app)
+        raise StartError(_UNREACHABLE % settings.slack_api_url) from None
+    return Workspace(str(identity["team_id"]), identity.get("enterprise_id"), app)
 
 
 def check_socket(slack_api: SlackApi, settings: Settings) -> None:
-    """Ask Slack whether it takes the app-level token, where one is used."""
+    """Check the app-level token with Slack, if Socket Mode is used.
+
+    :raises StartError: Slack refuses the token
+    """
     if settings.mode == "http" or settings.slack_app_token is None:
         return
-    # Slack answers this a few times a minute only, and not doing so says nothing of the token.
+    # Slack limits this call to a few a minute; exceeding that says nothing about the token.
     with suppress(SlackUnavailable):
         try:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())
         except SlackRejected:
-            raise StartError(NO_SOCKET) from None
+            raise StartError(SOCKET_REFUSED) from None
 
 
 def transport_of(settings: Settings, app: App) -> Transport:
-    """Return the way in which Slack reaches the app."""
+    """Return the transport."""
     if settings.mode == "http" or settings.slack_app_token is None:
         return HttpTransport(app, settings.http_host, settings.http_port)
     return SocketModeTransport(app, settings.slack_app_token.get_secret_value())

@@ -1,43 +1,43 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The app's manifest, as Slack takes it when an app is made or changed."""
+"""The Slack app's manifest."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from postroom_bot.ui import commands, ids
+from postroom_bot.ui import ids
+from postroom_bot.ui.parser import COMMAND
 
-#: All that the bot may do in a workspace; the tests hold it to this list.
-SCOPES = (
-    "commands",
-    "chat:write",
-    "im:write",
-    "users:read",
-    "users:read.email",
-    "usergroups:read",
-)
+#: The bot's OAuth scopes, each with its purpose.
+SCOPES = {
+    "commands": "Receive `/email` and the shortcut.",
+    "chat:write": "Post cards, reminders and notices.",
+    "im:write": "Send results to requesters as direct messages.",
+    "users:read": "Reject guests, bots, deactivated accounts and members of other workspaces.",
+    "users:read.email": "Find a person's mailbox if the policy trusts Slack email addresses.",
+    "usergroups:read": "List the members of user groups in the policy.",
+}
 EVENTS = ("app_home_opened", "user_change")
 
 _LONG = (
-    "Ask for email addresses, forwarding and passwords without leaving Slack. Requests that need "
-    "it go to approvers first, as the policy of your organisation says. Nobody types a password, "
-    "and no password is ever posted: a new one is shown once, to the person who asked for it, in "
-    "a window that closes. Every step is kept in an audit trail in which tampering shows."
+    "Request email addresses, forwarding and passwords without leaving Slack. Your organisation's "
+    "policy decides which requests need an approval. Never type a password in Slack, and the bot "
+    "never posts one: it shows a new password once, to the mailbox's owner, in a window. Every "
+    "step is recorded in a tamper-evident audit log."
 )
 
 
 def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
-    """Return the manifest for one of the two ways in which Slack reaches the bot.
+    """Return the manifest for Socket Mode or for HTTP.
 
-    :param socket_mode: the bot connects to Slack; no address is needed
-    :param url: otherwise, the address at which Slack reaches the bot, with `https://`
-    :raises ValueError: the address is missing, is not one, or is given with Socket Mode
+    :param url: the bot's public ``https://`` URL, for HTTP
+    :raises ValueError: the URL is missing, invalid, or given with Socket Mode
     """
     if socket_mode and url is not None:
-        raise ValueError("With Socket Mode, Slack needs no URL. Leave it out.")
+        raise ValueError("Socket Mode needs no URL. Omit it.")
     if not socket_mode and not (url or "").startswith("https://"):
-        raise ValueError("Give the URL at which Slack reaches the bot, beginning with https://.")
+        raise ValueError("Give the bot's public URL. It must begin with https://.")
     return {
         "_metadata": {"major_version": 1, "minor_version": 1},
         "display_information": _display(),
@@ -58,10 +58,10 @@ def _display() -> dict[str, str]:
 
 def _features(url: str | None) -> dict[str, Any]:
     command = {
-        "command": commands.COMMAND,
-        "description": "Ask for addresses, forwarding or a password; alone, it opens a menu.",
+        "command": COMMAND,
+        "description": "Request addresses, forwarding or a password. Alone, it opens a menu.",
         "usage_hint": "[help, alias, forward, password, dns, status or cancel]",
-        # The parser reads wrapped links and escaped signs.
+        # The parser reads wrapped links and escaped characters.
         "should_escape": True,
     }
     return {
@@ -76,7 +76,7 @@ def _features(url: str | None) -> dict[str, Any]:
                 "name": "Email",
                 "type": "global",
                 "callback_id": ids.SHORTCUT_MENU,
-                "description": "Ask for addresses, forwarding or a password.",
+                "description": "Request addresses, forwarding or a password.",
             }
         ],
         "slash_commands": [command | ({"url": url} if url else {})],

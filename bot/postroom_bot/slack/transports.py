@@ -1,6 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The two ways in which Slack reaches the bot: Socket Mode, and signed HTTP requests."""
+"""How Slack reaches the bot: Socket Mode, or signed HTTP requests.
+
+Socket Mode uses private parts of slack_sdk and websocket-client in `_Handler`, because of three
+measured faults: a connection whose peer is gone is trusted for up to 15 minutes, closing waits for
+the thread that reads, and a stopping client still takes requests.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,6 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.socket_mode.interval_runner import IntervalRunner
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.websocket_client import SocketModeClient
-from websocket import WebSocketApp
 
 from postroom_bot.errors import StartError
 from postroom_bot.ops.health import Health
@@ -27,43 +31,42 @@ from postroom_bot.ops.web_server import GRACE_SECONDS, WebServer
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-#: Where Slack posts to in HTTP mode.
+#: The path for Slack's requests in HTTP mode.
 PATH = "/slack/events"
-#: How many of Slack's calls are answered at the same time, of which `deps.MAX_WAITING` may wait.
+#: The number of concurrent requests, of which `dependencies.MAX_WAITING` may wait for the mail API.
 THREADS = 32
 
-#: Slack's client pings every ten seconds. So late an answer is none, and so often we look for one.
-PONG_SECONDS = 5
-LOOK_SECONDS = 2
+#: Slack's client pings every 10 seconds.
+PONG_TIMEOUT = 5
+CHECK_INTERVAL = 2
 
-#: What is told where Slack refuses the app-level token.
-NO_SOCKET = (
+SOCKET_REFUSED = (
     "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
-    " connections:write, and that Socket Mode is on in the app's settings"
+    " connections:write, and that Socket Mode is enabled in the app's settings"
 )
 
-_CLOSE_SECONDS = 2.0
+_CLOSE_TIMEOUT = 2.0
 
 
 class Transport(Protocol):
-    """A way to the bot."""
+    """A way for Slack to reach the bot."""
 
     def start(self) -> str:
-        """Let Slack in, and return the address where it comes in, or "" for Socket Mode."""
+        """Accept requests. Return the URL for Slack, or "" with Socket Mode."""
 
     def health(self) -> Health:
-        """Tell whether Slack can reach the bot now."""
+        """Return whether Slack can reach the bot now."""
 
     def stop(self) -> None:
-        """Take nothing more, and let what is under way be answered."""
+        """Accept no more requests, and finish the current ones."""
 
 
 class SocketModeTransport:
-    """A connection to Slack, made anew whenever it is lost."""
+    """A connection to Slack that is renewed when it is lost."""
 
     def __init__(self, app: App, app_token: str) -> None:
         self._handler = _Handler(app, app_token)
-        self._looks = IntervalRunner(self._handler.cut_silence, LOOK_SECONDS)
+        self._checks = IntervalRunner(self._handler.close_dead_connection, CHECK_INTERVAL)
 
     def start(self) -> str:
         """Connect."""
@@ -71,29 +74,29 @@ class SocketModeTransport:
             self._handler.connect()  # type: ignore[no-untyped-call]
         except (SlackClientError, OSError):
             self._handler.close()  # type: ignore[no-untyped-call]
-            raise StartError(NO_SOCKET) from None
-        self._looks.start()
+            raise StartError(SOCKET_REFUSED) from None
+        self._checks.start()
         return ""
 
     def health(self) -> Health:
-        """Tell whether there is a connection."""
-        if self._handler.is_greeted():
+        """Return whether there is a connection."""
+        if self._handler.is_connected():
             return Health(works=True)
         return Health(works=False, text="there is no connection to Slack")
 
     def stop(self) -> None:
-        """Answer what is under way, and disconnect."""
+        """Finish the current requests, and disconnect."""
         self._handler.drain(GRACE_SECONDS)
-        self._looks.shutdown()  # type: ignore[no-untyped-call]
-        self._handler.hang_up()
-        # Should Slack's client wait for its socket all the same, it does so for up to 10 s.
+        self._checks.shutdown()  # type: ignore[no-untyped-call]
+        self._handler.disconnect()
+        # Slack's client may still wait up to 10 s for its socket.
         closing = threading.Thread(target=self._handler.close, daemon=True)
         closing.start()
-        closing.join(_CLOSE_SECONDS)
+        closing.join(_CLOSE_TIMEOUT)
 
 
 class HttpTransport:
-    """A port to which Slack, or a proxy that adds TLS, posts."""
+    """A port for Slack's requests, behind a proxy that adds TLS."""
 
     def __init__(self, app: App, host: str, port: int) -> None:
         self._slack = SlackRequestHandler(app, path=PATH)
@@ -104,98 +107,97 @@ class HttpTransport:
         return self._server.start() + PATH
 
     def health(self) -> Health:
-        """Tell whether the port is served."""
+        """Return whether the port is served."""
         if self._server.is_serving:
             return Health(works=True)
         return Health(works=False, text="the port for Slack is not served")
 
     def stop(self) -> None:
-        """Answer what is under way, and listen no more."""
+        """Finish the current requests, and stop listening."""
         self._server.stop()
 
     def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         try:
             return self._slack(environ, start)
         except ValueError:
-            # Not even readable; whoever sent it, it was not Slack.
+            # The body can't be decoded, so it isn't from Slack.
             start("400 Bad Request", [("content-type", "text/plain"), ("content-length", "0")])
             return []
 
 
 class _Handler(SocketModeHandler):
-    """Bolt's own, that can take in nothing more and wait for what it is at.
+    """Bolt's handler, which can stop accepting requests and wait for the current ones.
 
-    What is not taken in is not acknowledged either, and Slack delivers it to the next connection.
+    A request that is not accepted is not acknowledged, and Slack sends it to another connection.
     """
 
     def __init__(self, app: App, app_token: str) -> None:
         self._changed = threading.Condition()
-        self._under_way = 0
+        self._running = 0
         self._draining = False
         super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
         self._greeted: object = None
-        self.client.message_listeners.append(self._heard)
+        self.client.message_listeners.append(self._on_message)
 
     def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
         with self._changed:
             if self._draining:
                 return
-            self._under_way += 1
+            self._running += 1
         try:
             super().handle(client, req)
         finally:
             with self._changed:
-                self._under_way -= 1
+                self._running -= 1
                 self._changed.notify_all()
 
-    def is_greeted(self) -> bool:
-        """Tell whether Slack has said hello on the connection that there is."""
+    def is_connected(self) -> bool:
+        """Return whether Slack has sent its hello on the current connection."""
         return self._greeted is not None and self._greeted is self._socket()
 
-    def cut_silence(self) -> None:
-        """Cut a connection that does not answer pings, so that Slack's client makes another.
+    def close_dead_connection(self) -> None:
+        """Close a connection that does not answer pings, so that Slack's client reconnects.
 
-        The client sends them and never looks: a peer that is gone without a word would be trusted
-        until TCP gives up, in a quarter of an hour.
+        The client sends pings but does not check the answers.
         """
         session = self.client.current_session
         if session is None or session.last_pong_tm >= session.last_ping_tm:
             return
-        if time.time() - session.last_ping_tm > PONG_SECONDS:
-            _shut(session)
+        if time.time() - session.last_ping_tm > PONG_TIMEOUT:
+            self._shut_down_socket()
 
-    def hang_up(self) -> None:
-        """End the connection for good.
+    def disconnect(self) -> None:
+        """Close the connection for good.
 
-        Closing it would not wake the thread that waits for it, which then is waited for itself.
+        `close` alone does not wake the thread that reads from the connection, and then waits for
+        it.
         """
         self.client.auto_reconnect_enabled = False
-        # Else it runs the same session once more.
+        # Otherwise the client starts the same session again.
         self.client.current_session_runner.event.set()
         session = self.client.current_session
         if session is not None:
             session.keep_running = False
-            _shut(session)
+            self._shut_down_socket()
 
     def drain(self, seconds: float) -> None:
-        """Take nothing more in, and wait for what is under way."""
+        """Accept no more requests, and wait for the current ones."""
         with self._changed:
             self._draining = True
-            self._changed.wait_for(lambda: not self._under_way, seconds)
+            self._changed.wait_for(lambda: not self._running, seconds)
 
-    def _heard(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
+    def _on_message(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
         if message.get("type") == "hello":
             self._greeted = self._socket()
 
-    def _socket(self) -> object:
-        # The session stays the same when it is tried again, the socket in it does not.
+    def _socket(self) -> Any:
+        # The client reuses the session for a new attempt, but not the socket in it.
         session = self.client.current_session
         return None if session is None else session.sock
 
-
-def _shut(session: WebSocketApp) -> None:
-    """Have whoever reads from a connection see its end."""
-    connection = session.sock.sock if session.sock is not None else None
-    if connection is not None:
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
+    def _shut_down_socket(self) -> None:
+        sock = self._socket()
+        connection = sock.sock if sock is not None else None
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)

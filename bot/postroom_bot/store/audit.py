@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The audit: rows that are only ever added, each with a hash over itself and the one before.
 
-Triggers in the database refuse edits and deletions. Whoever can drop those breaks the chain, unless
-all later rows are written anew; that is found in the lines that were streamed elsewhere.
+Triggers in the database refuse edits and deletions. Without the triggers, an edit breaks the chain,
+unless all later rows are rewritten, which the streamed lines reveal.
 A row's hash is the SHA-256 of the previous one's, in hexadecimal, followed by the row as canonical
 JSON: sorted keys, no blanks, ASCII.
 """
@@ -28,6 +28,31 @@ from postroom_common.database import Database
 #: Comes before the first row's hash.
 START = "0" * 64
 PAGE = 500
+#: What each event records.
+EVENTS = {
+    "request.new": "A request was created.",
+    "request.pending": "The policy requires approvals. With the rule, the quorum and the policy's "
+    "digest.",
+    "request.approved": "The request may be executed, because of the policy, the approvals or a "
+    "retry.",
+    "request.executing": "The execution started. With the number of the attempt.",
+    "request.resumed": "The execution was resumed after a crash.",
+    "request.done": "The request was executed.",
+    "request.failed": "The execution failed.",
+    "request.refused": "The policy or the mail service refused the request, or a condition changed "
+    "after it was created.",
+    "request.denied": "An approver denied the request.",
+    "request.expired": "The deadline for the decision or the execution passed.",
+    "request.cancelled": "The requester or an operator cancelled the request.",
+    "card.posted": "The card was posted. With its channel, its timestamp and the request's digest.",
+    "vote.cast": "A person pressed *Approve* or submitted a denial.",
+    "vote.counted": "The vote counts. With the voter's mailbox and groups.",
+    "vote.refused": "The vote doesn't count. With the reason.",
+    "vote.turned_away": "The person can't vote on this card, for example because it is their own "
+    "request or not the request's card. With the reason.",
+    "person.turned_away": "A person tried something forbidden outside a request, such as listing "
+    "another mailbox.",
+}
 
 _SECRET = re.compile(
     r"pass(word|wd|phrase)|secret|token|credential|authori[sz]ation|cookie|response_?url"
@@ -144,7 +169,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
 
 
 def stream(database: Database, write: Callable[[str], None]) -> int:
-    """Write the rows that were not written out yet as lines of JSON, and tell how many.
+    """Write the rows that were not streamed yet as lines of JSON, and return their number.
 
     They come in order and each at least once: some come again after a crash.
     """
@@ -185,9 +210,9 @@ def _raw(
 
 
 def _checked(raw: Row[Any], seq: int, last: str) -> str:
-    """Return the hash of a row that is the one that has to come now."""
+    """Return the hash of a row, after checking that it is the next one."""
     if raw.seq != seq:
-        raise Tampered(seq, f"Row {raw.seq} of the audit stands where row {seq} has to.")
+        raise Tampered(seq, f"The audit has row {raw.seq} in place of row {seq}.")
     try:
         row = _row(raw)
         right = raw.data == _canonical(row.data) and row.prev_hash == last

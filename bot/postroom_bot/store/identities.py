@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The e-mail addresses that Slack told of its users, and when they last changed.
+"""The email addresses of Slack users, and when they last changed.
 
-Whoever can change an address in Slack could otherwise ask for that mailbox's password at once.
+Otherwise, a person who changes their address in Slack could request another mailbox's password.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from postroom_bot.store.tables import identity as table
 class Seen(NamedTuple):
     """What is known of a user's address.
 
-    :param email: the address that was seen last, as Slack told it
+    :param email: the address that was seen last
     :param since: when it was seen first
     :param changed_at: when the user was last seen with another one than before; None for never
     """
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
 def seen(connection: Connection, user: str, email: str, *, at: datetime) -> Seen:
     """Write down which address a user has now, and return what is known of it.
 
-    A user's first address is no change.
+    A user's first address does not count as a change.
     """
     first = {"user": user, "email": email, "since": at, "changed_at": None}
     if not insert_new(connection, table, first):

@@ -14,7 +14,7 @@ from postroom_bot.store.tables import inbox as table
 
 
 def first(connection: Connection, key: str, *, at: datetime) -> bool:
-    """Remember a delivery and tell whether it is the first one with this key.
+    """Store the key of a delivery, and return whether it is new.
 
     :param key: at most 200 characters; ValueError beyond
     """
@@ -24,5 +24,5 @@ def first(connection: Connection, key: str, *, at: datetime) -> bool:
 
 
 def purge(connection: Connection, before: datetime) -> int:
-    """Forget what came before then, and tell how much that was."""
+    """Delete the keys from before this time, and return their number."""
     return connection.execute(delete(table).where(table.c.at < before)).rowcount

@@ -24,7 +24,7 @@ class LedgerEntry(NamedTuple):
 
 
 def record(connection: Connection, *, request_id: str, change: Change, at: datetime) -> None:
-    """Write a change down; of one request only once, however often it is told.
+    """Record a change, only once for each request.
 
     :param wish: as carried out, so with its mailbox where it needs one
     """

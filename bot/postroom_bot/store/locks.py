@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Locks on mailboxes: whoever changes one at the mail service holds its lock meanwhile."""
+"""Locks on mailboxes, held while one is changed at the mail service."""
 
 from __future__ import annotations
 

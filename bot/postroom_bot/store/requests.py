@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests: made, claimed by one holder at a time, moved from state to state, and looked up.
+"""Requests: added, leased to one owner at a time, moved from state to state, and queried.
 
-A holder has a lease: it works on the request outside of any transaction and writes what came of
-it with `change` and `move`. Both compare before they set, so that a holder whose lease ran out
-and was given to another can write nothing any more.
+The owner of a lease works on the request outside of transactions and writes with `save` and
+`transition`. Both compare the state and the lease first, so that an owner whose lease has expired
+can no longer write.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ from postroom_bot.domain import (
     Change,
     MessageRef,
     Quorum,
+    Reason,
     Request,
     State,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.rows import change_values, insert_new, pop_change
+from postroom_bot.store.rows import change_values, insert_new, pop_change, pop_reason, reason_values
 from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
 
-#: Not for `move` and `change`: these have functions of their own.
+#: Fields that `transition` and `save` do not change; other functions do.
 _KEPT = frozenset({"id", "state", "due_at", "lease_owner", "lease_until", "leases", "version"})
 
 
@@ -64,9 +65,9 @@ def add(
     due_at: datetime | None = None,
     **fields: Any,
 ) -> Request:
-    """Make a request under a free id, due at once unless `due_at` says when.
+    """Add a request under a free id, due immediately unless `due_at` is given.
 
-    :param fields: more of `Request`'s fields
+    :param fields: further fields of `Request`
     """
     due = at if due_at is None else due_at
     made = Request("", change, requester, team, state, at, origin=origin, due_at=due, **fields)
@@ -79,7 +80,7 @@ def add(
 
 
 def get(connection: Connection, request_id: str) -> Request | None:
-    """Return a request by its id as people write it: in any case, with or without `R-`."""
+    """Return a request by its id, in any case, with or without `R-`."""
     wanted = "R-" + request_id.strip().upper().removeprefix("R-")
     row = connection.execute(select(table).where(table.c.id == wanted)).mappings().one_or_none()
     return _request(row) if row else None
@@ -93,9 +94,9 @@ def claim(
     lease: timedelta,
     only: str | None = None,
 ) -> Request | None:
-    """Give the caller the lease of the most overdue request that nobody has, if there is one.
+    """Lease the most overdue request that is free, if any.
 
-    :param only: the id of the one request that is wanted, whether it is due or not
+    :param only: the id of the only request to lease, whether it is due or not
     """
     free = or_(table.c.lease_until.is_(None), table.c.lease_until <= now)
     wanted = table.c.due_at <= now if only is None else table.c.id == only
@@ -112,7 +113,7 @@ def claim(
 
 
 def renew(connection: Connection, request: Request, *, owner: str, until: datetime) -> bool:
-    """Let the lease last longer; False if it was lost to another."""
+    """Extend the lease; return False if it was lost."""
     mine = and_(_same_lease(request), table.c.lease_owner == owner)
     return connection.execute(update(table).where(mine).values(lease_until=until)).rowcount == 1
 
@@ -120,10 +121,10 @@ def renew(connection: Connection, request: Request, *, owner: str, until: dateti
 def transition(
     connection: Connection, request: Request, to: State, *, at: datetime, **changes: Any
 ) -> Request:
-    """Move a request on to another state, with other changes, and return it so.
+    """Move a request to another state, with changes of other fields, and return it.
 
-    :raises LeaseLost: if its state or its lease is another by now
-    :raises ValueError: if that state can't follow
+    :raises LeaseLost: its state or its lease has changed
+    :raises ValueError: the state can't follow
     """
     if to not in FOLLOWING.get(request.state, frozenset()):
         raise ValueError(f"{request.id} can't go from {request.state} to {to}")
@@ -132,34 +133,33 @@ def transition(
 
 
 def save(connection: Connection, request: Request, **changes: Any) -> Request:
-    """Change a request's other fields and return it so.
+    """Change fields other than the state and return the request.
 
-    :raises LeaseLost: if its state or its lease is another by now
+    :raises LeaseLost: its state or its lease has changed
     """
     return _set(connection, request, changes, {})
 
 
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
-    """Give a lease back; the request is due again when `due_at` says, or never.
+    """Release a lease; the request is due again at `due_at`, or never.
 
-    If somebody poked the request since it was claimed, it stays due for that. A lease that was
-    lost is another's now, and left alone.
+    If the request was marked due since it was claimed, it stays due. A lost lease is left alone.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at
-    poked = and_(table.c.version != request.version, sooner)
-    next_due = case((poked, table.c.due_at), else_=due_at)
+    marked = and_(table.c.version != request.version, sooner)
+    next_due = case((marked, table.c.due_at), else_=due_at)
     freed = update(table).where(_same_lease(request))
     connection.execute(freed.values(lease_owner=None, lease_until=None, due_at=next_due))
 
 
 def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
-    """Make a request due, even for the one who is at it right now; False if there is none."""
-    poked = update(table).where(table.c.id == request_id)
-    return connection.execute(poked.values(due_at=at, version=table.c.version + 1)).rowcount == 1
+    """Make a request due, even if it is leased right now; return False if it does not exist."""
+    marked = update(table).where(table.c.id == request_id)
+    return connection.execute(marked.values(due_at=at, version=table.c.version + 1)).rowcount == 1
 
 
 def open_by(connection: Connection, requester: str | None = None) -> list[Request]:
-    """Return a person's open requests, or everybody's, oldest first."""
+    """Return the open requests of one requester or of all, oldest first."""
     found = select(table).where(table.c.state.in_(OPEN))
     if requester is not None:
         found = found.where(table.c.requester == requester)
@@ -179,30 +179,27 @@ def waiting(connection: Connection) -> list[Request]:
 
 
 def count_since(connection: Connection, requester: str, since: datetime) -> int:
-    """Count what a person asked for since then."""
+    """Count a person's requests since a time."""
     mine = and_(table.c.requester == requester, table.c.created_at >= since)
     return connection.scalar(select(func.count()).where(mine)) or 0
 
 
 def count_open(connection: Connection) -> dict[State, int]:
-    """Count the open requests of each state; states without any are 0."""
+    """Count the open requests of each state; other states are 0."""
     found = select(table.c.state, func.count().label("number")).where(table.c.state.in_(OPEN))
     rows = connection.execute(found.group_by(table.c.state))
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
 
 
 def twin(connection: Connection, change: Change, requester: str) -> Request | None:
-    """Return an open request of the same person for the same, whatever its reason and end."""
+    """Return an open request of the same person for the same change, with any reason and end."""
     return next(
         (one for one in open_by(connection, requester) if one.change.is_twin_of(change)), None
     )
 
 
 def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
-    """Return the destinations that chat has added, each with the request that added it last.
-
-    Those that chat has removed again are left out.
-    """
+    """Return destinations that the bot has added and not removed, each with its last request."""
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}
     for one in _all(connection, select(table).where(done).order_by(table.c.ended_at, table.c.id)):
@@ -217,7 +214,7 @@ def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request
 def _set(
     connection: Connection, request: Request, changes: Mapping[str, Any], step: dict[str, Any]
 ) -> Request:
-    """Compare and set, keeping the version that the holder knows: later pokes are news to it."""
+    """Compare and set; keep the known version, so that `release` notices a later `mark_due`."""
     if kept := _KEPT & changes.keys():
         raise ValueError(f"not a change: {', '.join(sorted(kept))}")
     changed = replace(request, **changes, **step)
@@ -225,7 +222,7 @@ def _set(
     if request.lease_owner is not None:
         same.append(_same_lease(request))
     values = _values({**changes, **step})
-    # Without any change it still tells whether the request is the caller's.
+    # Even without changes, this checks that the caller still has the request.
     statement = update(table).where(*same).values(values or {"state": request.state})
     if connection.execute(statement).rowcount != 1:
         raise LeaseLost(request.id)
@@ -248,6 +245,10 @@ def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
     values = dict(fields)
     if "change" in values:
         values |= change_values(values.pop("change"))
+    for name in {"blocked", "result"} & values.keys():
+        values |= reason_values(name, values.pop(name))
+    if "warnings" in values:
+        values["warnings"] = [one.as_list() for one in values["warnings"]]
     if "card" in values:
         card = values.pop("card") or (None, None)
         values |= {"card_channel": card[0], "card_ts": card[1]}
@@ -260,7 +261,9 @@ def _request(row: RowMapping) -> Request:
     values["card"] = MessageRef(channel, ts) if channel else None
     values["change"] = pop_change(values)
     values["quorum"] = tuple(Quorum(*one) for one in values["quorum"])
-    values["warnings"] = tuple(values["warnings"])
+    values["warnings"] = tuple(Reason(*one) for one in values["warnings"])
+    values["blocked"] = pop_reason(values, "blocked")
+    values["result"] = pop_reason(values, "result")
     return Request(**values)
 
 

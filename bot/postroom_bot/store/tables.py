@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables as they are now; `migrations` says how a database gets there."""
+"""The current tables; `migrations` creates them."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Moment(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        """Refuse a time of which nobody knows when it is."""
+        """Raise ValueError for a time without a time zone."""
         if value is not None and value.tzinfo is None:
             raise ValueError("a time needs its time zone")
         return value and value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        """Give it in UTC."""
+        """Return it in UTC."""
         if value is None or value.tzinfo is not None:
             return value and value.astimezone(UTC)
         return value.replace(tzinfo=UTC)
@@ -97,17 +97,20 @@ request = Table(
     Column("warnings", JSON, nullable=False),
     _text("digest"),
     _text("policy_digest"),
-    Column("expires_at", Moment),
+    Column("decide_by", Moment),
+    Column("execute_by", Moment),
     Column("remind_at", Moment),
     Column("ends_at", Moment),
     Column("card_channel", String),
     Column("card_ts", String),
-    _text("shown"),
-    _text("told"),
+    _text("card_state"),
     Column("attempts", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
     Column("progress", JSON, nullable=False),
-    _text("trouble"),
-    _text("result"),
+    Column("blocked_code", String),
+    Column("blocked_params", JSON(none_as_null=True)),
+    Column("result_code", String),
+    Column("result_params", JSON(none_as_null=True)),
     Column("ended_at", Moment),
     Column("due_at", Moment),
     Column("lease_owner", String),
@@ -131,6 +134,8 @@ vote = Table(
     _text("card_channel"),
     _text("card_ts"),
     _text("reason"),
+    Column("refusal_code", String),
+    Column("refusal_params", JSON(none_as_null=True)),
     Column("mailbox", String),
     Column("groups", JSON, nullable=False),
 )
@@ -143,6 +148,15 @@ Index(
     unique=True,
     sqlite_where=_counted,
     postgresql_where=_counted,
+)
+
+# Which message about a request was sent, such as `done` and `done-owner`.
+notification = Table(
+    "notification",
+    metadata,
+    Column("request", ForeignKey(request.c.id), primary_key=True),
+    Column("kind", String, primary_key=True),
+    _moment("at"),
 )
 
 inbox = Table(
@@ -169,8 +183,8 @@ identity = Table(
     Column("changed_at", Moment),
 )
 
-tombstone = Table(
-    "tombstone",
+reservation = Table(
+    "reservation",
     metadata,
     Column("address", String, primary_key=True),
     _text("owner"),

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Votes: one per person and request, first cast and then settled by whoever judges the request."""
+"""Votes: one per person and request, first cast and then counted or refused by the worker."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from postroom_bot.domain import MessageRef, Vote, VoteState
+from postroom_bot.domain import MessageRef, Reason, Vote, VoteState
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.rows import insert_new
+from postroom_bot.store.rows import insert_new, pop_reason, reason_values
 from postroom_bot.store.tables import vote as table
 
 
 class SamePerson(Exception):
-    """An approval by the owner of this mailbox counts already, from another Slack account."""
+    """An approval from another Slack account with the same mailbox counts already."""
 
 
 def cast(connection: Connection, vote: Vote) -> bool:
-    """Write a vote down; it takes the place of one that was refused.
+    """Save a vote, in place of a refused one.
 
-    :returns: False if a vote of the same person stands, which is left as it is
+    :returns: False if the person has another vote that is not refused
     """
     values = _values(vote)
     if insert_new(connection, table, values):
@@ -45,21 +45,20 @@ def settle(
     vote: Vote,
     state: VoteState,
     *,
-    reason: str = "",
+    refusal: Reason | None = None,
     mailbox: str | None = None,
     groups: Collection[str] = (),
 ) -> Vote:
-    """Write down what became of a vote and return it so.
+    """Write the state of a vote and return the vote.
 
-    :param reason: why it was refused; the voter's own reason stays where it is empty
-    :raises SamePerson: if it can't count because an approval with this mailbox does; nothing is
-        changed
-    :raises LeaseLost: if it is no longer as given
+    :param refusal: why it does not count
+    :raises SamePerson: an approval with this mailbox counts already; nothing is changed
+    :raises LeaseLost: the vote has changed
     """
     settled = replace(
         vote,
         state=state,
-        reason=reason or vote.reason,
+        refusal=refusal,
         mailbox=mailbox,
         groups=tuple(sorted(groups)),
     )
@@ -89,6 +88,7 @@ def _values(vote: Vote) -> dict[str, Any]:
         "card_channel": vote.card.channel,
         "card_ts": vote.card.ts,
         "reason": vote.reason,
+        **reason_values("refusal", vote.refusal),
         "mailbox": vote.mailbox,
         "groups": vote.groups,
     }
@@ -98,4 +98,5 @@ def _vote(row: RowMapping) -> Vote:
     values = dict(row)
     values["card"] = MessageRef(values.pop("card_channel"), values.pop("card_ts"))
     values["groups"] = tuple(values["groups"])
+    values["refusal"] = pop_reason(values, "refusal")
     return Vote(**values)

@@ -1,18 +1,18 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The names by which Slack tells what was pressed, sent or typed in."""
+"""The ids of buttons, views and fields."""
 
 from __future__ import annotations
 
-# Buttons of messages and of the Home tab. Their value is a request's id and nothing else.
+# Buttons of messages and of the Home tab. Their value is a request's id.
 REQUEST_APPROVE = "request_approve"
 REQUEST_DENY = "request_deny"
 REQUEST_CANCEL = "request_cancel"
 REQUEST_EXTEND = "request_extend"
-#: Without a value it is about the person's own mailbox.
+#: Without a value, for the person's own mailbox.
 PASSWORD_SHOW = "password_show"  # noqa: S105 - the name of a button
 
-# Buttons that open a form; in the menu and on the Home tab.
+# Buttons that open a form, in the menu and on the Home tab.
 OPEN_ALIAS_ADD = "open_alias_add"
 OPEN_ALIAS_REMOVE = "open_alias_remove"
 OPEN_FORWARD_ADD = "open_forward_add"
@@ -31,7 +31,7 @@ DENY_REASON = "deny_reason"
 WORKING = "working"
 NOTE = "note"
 
-#: From each button that opens a form, the form.
+#: The form that each button opens.
 FORM_OF = {
     OPEN_ALIAS_ADD: ALIAS_ADD,
     OPEN_ALIAS_REMOVE: ALIAS_REMOVE,
@@ -42,7 +42,7 @@ FORM_OF = {
 # The global shortcut.
 SHORTCUT_MENU = "postroom_menu"
 
-# Inputs. A block holds one, under the one name below; errors are told by block.
+# Fields. Each block holds one element, with the action id VALUE; Slack expects errors by block.
 ADDRESS = "address"
 MAILBOX = "mailbox"
 DESTINATIONS = "destinations"

@@ -1,154 +1,264 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the work says: to whoever handed something in, and as the result that a request keeps.
+"""The text of each reason code. None reveals anything about other people's mailboxes.
 
-Plain sentences, in which backticks set off addresses; whoever puts them into a message escapes
-them. None tells anything of other people's mailboxes.
+A parameter is shown as code in backticks, a list of them as "`a`, `b` and `c`". After a colon, a
+template may ask for another form: `n` a number, `bare` without backticks, `or` a list with "or",
+`sentence` a text that operators wrote, `time` a point in time, `state` a request's state,
+`quorum` the approvals needed, `reason` another reason.
 """
 
 from __future__ import annotations
 
-from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.errors import Unavailable
+import html
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-ELSEWHERE = "This bot only serves people of its own workspace."
-TAKEN = "I have this already; `/email status` shows what became of it."
-VOTE_TAKEN = "I have your answer. If it does not count, I will write to you."
-NOTHING_TO_EXTEND = "A later request has extended or removed this. `/email status` shows yours."
-VOTED_ALREADY = "You have answered this request already."
-WRONG_CARD = "This is not the request's own card, so I did nothing. Use the latest card."
-OWN_REQUEST = "You asked for this, so someone else has to approve it."
-VOTED_LATE = "The request had expired when you answered."
-SAME_PERSON = "You have approved this already, with another Slack account."
+from postroom_bot.domain import Reason
+from postroom_bot.ui import markup
 
-EDITED = "The request was changed in the database after it was asked for. Tell those who run me."
-REQUESTER_CHANGED = "The requester's account changed since it was asked for. Ask again."
-APPROVERS_CHANGED = "Somebody who approved it may not do so any more. Ask again."
-POLICY_CHANGED = "The policy changed since it was asked for. Ask again."
-TOO_LONG = "I could not look at it in time. Ask again."
-DAY_OVER = "That end date has passed. Name a later one."
-BY_OPERATOR = "An operator of the bot cancelled it."
-GAVE_UP = "The mail service did not take it, however often I tried. Ask again later."
-NO_CARD = "I can't post it where it would be approved. Tell those who run me."
+_ASK_APPROVERS = "Ask {approvers} to enter your mailbox in the policy."
 
-SLACK_DOWN = "Slack does not tell me who you are right now. Try again in a moment."
-TOO_MANY = "Too many people are waiting for the mail service right now. Try again in a minute."
-NOT_YOUR_MAILBOX = "This is not your mailbox, so you can't make its password here."
-NO_SUCH_MAILBOX = (
-    "That is no mailbox of ours; I kept nothing of it. If it is a password, change it now, and "
-    "never type one in Slack."
+#: From each code, its text.
+TEXTS: Mapping[str, str] = MappingProxyType(
+    {
+        # Who may use the bot, and whose mailbox is whose.
+        "person.elsewhere": "This bot only serves members of its own workspace.",
+        "person.hidden": "Slack does not show your account to this bot.",
+        "person.deactivated": "Your Slack account is deactivated.",
+        "person.bot": "Bots can't use this bot.",
+        "person.workflow": "Workflows can't use this bot.",
+        "person.stranger": "Members of other organizations can't use this bot.",
+        "person.guest": "Guests can't use this bot. Ask a colleague who is a full member.",
+        "person.other_workspace": "Members of other workspaces can't use this bot.",
+        "person.unknown_usergroup": "The policy names the user group {usergroup}, which Slack does "
+        "not know. Ask an operator of this bot to correct the policy.",
+        "mailbox.not_pinned": f"I don't know which mailbox is yours. {_ASK_APPROVERS}",
+        "mailbox.no_email": "Your Slack profile has no email address that I can use. "
+        + _ASK_APPROVERS,
+        "mailbox.untrusted_domain": "Slack addresses of your domain do not count here. "
+        + _ASK_APPROVERS,
+        "mailbox.unconfirmed": "The email address of your Slack profile is not confirmed. "
+        + _ASK_APPROVERS,
+        "mailbox.changed": "The email address of your Slack profile has changed. It counts from "
+        f"{{counts_from:time}} on. {_ASK_APPROVERS}",
+        "mailbox.pinned_to_another": "The email address of your Slack profile is the mailbox of "
+        f"another account. {_ASK_APPROVERS}",
+        "mailbox.unnamed": "I don't know which mailbox is yours. Name it in the command.",
+        "mailbox.unknown": "I don't know which mailbox is yours. Ask a mail administrator.",
+        "mailbox.private": "You can only see your own mailbox. Ask a mail administrator.",
+        "mailbox.missing": "There is no mailbox {mailbox}. Check the spelling.",
+        "mailbox.not_a_mailbox": "{address} is not a mailbox here. Check the spelling.",
+        "mailbox.busy": "Another change to this mailbox is in progress. Try again in a moment.",
+        # Addresses, aliases and forwarders.
+        "address.invalid": "{problem:sentence}",
+        "address.not_normalized": "{address} is not in the form in which addresses are compared. "
+        "Write {normalized}.",
+        "address.taken": "{address} already delivers somewhere else. Ask an administrator.",
+        "address.kept_free": "{address} was given up recently and is kept free for its last owner. "
+        "Choose another.",
+        "address.reserved": "{address} is a reserved name, and no rule of the policy gives it to "
+        "you. Ask {approvers}.",
+        "domain.foreign": "{domain} is not one of our mail domains. Check the spelling.",
+        "domain.missing": "{domain} is not set up here. Check the spelling, or ask an "
+        "administrator.",
+        "alias.added": "{address} delivers to {mailbox}.",
+        "alias.removed": "{address} no longer delivers to {mailbox}.",
+        "alias.exists": "{address} already delivers to {mailbox}. There is nothing to do.",
+        "alias.missing": "{address} is not an address of {mailbox}, so nothing was changed. "
+        "`/email alias list` shows the addresses.",
+        "alias.own_address": "{address} is the mailbox's own address and can't be removed.",
+        "alias.no_mailbox": "{address}: the mailbox is missing. Name the mailbox that it belongs "
+        "to.",
+        "forward.added": "Mail to {address} is forwarded to {destinations}.",
+        "forward.reduced": "Mail to {address} is no longer forwarded to {destinations}.",
+        "forward.removed": "Mail to {address} is no longer forwarded.",
+        "forward.exists": "Mail to {address} is already forwarded to {destinations}. There is "
+        "nothing to do.",
+        "forward.missing": "Mail to {address} is not forwarded, so nothing was changed. "
+        "`/email forward list` shows the forwarders.",
+        "forward.missing_destinations": "Mail to {address} is not forwarded to {destinations}, so "
+        "nothing was changed. `/email forward list` shows the forwarders.",
+        "forward.no_destinations": "{address}: the destinations are missing. Name at least one.",
+        "forward.not_a_forwarder": "{address} is not a forwarder. Ask an administrator.",
+        "forward.is_destination": "Another forwarder already sends mail to {address}, and "
+        "forwarders can't be chained. Ask an administrator.",
+        "forward.to_forwarder": "{destination} is a forwarder itself, and forwarders can't be "
+        "chained. Name an address that stores its mail.",
+        "forward.loop": "Mail to {destination} would come back to it. Name another destination.",
+        "forward.missing_destination": "{destination} does not exist here. Check the spelling.",
+        # Ends of aliases and forwarders.
+        "end.passed": "That end date has passed. Name a later one.",
+        "end.replaced": "A later request has extended or removed this. `/email status` lists your "
+        "requests.",
+        "end.none": "{address} already exists and has no end date. Request its removal instead.",
+        # What the policy decides.
+        "policy.deny": "{text:sentence}",
+        "policy.no_rule": "No rule of the policy allows this. Ask {approvers}.",
+        "policy.no_approval": "No approval is needed.",
+        "policy.approvals": "It needs {quorum:quorum}.",
+        "policy.two_approvers": "It needs {quorum:quorum}: two people must always approve this.",
+        "limit.open_requests": "You have {count:n} open requests, which is the limit. Wait until "
+        "one is decided.",
+        "limit.requests_per_day": "You have made {count:n} requests in 24 hours, which is the "
+        "limit. Try again tomorrow.",
+        "limit.aliases": "The mailbox has {count:n} aliases, which is the limit. Remove one first.",
+        "warning.reserved": "{address} is a reserved name: whoever receives its mail can obtain "
+        "certificates for the domain or act in its name.",
+        "warning.sensitive": "{address} is a name that people trust, or looks like one.",
+        "warning.external": "Mail to {address} would leave our domains, to {destinations}.",
+        "warning.password": "This is the password of another person's mailbox.",
+        "warning.no_owner": "No Slack user is known to own {mailbox}, so its owner will not be "
+        "notified.",
+        # Requests.
+        "request.unknown": "You have no request {request:bare}. `/email status` lists your "
+        "requests.",
+        "request.received": "This was received before. `/email status` shows its state.",
+        "request.duplicate": "You already asked for this: {request:bare}.",
+        "request.not_pending": "Request {request:bare} {state:state}.",
+        "request.cancelled": "Request {request:bare} is cancelled.",
+        "request.not_cancellable": "Request {request:bare} {state:state}, so it can't be "
+        "cancelled.",
+        "request.cancelled_by_operator": "An operator of this bot cancelled it.",
+        "request.denied": "Reason: {reason}.",
+        "request.edited": "The request was changed in the database after it was made. Tell the "
+        "operators of this bot.",
+        "request.requester_changed": "The requester's account changed after the request was made. "
+        "Make a new request.",
+        "request.approvers_changed": "An approver may no longer approve this. Make a new request.",
+        "request.policy_changed": "The policy changed after the request was made. Make a new "
+        "request.",
+        "request.now_denied": "The policy no longer allows this. {why:reason}",
+        "request.maybe_executed": "{why:reason} The change may already have been made.",
+        "request.not_evaluated": "The request could not be evaluated in time. Make a new request.",
+        "request.gave_up": "The mail service did not accept the change after many tries. Try again "
+        "later.",
+        "request.no_card": "The request can't be posted where it would be approved. Tell the "
+        "operators of this bot.",
+        # Votes.
+        "vote.received": "Your answer was received. You will get a message if it does not count.",
+        "vote.repeated": "You have already answered this request.",
+        "vote.wrong_card": "This is not the request's current card, so nothing was done. Use the "
+        "latest card.",
+        "vote.own_request": "You asked for this, so someone else has to approve it.",
+        "vote.too_late": "The request had expired when you answered.",
+        "vote.same_person": "You have already approved this with another Slack account.",
+        "vote.not_an_approver": "Only members of {groups:or} can answer this request.",
+        # Passwords.
+        "password.not_yours": "This is not your mailbox, so you can't create its password here.",
+        "password.not_a_mailbox": "That is not one of our mailboxes, and it was not stored. If it "
+        "is a password, change it now, and never type one in Slack.",
+        "password.no_owner": "I don't know which Slack user owns {mailbox}, so the password could "
+        "not be shown to anyone.",
+        "password.needs_approval": "A new password for {mailbox} needs approval.",
+        "password.in_progress": "The password is already being created. If you don't see it, "
+        "request a new one.",
+        "password.unknown_outcome": "The mail service did not confirm the new password. Create "
+        "another one.",
+        "password.shown": "A new password was created and shown once.",
+        "password.not_shown": "Slack did not show the new password, and the previous one no longer "
+        "works.",
+        "password.not_shown_retry": "Slack did not show the new password, and the previous one no "
+        "longer works. Use `/email password` to create another.",
+        "password.create_another": "Use `/email password` to create another.",
+        "password.interrupted": "The bot stopped while it created a new password, so the previous "
+        "one may no longer work.",
+        "password.never_shown": "The new password was not shown, and the previous one may no "
+        "longer work. Make a new request.",
+        "password.not_offered": "Request {request:bare} {state:state}, so no password can be "
+        "created for it.",
+        "password.offer_expired": "Request {request:bare} has expired, so no password can be "
+        "created for it.",
+        # Slack, the mail service and AWX.
+        "slack.unavailable": "Slack is not responding properly right now. Try again in a minute.",
+        "mail.overloaded": "Too many people are waiting for the mail service. Try again in a "
+        "minute.",
+        "mail.unavailable": "The mail service is not responding properly right now.",
+        "mail.unauthorized": "The mail service does not accept the bot's token. Ask an "
+        "administrator.",
+        "mail.rejected": "The mail service does not accept this for {subject}. Ask an "
+        "administrator.",
+        "mail.not_found": "The mailbox, forwarder or domain no longer exists. Check the names and "
+        "make a new request.",
+        "awx.unavailable": "The automation is not responding properly right now.",
+        "awx.unauthorized": "The automation does not accept the bot's login. Ask an administrator.",
+        "awx.misconfigured": "The automation is not set up for this. Ask an administrator.",
+        "awx.running": "The automation is still running.",
+        "awx.failed": "The automation failed.",
+        "awx.canceled": "The automation was canceled. Ask an administrator.",
+        "awx.rejected": "The automation does not accept this. Ask an administrator.",
+        "awx.unsafe_address": "The automation can't take one of the addresses. Ask an "
+        "administrator.",
+        "retry.later": "{why:reason} Try again in a few minutes.",
+        # A sentence that an earlier version stored.
+        "legacy": "{text:sentence}",
+    }
 )
-NOT_YOURS_TO_SEE = "You can only see your own mailbox. Ask a mail administrator."
-NO_MAILBOX_OF_YOURS = "I do not know which mailbox is yours. Ask a mail administrator."
-PRESSED_TWICE = "I am making it already. If you see no password, ask for a new one."
-MAILBOX_BUSY = "Something else is being done to this mailbox. Try again in a moment."
-PRESS_AGAIN = "The mail service did not say whether it took the password. Make another one."
-MADE = "A new password was made and shown once."
-NOT_SHOWN = "Slack did not show the new password, and the previous one no longer works."
-ABANDONED = "I was stopped while I made a new password, so the previous one may no longer work."
-NEVER_SHOWN = "The new password was not shown; the previous one may no longer work. Ask again."
 
-_ENDS = {
-    State.PENDING: "waits for approval",
-    State.APPROVED: "is approved already",
-    State.EXECUTING: "is being carried out already",
-    State.DONE: "is done already",
-    State.FAILED: "has failed",
-    State.REFUSED: "has been stopped",
-    State.DENIED: "has been denied already",
-    State.EXPIRED: "has expired",
-    State.CANCELLED: "has been cancelled",
+_DATE = re.compile(r"<!date\^[^|>]*\|([^>]*)>")
+
+_STATES = {
+    "new": "is not evaluated yet",
+    "pending": "is waiting for approval",
+    "approved": "is already approved",
+    "executing": "is already being executed",
+    "done": "is already done",
+    "failed": "has failed",
+    "refused": "was stopped",
+    "denied": "was denied",
+    "expired": "has expired",
+    "cancelled": "was cancelled",
 }
 
 
-def try_again(trouble: Unavailable) -> str:
-    """Tell what is in the way of somebody for whom the bot does not try again by itself."""
-    return str(trouble) if trouble.lasting else f"{trouble} Try again in a few minutes."
+def approvals(quorum: Any) -> str:
+    """Return such as "1 approval from `mail-admins` and 2 approvals from `security`"."""
+    return markup.enumerate_items(
+        [f"{markup.count(n, 'approval')} from {markup.code(group)}" for group, n in quorum]
+    )
 
 
-def twin(request_id: str) -> str:
-    """Tell that the same is being asked for already."""
-    return f"You already asked for this: {request_id}."
+def _code(value: Any) -> str:
+    if isinstance(value, str):
+        return markup.code(value)
+    return markup.enumerate_items([markup.code(str(one)) for one in value])
 
 
-def unknown(request_id: str) -> str:
-    """Tell that the person has no such request, whether or not somebody else has."""
-    return f"You have no request {request_id}; `/email status` lists yours."
+_FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        "": _code,
+        "n": lambda number: str(int(number)),
+        "bare": lambda name: markup.plain(str(name)),
+        "or": lambda names: " or ".join(map(markup.code, names)),
+        "sentence": lambda sentence: markup.sentence(str(sentence)),
+        "time": lambda at: markup.time(datetime.fromisoformat(at)),
+        "state": _STATES.__getitem__,
+        "quorum": approvals,
+        "reason": lambda reason: text(Reason(*reason)),
+    }
+)
 
 
-def not_waiting(request: Request) -> str:
-    """Tell why a request waits for nobody's answer."""
-    return f"Request {request.id} {_ENDS.get(request.state, 'is not ready yet')}."
+class _Parameter(NamedTuple):
+    """A parameter in a template; the format says in which form it appears."""
+
+    value: Any
+
+    def __format__(self, form: str) -> str:
+        return _FORMS[form](self.value)
 
 
-def cancelled(request: Request) -> str:
-    """Tell that a request is cancelled."""
-    return f"Request {request.id} is cancelled."
+def text(reason: Reason) -> str:
+    """Return a reason as finished Slack markup; for a code of another version, the code."""
+    template = TEXTS.get(reason.code)
+    if template is None:
+        return markup.code(str(reason))
+    return template.format_map({name: _Parameter(v) for name, v in reason.params.items()})
 
 
-def too_late(request: Request) -> str:
-    """Tell that a request can't be cancelled."""
-    how = _ENDS[State.EXECUTING] if request.is_open else _ENDS[request.state]
-    return f"Request {request.id} {how}, so it can't be cancelled."
-
-
-def not_an_approver(request: Request) -> str:
-    """Tell who may answer a request."""
-    groups = " or ".join(f"`{one.group}`" for one in request.quorum)
-    return f"Only members of {groups} can answer this request."
-
-
-def now_denied(reason: str) -> str:
-    """Tell that the policy says no now, and why."""
-    return f"The answer is no by now: {reason}"
-
-
-def stopped(why: str, *, begun: bool) -> str:
-    """Tell why it was not carried out, or not again."""
-    return f"{why} It may have been carried out before I saw that." if begun else why
-
-
-def no_mailbox(name: str) -> str:
-    """Tell that nothing has this name, or nothing that has a password."""
-    return f"There is no mailbox `{name}`. Check the spelling."
-
-
-def nothing_to_do(change: Change) -> str:
-    """Tell that all is as it was asked for."""
-    named = ", ".join(f"`{one}`" for one in change.destinations)
-    match change.action:
-        case Action.ALIAS_ADD:
-            there = f"`{change.target}` delivers to `{change.mailbox}` already."
-        case Action.FORWARD_ADD:
-            there = f"Mail to `{change.target}` goes on to {named} already."
-        case Action.ALIAS_REMOVE:
-            not_there = f"`{change.target}` is not one of `{change.mailbox}`'s addresses"
-            shows = f"`/email alias list {change.mailbox}` shows them."
-            return f"{not_there}, so nothing was changed. {shows}"
-        case _:
-            not_there = (
-                f"Mail to `{change.target}` is not forwarded{f' to {named}' if named else ''}"
-            )
-            return f"{not_there}, so nothing was changed. `/email forward list` shows what is."
-    return f"{there} There is nothing to do."
-
-
-def has_no_end(alias: str) -> str:
-    """Tell that an alias which is there without an end is not given one."""
-    return f"`{alias}` is there already, without an end. Ask for it to be removed instead."
-
-
-def no_owner(mailbox: str) -> str:
-    """Tell that a password could be shown to nobody."""
-    return f"I do not know whose `{mailbox}` is in Slack, so I could show the password to nobody."
-
-
-def ask_for_password(mailbox: str) -> str:
-    """Tell that a password has to be asked for."""
-    return f"A new password for `{mailbox}` has to be approved first."
-
-
-def no_longer_offered(request: Request) -> str:
-    """Tell why no password can be made for a request."""
-    end = "has expired" if request.state is State.APPROVED else _ENDS.get(request.state, "is new")
-    return f"Request {request.id} {end}, so no password can be made for it."
+def plain(reason: Reason) -> str:
+    """Return a reason for a place that knows no markup, such as a terminal or a form's error."""
+    return html.unescape(_DATE.sub(r"\1", text(reason)).replace("`", ""))

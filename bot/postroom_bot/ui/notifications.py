@@ -1,175 +1,177 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the bot tells people about requests: requesters, approvers, owners and the audit channel.
-
-The card is in `cards`.
-"""
+"""Messages about a request: the card, and notices to requesters, owners and auditors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from postroom_bot.domain import Action, Request, State, Vote
-from postroom_bot.ui import commands, ids, phrases
-from postroom_bot.ui.blocks import Block, actions, button, section
-from postroom_bot.ui.markup import Message, escape, joined, mentions
-from postroom_bot.ui.phrases import MARKUP, PLAIN, Style
+from postroom_bot.domain import Action, Reason, Request, State, Vote
+from postroom_bot.ui import ids, messages
+from postroom_bot.ui.blocks import Block, button, message
+from postroom_bot.ui.markup import Message, code, escape, mention, mentions
+from postroom_bot.ui.parser import COMMAND
+from postroom_bot.ui.request_text import (
+    OWN_MAILBOX,
+    all_destinations,
+    approved_by,
+    blocked_text,
+    change_text,
+    end_text,
+    headline,
+    status_text,
+    title,
+)
 
-ANOTHER = "Use `/email password` to make another."
-_LOOKING = "I am looking into it and will tell you what becomes of it."
-_READY = "Make the new password when you are ready to copy it: it is shown once, to you alone."
+_RECEIVED = "Got it. I'll message you when it's done."
+_DRAFT = "The buttons follow. If they don't appear, use the later card of this request."
+
+
+def card(
+    request: Request, votes: Sequence[Vote], *, approvers: Sequence[str] = (), draft: bool = False
+) -> Message:
+    """Return the card of a request. It has buttons while the request is pending.
+
+    :param votes: all of the request's votes
+    :param approvers: the Slack users and user groups to mention while it is pending
+    :param draft: leave out the buttons
+    """
+    who = _requester(request)
+    lines = [f"{who} asks to {change_text(request)}."]
+    if request.origin == "expiry":
+        lines = [f"The end date that {who} chose has passed: {change_text(request)}."]
+    lines += all_destinations(request)
+    if request.change.reason:
+        lines.append(f"Reason: {code(request.change.reason)}.")
+    lines += [f"*Warning:* {messages.text(warning)}" for warning in request.warnings]
+    lines += approved_by(request, votes)
+    lines.append(f"{title(request)}: {status_text(request, votes)}")
+    if request.state is not State.PENDING:
+        return message(lines)
+    lines.append(mentions(approvers))
+    if draft:
+        return message([*lines, _DRAFT])
+    return message(
+        lines,
+        button(
+            "Approve",
+            ids.REQUEST_APPROVE,
+            f"Approve request {request.id}",
+            value=request.id,
+            style="primary",
+        ),
+        button(
+            "Deny",
+            ids.REQUEST_DENY,
+            f"Deny request {request.id} and give a reason",
+            value=request.id,
+            style="danger",
+        ),
+    )
 
 
 def received(request: Request) -> Message:
-    """Answer the person who has just asked; only they see it."""
-    return Message(
-        joined(
-            [
-                phrases.headline(request, MARKUP),
-                _LOOKING,
-                f"`{commands.COMMAND} status {request.id}` shows how it stands.",
-            ]
-        )
-    )
+    """Return the answer to a new request."""
+    status = f"`{COMMAND} status {escape(request.id)}` shows its status."
+    return message([headline(request), _RECEIVED, status])
 
 
-def taken(request: Request) -> str:
-    """Return what a window says of what has just been asked for."""
-    deed = phrases.deed(request, MARKUP, phrases.YOURS)
-    return f"Request {request.id}: {deed}. {_LOOKING}"
+def received_text(request: Request) -> str:
+    """Return the same as a sentence for a modal."""
+    return f"Request {request.id}: {change_text(request, OWN_MAILBOX)}. {_RECEIVED}"
 
 
 def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Tell the requester how the request stands now; a pending one can be cancelled by a button.
+    """Return the request's current state for the requester, who can cancel a pending one.
 
-    Of an approved new password this tells whoever is to make it, by a button, and who asked for it.
+    For an approved password it is for the mailbox's owner, with the button that creates it.
     """
-    plain, blocks = [_told(request, votes, PLAIN)], [section(_told(request, votes, MARKUP))]
-    if request.state is State.PENDING:
-        plain.append("Button: Cancel, which takes it back.")
-        blocks.append(actions(cancel_button(request)))
-    if _is_to_be_made(request):
-        plain.append(f"{_READY} Button: Make it, which asks you once more.")
-        blocks += [section(_READY), actions(_password_button(request))]
-    return Message(joined(plain), blocks)
-
-
-def _is_own_failed(request: Request) -> bool:
-    own = request.change.action is Action.PASSWORD and not request.quorum
-    return own and request.state is State.FAILED
-
-
-def _is_to_be_made(request: Request) -> bool:
-    return request.change.action is Action.PASSWORD and request.state is State.APPROVED
-
-
-def _told(request: Request, votes: Sequence[Vote], style: Style) -> str:
-    told = f"{phrases.headline(request, style)} {phrases.status_text(request, votes, style)}"
-    told += phrases.in_the_way(request, style)
+    is_password = request.change.action is Action.PASSWORD
+    text = f"{headline(request)} {status_text(request, votes)}{blocked_text(request)}"
     if request.state is State.DONE:
-        told += phrases.ending(request, style)
-    if _is_own_failed(request):
-        told += f" {style.sentence(ANOTHER)}"
-    if _is_to_be_made(request):
-        told += f" {style.person(request.requester)} asked for it."
-    return told
+        text += end_text(request)
+    if is_password and not request.quorum and request.state is State.FAILED:
+        text += f" {messages.text(Reason('password.create_another'))}"
+    if request.state is State.PENDING:
+        return message([text], cancel_button(request))
+    if is_password and request.state is State.APPROVED:
+        text += f" {mention(request.requester)} asked for it."
+        ready = "Create it when you are ready to copy it: it is shown once, and only to you."
+        create = button(
+            "Create password",
+            ids.PASSWORD_SHOW,
+            f"Create the new password of request {request.id}; asks for confirmation",
+            value=request.id,
+            style="primary",
+        )
+        return message([text, ready], create)
+    return message([text])
 
 
 def cancel_button(request: Request) -> Block:
-    """Return the button by which a requester takes a request back."""
-    return button(
-        "Cancel",
-        ids.REQUEST_CANCEL,
-        says=f"Cancel request {request.id}",
-        value=request.id,
-    )
+    """Return the button that cancels a request."""
+    return button("Cancel", ids.REQUEST_CANCEL, f"Cancel request {request.id}", value=request.id)
 
 
 def reminder(
     request: Request, votes: Sequence[Vote] = (), *, link: str, approvers: Sequence[str] = ()
 ) -> Message:
-    """Remind approvers of a pending request, in the channel that has its card.
+    """Return the reminder to approvers of a pending request.
 
     :param link: to the card
-    :param approvers: ids of the Slack users and user groups to mention
+    :param approvers: the Slack users and user groups to mention
     """
-    return Message(
-        joined(
-            [
-                *([mentions(approvers)] if approvers else []),
-                f"{phrases.title(request, MARKUP)} still waits: {phrases.deed(request, MARKUP)}.",
-                phrases.status_text(request, votes, MARKUP),
-                f"Approve or deny it on <{escape(link)}|its card>.",
-            ]
-        )
+    return message(
+        [
+            mentions(approvers),
+            f"{title(request)} is still waiting: {change_text(request)}.",
+            status_text(request, votes),
+            f"Approve or deny it on <{escape(link)}|its card>.",
+        ]
     )
 
 
 def ending(request: Request) -> Message:
-    """Tell the requester that an alias or a forwarder ends soon, with a button to extend it."""
-    said = [
-        f"{phrases.headline(request, style)}{phrases.ending(request, style)}"
-        for style in (PLAIN, MARKUP)
-    ]
+    """Return the notice to the requester that an alias or a forwarder ends soon."""
     extend = button(
         "Extend by 30 days",
         ids.REQUEST_EXTEND,
-        says=f"Ask for 30 more days for request {request.id}",
+        f"Ask for 30 more days for request {request.id}",
         value=request.id,
     )
-    text = joined([said[0], "Button: Extend by 30 days, which asks for it."])
-    return Message(text, [section(said[1]), actions(extend)])
+    return message([f"{headline(request)}{end_text(request)}"], extend)
 
 
 def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Tell the owner of a mailbox that its password has been made anew, and who did it."""
-    mailbox = MARKUP.quote(request.change.target or request.requester_mailbox or "")
-    who = MARKUP.person(request.requester)
+    """Return the notice to a mailbox's owner that its password was changed, and by whom."""
+    mailbox = code(request.change.target or request.requester_mailbox or "")
+    who = mention(request.requester)
     if request.change.target in ("", request.requester_mailbox):
         who = f"Your Slack account ({who})"
-    return Message(
-        joined(
-            [
-                f"A new password was made for your mailbox {mailbox}. {who} asked for it.",
-                *phrases.approved(request, votes, MARKUP),
-                f"The old one no longer works. {phrases.title(request, MARKUP)}.",
-                "If you did not expect this, tell your mail administrators at once.",
-            ]
-        )
+    return message(
+        [
+            f"The password of your mailbox {mailbox} was changed. {who} asked for it.",
+            *approved_by(request, votes),
+            f"The previous password no longer works. {title(request)}.",
+            "If you did not expect this, tell your mail administrators immediately.",
+        ]
     )
 
 
-def audit_notice(
-    request: Request, votes: Sequence[Vote] = (), *, names: Mapping[str, str] | None = None
-) -> Message:
-    """Tell the audit channel how a request stands.
-
-    :param names: from Slack users' ids, their names, for the text that is read out
-    """
-    return Message(
-        joined(_audited(request, votes, phrases.plain(names or {}))),
-        [section(" ".join(_audited(request, votes, MARKUP)))],
+def audit_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
+    """Return the notice to the audit channel, or to the owner of a mailbox that was changed."""
+    rule = [f"Rule: {code(request.rule)}."] if request.rule else []
+    return message(
+        [
+            f"{title(request)} by {_requester(request)}: {change_text(request)}.",
+            *all_destinations(request),
+            *approved_by(request, votes),
+            status_text(request, votes),
+            *rule,
+        ]
     )
 
 
-def _audited(request: Request, votes: Sequence[Vote], style: Style) -> list[str]:
+def _requester(request: Request) -> str:
     mailbox = request.requester_mailbox
-    own = f" ({style.quote(mailbox)})" if mailbox else ""
-    return [
-        f"{phrases.title(request, style)} by {style.person(request.requester)}{own}:",
-        f"{phrases.deed(request, style)}.",
-        *phrases.all_destinations(request.change, style),
-        *phrases.approved(request, votes, style),
-        phrases.status_text(request, votes, style),
-        *([f"Rule: {style.quote(request.rule)}."] if request.rule else []),
-    ]
-
-
-def _password_button(request: Request) -> Block:
-    return button(
-        "Make it",
-        ids.PASSWORD_SHOW,
-        says=f"Make the new password of request {request.id}",
-        value=request.id,
-        style="primary",
-    )
+    return mention(request.requester) + (f" ({code(mailbox)})" if mailbox else "")

@@ -1,49 +1,52 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading what somebody typed after the command.
+"""The slash command: one table of subcommands, and the parser of what follows the command.
 
-An allow-list: what is not expected is refused. Of what was typed, a refusal repeats a plain word at
-most, and none where a password is spoken of, for one may have been typed.
+No error repeats what was typed, since it may be a password.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from postroom_bot.domain import Action, Change
-from postroom_bot.ui import commands, fields, typos
+from postroom_bot.ui import fields
+
+COMMAND = "/email"
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Nothing was typed: show what can be done."""
+    """Open the menu."""
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """Show what can be typed."""
+    """List the commands."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Somebody asks for something that needs a decision; never a password."""
+class Ask:
+    """Request a change other than a password."""
 
     change: Change
 
 
 @dataclass(frozen=True, slots=True)
 class ListAliases:
-    """Show the addresses of a mailbox; None is the person's own."""
+    """List the addresses of a mailbox; None is the person's own."""
 
     mailbox: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ListForwards:
-    """Show the forwarding addresses."""
+    """List the forwarders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,105 +58,302 @@ class Password:
 
 @dataclass(frozen=True, slots=True)
 class Dns:
-    """Show the DNS records of a domain."""
+    """List the DNS records of a domain."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Show a request, or the person's own ones."""
+    """Show one request, or the person's requests."""
 
     id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Take back a request."""
+    """Cancel a request."""
 
     id: str
 
 
-Command = Menu | Help | Wanted | ListAliases | ListForwards | Password | Dns | Status | Cancel
-_Reader = Callable[[Sequence[str]], Command]
+Command = Menu | Help | Ask | ListAliases | ListForwards | Password | Dns | Status | Cancel
 
 
-class NotUnderstood(Exception):
-    """The text is none of what can be typed.
-
-    :param sentence: for the person; of what was typed it holds a plain word at most
-    """
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+class InvalidCommand(Exception):
+    """The text is not a command. The message is for the person, in mrkdwn."""
 
 
-class TypedPassword(NotUnderstood):
-    """Something that may be a password was typed."""
+class TypedPassword(InvalidCommand):
+    """The text may contain a password."""
 
     def __init__(self) -> None:
         super().__init__(
-            "Never type a password in Slack. I did not use it. If it is a real one, change it now. "
-            f"To get a new one, type `{commands.COMMAND} password`."
+            "Never type a password in Slack. I did not use it. If it is a real one, change it now."
+            f" To get a new one, type `{COMMAND} password`."
         )
 
 
-_WRAPPED = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
-# What Slack puts before the thing itself: <mailto:a@b>, <https://example.com>, <!here>.
-_MARK = re.compile(r"\A(?:mailto:|https?://|!)", re.IGNORECASE)
-_T = TypeVar("_T")
+class _Clauses:
+    """What follows a subcommand, split at its keywords; "" holds the words before the first."""
 
-_ONE_COMMAND = "One command at a time."
-_NO_TO = "Write `to` before the destinations."
-#: By what is said of one that is not right, what is said of several.
-_ONE_OF_THEM = {
-    fields.NOT_AN_ADDRESS: "One address at a time.",
-    fields.NOT_A_MAILBOX: "One mailbox at a time.",
-    fields.NOT_A_DOMAIN: "One domain at a time.",
-    fields.NOT_A_DATE: "One date at a time.",
-    fields.NOT_A_REQUEST: "One request at a time.",
-}
+    def __init__(self, entry: Entry, words: Sequence[str]) -> None:
+        self._hint = entry.hint
+        self._clauses: dict[str, list[str]] = {"": []}
+        self.reason = ""
+        current = ""
+        for place, word in enumerate(words):
+            key = word.casefold()
+            if key == "because":
+                reason = fields.reason(" ".join(words[place + 1 :]))
+                if reason is None:
+                    raise InvalidCommand(fields.REASON_TOO_LONG)
+                self.reason = reason
+                break
+            if key not in entry.keywords:
+                self._clauses[current].append(word)
+            elif key in self._clauses:
+                raise InvalidCommand(f"`{key}` occurs twice. {self._hint}")
+            else:
+                current = key
+                self._clauses[key] = []
+
+    def optional(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T | None:
+        """Return the value of a clause, or None without the clause."""
+        words = self._clauses.get(key)
+        if words is None or not (key or words):
+            return None
+        value = read(" ".join(words))
+        if value is None:
+            raise InvalidCommand(f"{problem} {self._hint}")
+        return value
+
+    def required(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T:
+        """Return the value of a clause."""
+        value = self.optional(key, read, problem)
+        if value is None:
+            raise InvalidCommand(f"The command is incomplete. {self._hint}")
+        return value
+
+    def nothing(self) -> None:
+        """Raise InvalidCommand if there are any words."""
+        if self._clauses != {"": []} or self.reason:
+            raise InvalidCommand(f"That is more than I expected. {self._hint}")
+
+
+def _alias_add(clauses: _Clauses) -> Command:
+    return Ask(
+        Change(
+            Action.ALIAS_ADD,
+            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
+            mailbox=clauses.optional("to", fields.address, fields.NOT_AN_ADDRESS),
+            expires_on=clauses.optional("until", fields.day, fields.NOT_A_DATE),
+            reason=clauses.reason,
+        )
+    )
+
+
+def _alias_remove(clauses: _Clauses) -> Command:
+    return Ask(
+        Change(
+            Action.ALIAS_REMOVE,
+            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
+            mailbox=clauses.optional("from", fields.address, fields.NOT_AN_ADDRESS),
+            reason=clauses.reason,
+        )
+    )
+
+
+def _alias_list(clauses: _Clauses) -> Command:
+    return ListAliases(clauses.optional("", fields.address, fields.NOT_AN_ADDRESS))
+
+
+def _forward_add(clauses: _Clauses) -> Command:
+    return Ask(
+        Change(
+            Action.FORWARD_ADD,
+            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
+            destinations=clauses.required("to", fields.address_list, fields.NOT_DESTINATIONS),
+            expires_on=clauses.optional("until", fields.day, fields.NOT_A_DATE),
+            reason=clauses.reason,
+        )
+    )
+
+
+def _forward_remove(clauses: _Clauses) -> Command:
+    destinations = clauses.optional("to", fields.address_list, fields.NOT_DESTINATIONS)
+    return Ask(
+        Change(
+            Action.FORWARD_REMOVE,
+            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
+            destinations=destinations or (),
+            reason=clauses.reason,
+        )
+    )
+
+
+def _forward_list(clauses: _Clauses) -> Command:
+    clauses.nothing()
+    return ListForwards()
+
+
+def _password(clauses: _Clauses) -> Command:
+    try:
+        mailbox = clauses.optional("", fields.address, fields.NOT_AN_ADDRESS)
+    except InvalidCommand:
+        raise TypedPassword from None
+    if clauses.reason:
+        raise TypedPassword
+    return Password(mailbox)
+
+
+def _dns(clauses: _Clauses) -> Command:
+    return Dns(clauses.required("", fields.domain, fields.NOT_A_DOMAIN))
+
+
+def _status(clauses: _Clauses) -> Command:
+    return Status(clauses.optional("", fields.request_id, fields.NOT_A_REQUEST))
+
+
+def _cancel(clauses: _Clauses) -> Command:
+    return Cancel(clauses.required("", fields.request_id, fields.NOT_A_REQUEST))
+
+
+class Entry(NamedTuple):
+    """A subcommand.
+
+    :param words: the words that select it
+    :param usage: its grammar: optional parts in brackets, placeholders in capitals
+    :param example: a valid example
+    :param summary: what it does, a sentence
+    :param keywords: the words that begin a clause
+    """
+
+    words: str
+    usage: str
+    example: str
+    summary: str
+    parse: Callable[[_Clauses], Command]
+    keywords: tuple[str, ...] = ()
+
+    @property
+    def hint(self) -> str:
+        """How to write it."""
+        usage, example = f"{COMMAND} {self.usage}", f"{COMMAND} {self.example}"
+        return f"Write `{usage}`." if usage == example else f"Write `{usage}`, as in `{example}`."
+
+
+ENTRIES = (
+    Entry(
+        "alias add",
+        "alias add ADDRESS [to MAILBOX] [until YYYY-MM-DD] [because REASON]",
+        "alias add sales@example.com because customers ask for it",
+        "Requests another address for your mailbox, or for another mailbox.",
+        _alias_add,
+        ("to", "until"),
+    ),
+    Entry(
+        "alias remove",
+        "alias remove ADDRESS [from MAILBOX] [because REASON]",
+        "alias remove sales@example.com",
+        "Requests the removal of an address.",
+        _alias_remove,
+        ("from",),
+    ),
+    Entry(
+        "alias list",
+        "alias list [MAILBOX]",
+        "alias list",
+        "Lists the addresses of your mailbox.",
+        _alias_list,
+    ),
+    Entry(
+        "password",
+        "password [MAILBOX]",
+        "password",
+        "Creates a new password for your mailbox and shows it once.",
+        _password,
+    ),
+    Entry(
+        "forward add",
+        "forward add ADDRESS to DESTINATION[, DESTINATION ...] [until YYYY-MM-DD] [because REASON]",
+        "forward add team@example.com to alice@example.com, bob@example.com",
+        "Requests forwarding of an address to other addresses.",
+        _forward_add,
+        ("to", "until"),
+    ),
+    Entry(
+        "forward remove",
+        "forward remove ADDRESS [to DESTINATION[, DESTINATION ...]] [because REASON]",
+        "forward remove team@example.com to bob@example.com",
+        "Requests the end of forwarding, to some destinations or to all.",
+        _forward_remove,
+        ("to",),
+    ),
+    Entry("forward list", "forward list", "forward list", "Lists the forwarders.", _forward_list),
+    Entry("dns", "dns DOMAIN", "dns example.com", "Lists the DNS records of a domain.", _dns),
+    Entry(
+        "status",
+        "status [REQUEST]",
+        "status R-7K2M",
+        "Shows your requests, or one of them.",
+        _status,
+    ),
+    Entry("cancel", "cancel REQUEST", "cancel R-7K2M", "Cancels your request.", _cancel),
+    Entry("help", "help", "help", "Shows this list.", lambda _: Help()),
+)
+
+
+def help_lines() -> list[str]:
+    """Return the list of commands, a line for each."""
+    entries = [f"`{COMMAND} {entry.usage}` {entry.summary}" for entry in ENTRIES]
+    return ["You can type these commands. Only you see the answers.", *entries]
+
+
+_WRAPPED = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
+# The part of a wrapped link before what was typed: <mailto:a@b>, <https://example.com>, <!here>.
+_PREFIX = re.compile(r"\A(?:mailto:|https?://|!)", re.IGNORECASE)
+_PASSWORD = re.compile(r"pas+w|pwd|passp", re.IGNORECASE)
 
 
 def parse(text: str) -> Command:
-    """Return what a command's text asks for.
+    """Return the command that was typed after the slash command.
 
-    :raises TypedPassword: something was typed after `password` that is no address
-    :raises NotUnderstood: it is none of what can be typed
+    :raises TypedPassword: the text may contain a password
+    :raises InvalidCommand: the text is not a command
     """
-    words, *more = [_words(line) for line in text.splitlines() if line.strip()] or [[]]
-    if any(_reader(line) for line in more) and not any(map(typos.is_password, words)):
-        raise NotUnderstood(_ONE_COMMAND)
-    words += [word for line in more for word in line]
-    if not words:
+    first, *more = [_words(line) for line in text.splitlines() if line.strip()] or [[]]
+    if any(_entry_of(line) for line in more) and not any(map(_PASSWORD.match, first)):
+        raise InvalidCommand("Send one command at a time.")
+    words = [*first, *(word for line in more for word in line)]
+    if not words or words[0].casefold() == "menu":
         return Menu()
-    found = _reader(words)
-    if found is None:
-        raise _unknown(words)
-    read, length = found
-    return read(words[length:])
+    entry = _entry_of(words)
+    if entry is not None:
+        return entry.parse(_Clauses(entry, words[len(entry.words.split()) :]))
+    for place, word in enumerate(words):
+        if _PASSWORD.match(word):
+            rest = " ".join(words[place + 1 :])
+            if not word.isalpha() or (rest and fields.address(rest) is None):
+                raise TypedPassword
+    raise InvalidCommand(f"I don't know that command. `{COMMAND} help` lists the commands.")
 
 
-def _reader(words: Sequence[str]) -> tuple[_Reader, int] | None:
-    """Return what reads a command's words, and how many of them only name the command."""
-    for length in (1, 2):
-        read = _READERS.get(" ".join(words[:length]).casefold())
-        if read is not None:
-            return read, length
-    return None
+def _entry_of(words: Sequence[str]) -> Entry | None:
+    typed = [" ".join(words[:length]).casefold() for length in (1, 2)]
+    return next((entry for entry in ENTRIES if entry.words in typed), None)
 
 
 def _words(text: str) -> list[str]:
-    """Return the words as they were typed, before Slack wrapped links and escaped signs.
+    """Return the words as typed, before Slack wrapped links and escaped characters.
 
-    Some begin with the command once more.
+    The slash command itself may be repeated at the start.
     """
     plain = _WRAPPED.sub(_unwrapped, text)
-    for entity, sign in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
-        plain = plain.replace(entity, sign)
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        plain = plain.replace(entity, character)
     words = plain.split()
-    return words[1:] if words[:1] == [commands.COMMAND] else words
+    return words[1:] if words[:1] == [COMMAND] else words
 
 
 def _unwrapped(link: re.Match[str]) -> str:
@@ -161,189 +361,4 @@ def _unwrapped(link: re.Match[str]) -> str:
     target, label = link[1], link[2]
     if label:
         return f"@{label.removeprefix('@')}" if target.startswith("@") else label
-    return _MARK.sub("", target)
-
-
-def _unknown(words: Sequence[str]) -> NotUnderstood:
-    """Return the refusal of words that begin like nothing; one of them may be a password."""
-    for place, word in enumerate(words):
-        if typos.is_password(word):
-            rest = " ".join(words[place + 1 :])
-            harmless = word.isalpha() and (not rest or fields.address(rest))
-            return NotUnderstood(commands.like("password")) if harmless else TypedPassword()
-    return NotUnderstood(typos.hint(words))
-
-
-class _Said:
-    """What was typed after an entry's words, cut at its keywords; "" leads what comes first.
-
-    :param several: what is said where several come first, in place of the kind's own sentence
-    """
-
-    def __init__(
-        self,
-        entry: str,
-        typed: Sequence[str],
-        keywords: Collection[str] = (),
-        several: str | None = None,
-    ) -> None:
-        self._hint = commands.like(entry)
-        self._several = several
-        self._repeats = not any(map(typos.is_password, typed))
-        self._clauses: dict[str, list[str]] = {"": []}
-        self.reason = ""
-        current = ""
-        for place, word in enumerate(typed):
-            key = word.casefold()
-            if key == "because":
-                self.reason = _reason(typed[place + 1 :])
-                break
-            if key not in keywords:
-                self._clauses[current].append(word)
-            elif key in self._clauses:
-                raise NotUnderstood(f"It says `{key}` twice. {self._hint}")
-            else:
-                current = key
-                self._clauses[key] = []
-
-    def nothing(self) -> None:
-        """Refuse where anything was said."""
-        if self._clauses != {"": []} or self.reason:
-            raise NotUnderstood(f"That is more than I expected. {self._hint}")
-
-    def maybe(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T | None:
-        """Return what a keyword leads, or None where it was not said."""
-        words = self._clauses.get(key)
-        if words is None or not (key or words):
-            return None
-        value = read(" ".join(words))
-        if value is None:
-            why = self._why_not(key, read, problem) if self._repeats else problem
-            raise NotUnderstood(f"{why} {self._hint}")
-        return value
-
-    def _why_not(self, key: str, read: Callable[[str], object | None], problem: str) -> str:
-        """Return which words that a keyword leads are not understood, in a sentence."""
-        words = self._clauses[key]
-        if len(words) < 2 or read(words[0]) is None:
-            return fields.why_not("".join(words[:1]), problem)
-        unknown = [word for word in fields.pieces(" ".join(words)) if read(word) is None]
-        if not unknown:
-            several = _ONE_OF_THEM.get(problem, problem)
-            return several if key else self._several or several
-        shown = fields.shown(unknown[0])
-        return f"I do not understand {shown}." if shown else "That is more than I expected."
-
-    def one(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T:
-        """Return what a keyword leads; it has to be said."""
-        value = self.maybe(key, read, problem)
-        if value is None:
-            raise NotUnderstood(f"Something is missing. {self._hint}")
-        return value
-
-
-def _reason(words: Sequence[str]) -> str:
-    reason = fields.reason(" ".join(words))
-    if reason is None:
-        raise NotUnderstood(fields.REASON_TOO_LONG)
-    return reason
-
-
-def _alias_add(words: Sequence[str]) -> Command:
-    said = _Said("alias add", words, {"to", "until"})
-    return Wanted(
-        Change(
-            Action.ALIAS_ADD,
-            said.one("", fields.address, fields.NOT_AN_ADDRESS),
-            mailbox=said.maybe("to", fields.address, fields.NOT_A_MAILBOX),
-            expires_on=said.maybe("until", fields.day, fields.NOT_A_DATE),
-            reason=said.reason,
-        )
-    )
-
-
-def _alias_remove(words: Sequence[str]) -> Command:
-    said = _Said("alias remove", words, {"from"})
-    return Wanted(
-        Change(
-            Action.ALIAS_REMOVE,
-            said.one("", fields.address, fields.NOT_AN_ADDRESS),
-            mailbox=said.maybe("from", fields.address, fields.NOT_A_MAILBOX),
-            reason=said.reason,
-        )
-    )
-
-
-def _alias_list(words: Sequence[str]) -> Command:
-    said = _Said("alias list", words)
-    return ListAliases(said.maybe("", fields.address, fields.NOT_A_MAILBOX))
-
-
-def _forward_add(words: Sequence[str]) -> Command:
-    said = _Said("forward add", words, {"to", "until"}, _NO_TO)
-    return Wanted(
-        Change(
-            Action.FORWARD_ADD,
-            said.one("", fields.address, fields.NOT_AN_ADDRESS),
-            destinations=said.one("to", fields.address_list, fields.NOT_DESTINATIONS),
-            expires_on=said.maybe("until", fields.day, fields.NOT_A_DATE),
-            reason=said.reason,
-        )
-    )
-
-
-def _forward_remove(words: Sequence[str]) -> Command:
-    said = _Said("forward remove", words, {"to"}, _NO_TO)
-    return Wanted(
-        Change(
-            Action.FORWARD_REMOVE,
-            said.one("", fields.address, fields.NOT_AN_ADDRESS),
-            destinations=said.maybe("to", fields.address_list, fields.NOT_DESTINATIONS) or (),
-            reason=said.reason,
-        )
-    )
-
-
-def _forward_list(words: Sequence[str]) -> Command:
-    _Said("forward list", words).nothing()
-    return ListForwards()
-
-
-def _password(words: Sequence[str]) -> Command:
-    if not words:
-        return Password()
-    mailbox = fields.address(" ".join(words))
-    if mailbox is None:
-        raise TypedPassword
-    return Password(mailbox)
-
-
-def _dns(words: Sequence[str]) -> Command:
-    return Dns(_Said("dns", words).one("", fields.domain, fields.NOT_A_DOMAIN))
-
-
-def _status(words: Sequence[str]) -> Command:
-    return Status(_Said("status", words).maybe("", fields.request_id, fields.NOT_A_REQUEST))
-
-
-def _cancel(words: Sequence[str]) -> Command:
-    return Cancel(_Said("cancel", words).one("", fields.request_id, fields.NOT_A_REQUEST))
-
-
-#: From what an entry of the catalogue begins with, or is also called, what reads the rest.
-_READERS: Mapping[str, _Reader] = {
-    "alias add": _alias_add,
-    "alias remove": _alias_remove,
-    "alias list": _alias_list,
-    "forward add": _forward_add,
-    "forward remove": _forward_remove,
-    "forward list": _forward_list,
-    "password": _password,
-    "dns": _dns,
-    "status": _status,
-    "cancel": _cancel,
-    # Whatever they want help with, it is on the list.
-    "help": lambda _: Help(),
-    "?": lambda _: Help(),
-    "menu": lambda _: Menu(),
-}
+    return _PREFIX.sub("", target)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the rooms of the work are given, and how they say no."""
+"""The dependencies of the workflow."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Denied
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.model import Policy
-from postroom_bot.ui import messages
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
-#: How long a request is held at a time. It is renewed between calls to Slack and to the mail
-#: service and outlasts some of them; after a crash it is how long the request waits.
+#: How long a lease lasts. It is renewed between calls to Slack and to the mail service and outlasts
+#: several of them; after a crash the request waits this long.
 LEASE = timedelta(seconds=120)
-#: How many people may wait for the mail service at a time. Each takes a thread that others need to
-#: be acknowledged in time.
+#: How many people may wait for the mail service at a time. Each occupies a thread that
+#: acknowledgements need.
 MAX_WAITING = 24
 
 
@@ -33,8 +32,8 @@ class Workspace:
     """The Slack workspace that the bot serves, and the app that it is there.
 
     :param team: such as ``T0123``
-    :param enterprise: the organisation's id, where the workspace belongs to one
-    :param app: the app's id; "" where it is not known, and then it is not compared
+    :param enterprise: the organization's id, if the workspace belongs to one
+    :param app: the app's id; "" if unknown, and then it is not compared
     """
 
     team: str
@@ -42,33 +41,33 @@ class Workspace:
     app: str = ""
 
     def has(self, team: str) -> bool:
-        """Whether somebody of this team may belong here.
+        """Return whether a person of this team may belong to the workspace.
 
-        In an organisation people belong to several workspaces, and an interaction tells only one:
-        there it takes their account to know, which whoever decides anything asks for.
+        In an organization, people belong to several workspaces and an interaction names only one;
+        the person's account is checked later, before anything is decided.
         """
         return team == self.team or self.enterprise is not None
 
     def is_app(self, app: str) -> bool:
-        """Whether a message of this app is the bot's own; one of no known app is not."""
+        """Return whether a message of this app is the bot's own; False for an unknown app."""
         return bool(app) and self.app in ("", app)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the work stands on. Threads share it.
+    """What the workflow works with. Threads share it.
 
     :param clock: the time, aware and in UTC
-    :param policy: gives the policy in force now
-    :param mail: the tenant, to look at and to set passwords in
-    :param executor: carries aliases and forwarders out
-    :param owner: names this process in leases; no other process has the name
-    :param lease: how long a request is held at a time
+    :param policy: returns the policy in force
+    :param mail: the tenant, for queries and passwords
+    :param executor: executes changes of aliases and forwarders
+    :param owner: a unique name of this process in leases
+    :param lease: how long a lease lasts
     :param zone: in which the last day of an alias or a forwarder ends
-    :param audit_lines: takes the audit's rows as lines of JSON, where they are wanted
-    :param wake: set where there is something new for the worker
-    :param stopping: set where this process is to end, and no job is to be watched any more
-    :param turns: those left for people who wait for the mail service
+    :param audit_lines: writes a row of the audit as a line of JSON, if it is streamed
+    :param wake: set when the worker has something to do
+    :param stopping: set when this process is to stop; jobs are no longer watched
+    :param turns: limits how many people wait for the mail service
     """
 
     database: Database
@@ -90,12 +89,12 @@ class Dependencies:
 
     @contextmanager
     def in_turn(self) -> Iterator[None]:
-        """Ask the mail service while somebody waits for it, unless too many do already.
+        """Call the mail service while a person waits, unless too many do.
 
-        :raises Refusal: too many do
+        :raises Denied: too many do
         """
         if not self.turns.acquire(blocking=False):
-            raise Denied(messages.TOO_MANY)
+            raise Denied("mail.overloaded")
         try:
             yield
         finally:

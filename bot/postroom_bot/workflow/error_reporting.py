@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What should not have happened: logged and counted in one place."""
+"""Log and count errors."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _log = logging.getLogger(__name__)
 def refused_by_slack(
     deps: Dependencies, where: str, request: Request, refusal: SlackRejected, remedy: str = ""
 ) -> None:
-    """Tell the operator that Slack did not take a message, and that it is not sent again.
+    """Report that Slack rejected a message, which is not sent again.
 
     :param where: which message, such as ``card``
-    :param remedy: what can be done about it, a sentence
+    :param remedy: for the operator
     """
     deps.metrics.errors_total.labels(where).inc()
-    told = f" {remedy}" if remedy else ""
-    _log.error("%s: Slack refused the message (%s): %s.%s", request.id, where, refusal.code, told)
+    hint = f" {remedy}" if remedy else ""
+    _log.error("%s: Slack rejected the message (%s): %s.%s", request.id, where, refusal.code, hint)
 
 
 def broken(deps: Dependencies, where: str, request: Request) -> None:
-    """Tell the operator of an error of the bot's own, which is being handled."""
+    """Report the bug that is being handled."""
     deps.metrics.errors_total.labels(where).inc()
-    _log.exception("%s: something is wrong in the bot; I will try again", request.id)
+    _log.exception("%s: unexpected error; the bot will retry", request.id)
 
 
 def out_of_order(deps: Dependencies) -> None:
-    """Tell the operator of an error, being handled, that is no single request's."""
+    """Report the error that is being handled, which does not belong to one request."""
     deps.metrics.errors_total.labels("worker").inc()
     error = sys.exception()
     if isinstance(error, DatabaseError):
-        _log.error("%s; I will try again", error)
+        _log.error("%s; the bot will retry", error)
     else:
-        _log.exception("something is wrong in the bot; I will try again")
+        _log.exception("unexpected error; the bot will retry")

@@ -1,64 +1,44 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where wishes, votes and cancellations are handed in: one short transaction each, and no HTTP.
+"""Save requests, votes and cancellations: one short transaction each, without HTTP.
 
-What Slack delivers twice is taken once, by its key. Who may do what is judged later, by the worker,
-with what Slack says of people then; here only by what the database and the payload tell.
+A second delivery by Slack has the same key and is ignored. Checks here use only the database and
+the payload; the worker later checks the people's accounts with Slack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from postroom_bot.domain import Change, MessageRef, Request, State, Vote, VoteState
+from postroom_bot.domain import ButtonPress, Change, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import Denied, LeaseLost
 from postroom_bot.store import audit, inbox, requests, votes
-from postroom_bot.ui import messages
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.maintenance import removal_of
 from postroom_common.database import Connection, Database
 
-#: Where nothing has been done yet that could not be left undone, unless an earlier try began it.
+#: The states in which nothing was executed, unless an earlier attempt has left notes.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
-#: By so much a press on the button of a notice extends an alias or a forwarder.
+#: How long the button of a notice extends an alias or a forwarder.
 EXTENSION = timedelta(days=30)
-#: So often the worker may be faster than somebody who cancels, each time by a step.
-RACES = 10
-#: Of what a button says that is no request's number, so much is written down.
+#: How often the worker may win the race against a cancellation, by one step each.
+MAX_RACES = 10
+#: How much of an unknown button value the audit keeps.
 MAX_ID = 40
 
 
 class DayOver(Denied):
-    """What was asked for would have ended by now; another day has to be named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """Somebody's press on a button of a card, as Slack told it.
-
-    :param key: of the delivery, the same in each
-    :param card: the message that has the button
-    :param app: the app that the message is of; "" where that is in doubt
-    """
-
-    key: str
-    request_id: str
-    user: str
-    team: str
-    approves: bool
-    reason: str
-    card: MessageRef
-    app: str
+    """The requested end date has passed."""
 
 
 class Intake:
-    """Takes in what people want. Threads share it.
+    """Saves what people submit. Threads share it.
 
-    :param wake: called after whatever gives the worker something to do
+    :param wake: called when the worker has something to do
     :param zone: in which the last day of an alias or a forwarder ends
     """
 
@@ -77,45 +57,35 @@ class Intake:
         self._zone = zone
 
     def submit(self, key: str, change: Change, user: str, team: str) -> Request:
-        """Keep a wish as a new request and return it; a second call with the key returns it too.
+        """Save a change as a new request and return it; a repeated key returns the same request.
 
-        :param key: of what Slack delivered, the same in each delivery
-        :raises DayOver: the day until which it is to last has passed
-        :raises Refusal: the person is not of this workspace, or has asked for the same already
+        :param key: of the delivery, the same in each delivery
+        :raises DayOver: the end date has passed
+        :raises Denied: the person is of another workspace, or already has such a request
         """
         if not self._workspace.has(team):
-            self.record_denial(user, team, change.action, messages.ELSEWHERE)
-            raise Denied(messages.ELSEWHERE)
+            elsewhere = Reason("person.elsewhere")
+            self.record_denial(user, team, change.action, elsewhere)
+            raise Denied(elsewhere)
         taken = self._database.write(lambda c: self._taken(c, key, change, user, team))
-        if isinstance(taken, str):
+        if isinstance(taken, Reason):
             raise Denied(taken)
         self._wake()
         return taken
 
-    def vote(
-        self,
-        key: str,
-        request_id: str,
-        user: str,
-        team: str,
-        approves: bool,  # noqa: FBT001 - one of the two buttons
-        reason: str,
-        card: MessageRef,
-        app_id: str,
-    ) -> str:
-        """Keep a vote for the worker to judge and return a sentence for the voter."""
-        press = Press(key, request_id, user, team, approves, reason, card, app_id)
+    def vote(self, press: ButtonPress) -> Reason:
+        """Save a vote for the worker to tally; return the answer for the voter."""
         answer = self._database.write(lambda c: self._voted(c, press))
         self._wake()
         return answer
 
-    def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> str:
-        """End a request, unless it is too late, and return a sentence.
+    def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> Reason:
+        """Cancel a request, unless it is too late; return the answer.
 
         :param key: of the delivery, the same in each
         :param user: the requester's id, or an operator's name, who may end anybody's
         """
-        for _ in range(RACES):
+        for _ in range(MAX_RACES):
             with suppress(LeaseLost):
                 answer = self._database.write(
                     lambda c: self._cancelled(c, key, request_id, user, operator=operator)
@@ -125,38 +95,37 @@ class Intake:
         raise LeaseLost(request_id)
 
     def extend(self, key: str, request_id: str, user: str, team: str) -> Request:
-        """Ask for what a request of the person has brought to end later.
+        """Request a later end for a request of the person.
 
-        :raises Refusal: it has no end, a later request changed that, or `submit` refuses it
+        :raises Denied: it has no end, a later request replaced it, or `submit` denies it
         """
         request = self._database.read(lambda c: requests.get(c, request_id))
         if request is None or request.requester != user:
-            raise Denied(messages.unknown(request_id))
+            raise Denied("request.unknown", request=request_id)
         last = request.change.expires_on
         if last is None or not self._database.read(lambda c: removal_of(c, request)):
-            raise Denied(messages.NOTHING_TO_EXTEND)
+            raise Denied("end.replaced")
         later = max(last, self._clock().astimezone(self._zone).date()) + EXTENSION
         return self.submit(key, replace(request.change, expires_on=later), user, team)
 
     def status(self, user: str, id: str | None = None) -> list[Request]:
         """Return the person's latest requests, or the one of this id.
 
-        :raises Refusal: the person has no request of this id
+        :raises Denied: the person has no such request
         """
         if id is None:
             return self._database.read(lambda c: requests.recent_by(c, user))
         found = self._database.read(lambda c: requests.get(c, id))
         if found is None or found.requester != user:
-            raise Denied(messages.unknown(id))
+            raise Denied("request.unknown", request=id)
         return [found]
 
-    def record_denial(self, user: str, team: str, doing: str, why: str) -> None:
-        """Write down that somebody was forbidden what no request tells of.
+    def record_denial(self, user: str, team: str, doing: str, why: Reason) -> None:
+        """Audit a denial that no request records.
 
-        :param doing: what they were about, in a word
-        :param why: what they were told
+        :param doing: what the person tried, in a word
         """
-        data = {"doing": doing, "team": team, "why": why}
+        data = {"doing": doing, "team": team, "why": why.as_dict()}
 
         def work(c: Connection) -> None:
             audit.append(c, "person.turned_away", at=self._clock(), actor=user, data=data)
@@ -165,23 +134,23 @@ class Intake:
 
     def _taken(
         self, c: Connection, key: str, change: Change, user: str, team: str
-    ) -> Request | str:
+    ) -> Request | Reason:
         at = self._clock()
         again = not inbox.first(c, key, at=at)
         if again and (earlier := _earlier(c, change, user)):
             return earlier
         if change.expires_on is not None and change.expires_on < at.astimezone(self._zone).date():
-            raise DayOver(messages.DAY_OVER)
+            raise DayOver("end.passed")
         if twin := requests.twin(c, change, user):
-            return messages.twin(twin.id)
+            return Reason("request.duplicate", {"request": twin.id})
         if again:
-            return messages.TAKEN
+            return Reason("request.received")
         request = requests.add(c, change=change, requester=user, team=team, at=at)
         data = {"change": change.as_dict(), "team": team}
         audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
         return request
 
-    def _voted(self, c: Connection, press: Press) -> str:
+    def _voted(self, c: Connection, press: ButtonPress) -> Reason:
         request = requests.get(c, press.request_id)
         if not inbox.first(c, press.key, at=self._clock()):
             return self._said_before(c, request, press)
@@ -190,30 +159,30 @@ class Intake:
             why = self._cast(c, request, press)
         if why:
             self._note_press(c, request, press, why)
-        return why or messages.VOTE_TAKEN
+        return why or Reason("vote.received")
 
-    def _said_before(self, c: Connection, request: Request | None, press: Press) -> str:
-        """Say of a press that comes a second time what was said of the first."""
+    def _said_before(self, c: Connection, request: Request | None, press: ButtonPress) -> Reason:
+        """Return the same answer to a second delivery of a press."""
         if any(one.voter == press.user for one in votes.of(c, press.request_id)):
-            return messages.VOTE_TAKEN
-        return self._why_no_vote(request, press) or messages.WRONG_CARD
+            return Reason("vote.received")
+        return self._why_no_vote(request, press) or Reason("vote.wrong_card")
 
-    def _why_no_vote(self, request: Request | None, press: Press) -> str:
-        """Say why a press can't be a vote, "" where it can, by what is known without asking."""
+    def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
+        """Return why a press is not a vote, as far as the database and the payload show."""
         if request is None:
-            return messages.WRONG_CARD
+            return Reason("vote.wrong_card")
         if not self._workspace.has(press.team):
-            return messages.ELSEWHERE
+            return Reason("person.elsewhere")
         if request.card != press.card or not self._workspace.is_app(press.app):
-            return messages.WRONG_CARD
+            return Reason("vote.wrong_card")
         if request.state is not State.PENDING:
-            return messages.not_waiting(request)
+            return not_pending(request)
         if request.requester == press.user:
-            return messages.OWN_REQUEST
-        return ""
+            return Reason("vote.own_request")
+        return None
 
-    def _cast(self, c: Connection, request: Request, press: Press) -> str:
-        """Keep a vote; say why not where the person has one that stands."""
+    def _cast(self, c: Connection, request: Request, press: ButtonPress) -> Reason | None:
+        """Save a vote, or return why not."""
         at = self._clock()
         vote = Vote(
             request=request.id,
@@ -226,41 +195,45 @@ class Intake:
             reason=press.reason,
         )
         if not votes.cast(c, vote):
-            return messages.VOTED_ALREADY
+            return Reason("vote.repeated")
         data = {"approves": vote.approves, "reason": vote.reason, "card": list(vote.card)}
         requests.mark_due(c, request.id, at=at)
         self._note(c, "vote.cast", vote.voter, request, data)
-        return ""
+        return None
 
-    def _note_press(self, c: Connection, request: Request | None, press: Press, why: str) -> None:
-        """Write a press down that is no vote, with what Slack told of its place."""
+    def _note_press(
+        self, c: Connection, request: Request | None, press: ButtonPress, why: Reason
+    ) -> None:
+        """Audit a press that is not a vote, with its message as reported by Slack."""
         data: dict[str, object] = {
             "request": one_line(press.request_id, MAX_ID),
             "approves": press.approves,
             "card": list(press.card),
             "app": press.app,
             "team": press.team,
-            "why": why,
+            "why": why.as_dict(),
         }
         self._note(c, "vote.turned_away", press.user, request, data)
 
     def _cancelled(
         self, c: Connection, key: str, request_id: str, user: str, *, operator: bool
-    ) -> str:
+    ) -> Reason:
         at = self._clock()
         request = requests.get(c, request_id)
         if request is None or (request.requester != user and not operator):
-            return messages.unknown(request_id)
+            return Reason("request.unknown", {"request": request_id})
         first = inbox.first(c, key, at=at)
         if request.state is State.CANCELLED:
-            return messages.cancelled(request)
+            return Reason("request.cancelled", {"request": request.id})
         if not first or request.state not in CANCELLABLE or request.is_begun:
-            return messages.too_late(request)
-        result = messages.BY_OPERATOR if operator else ""
+            state = State.EXECUTING if request.is_open else request.state
+            params = {"request": request.id, "state": str(state)}
+            return Reason("request.not_cancellable", params)
+        result = Reason("request.cancelled_by_operator") if operator else None
         requests.transition(c, request, State.CANCELLED, at=at, result=result)
         requests.mark_due(c, request.id, at=at)
         self._note(c, "request.cancelled", user, request, {})
-        return messages.cancelled(request)
+        return Reason("request.cancelled", {"request": request.id})
 
     def _note(
         self,
@@ -274,8 +247,13 @@ class Intake:
         audit.append(c, event, at=self._clock(), actor=actor, request_id=number, data=data)
 
 
+def not_pending(request: Request) -> Reason:
+    """Return why a request takes no votes."""
+    return Reason("request.not_pending", {"request": request.id, "state": str(request.state)})
+
+
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:
-    """Find the request that a wish has become already."""
+    """Return the request that was made of a change before."""
     for request in requests.recent_by(c, user):
         kept = request.change
         # Since then, the requester's own mailbox may have been filled in.

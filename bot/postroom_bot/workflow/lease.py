@@ -1,10 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A request in one worker's hands: its lease, its mailbox's lock, and how it is written to.
+"""A leased request: its lease, its mailbox's lock, and its writes.
 
-A state and the audit row that tells of it are written in one transaction. Every write compares the
-state and the lease first; Lost then says that the request is somebody else's, and is let pass up to
-the worker, who leaves it alone.
+A state and its audit row are written in one transaction. Every write compares the state and the
+lease first and raises LeaseLost if another worker has the request; the worker then leaves it alone.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from postroom_bot.store import audit, locks, requests
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
-#: The actor of what the bot does by itself.
+#: The actor of automatic events in the audit.
 BOT = "bot"
 
 Also = Callable[[Connection], object]
@@ -29,7 +28,7 @@ Also = Callable[[Connection], object]
 class LeasedRequest:
     """One request and its lease, in one thread.
 
-    :param request: as it is now, after what was written last
+    :param request: its current state
     """
 
     def __init__(self, deps: Dependencies, request: Request, owner: str) -> None:
@@ -40,13 +39,13 @@ class LeasedRequest:
 
     @property
     def now(self) -> datetime:
-        """The time."""
+        """The current time."""
         return self.deps.clock()
 
     def renew(self) -> None:
-        """Hold the lease, and the mailbox's lock, for their whole time once more.
+        """Renew the lease and the mailbox's lock.
 
-        :raises LeaseLost: somebody else has the request
+        :raises LeaseLost: another worker has the request
         """
         until = self.now + self.deps.lease
 
@@ -62,7 +61,7 @@ class LeasedRequest:
     def update(self, also: Also | None = None, **changes: Any) -> None:
         """Write fields other than the state.
 
-        :param also: what else belongs into the transaction
+        :param also: runs in the same transaction
         """
 
         def work(c: Connection) -> Request:
@@ -82,12 +81,12 @@ class LeasedRequest:
         also: Also | None = None,
         **changes: Any,
     ) -> None:
-        """Go on to another state, with its audit row, in one transaction.
+        """Move to another state and write the audit row, in one transaction.
 
-        Out of EXECUTING, the mailbox's lock is freed with it.
+        Any state but EXECUTING frees the mailbox's lock.
 
         :param data: for the audit, beside the result
-        :param also: what else belongs into the transaction
+        :param also: runs in the same transaction
         :param changes: of other fields
         """
         self.request = self.deps.database.write(
@@ -97,7 +96,7 @@ class LeasedRequest:
         self.deps.metrics.requests_total.labels(self.request.change.action, to).inc()
 
     def lock(self, mailbox: str) -> bool:
-        """Lock a mailbox if it is free; renewed with the lease, freed when the work is over."""
+        """Lock a mailbox if it is free, until `transition` or `release` frees it."""
         now = self.now
         until = now + self.deps.lease
         taken = self.deps.database.write(
@@ -111,7 +110,7 @@ class LeasedRequest:
         audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
 
     def release(self, due_at: datetime | None) -> None:
-        """Give the lock and the lease back, as far as they are still held."""
+        """Release the lock and the lease, if they are still held."""
 
         def work(c: Connection) -> None:
             self._unlock(c)
@@ -138,14 +137,14 @@ class LeasedRequest:
             self._unlock(c)
         if also is not None:
             also(c)
-        # Last, for whoever else writes to the audit waits from here on.
-        result = {"result": moved.result} if moved.result else {}
+        # Last: other writers of the audit wait from here on.
+        result = {"result": moved.result.as_dict()} if moved.result else {}
         self.audit(c, f"request.{to}", actor, {**result, **data})
         return moved
 
 
 def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
-    """Take a lease on the most overdue request, or on one of this id, if there is one to be had."""
+    """Lease the most overdue request, or the one with this id, if it is free."""
     owner = new_owner(deps)
     request = deps.database.write(
         lambda c: requests.claim(c, owner=owner, now=deps.clock(), lease=deps.lease, only=only)
@@ -154,5 +153,5 @@ def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
 
 
 def new_owner(deps: Dependencies) -> str:
-    """Return a name for one lease; two threads of a process never share a lease or a lock."""
+    """Return a unique owner for one lease: threads of a process never share a lease or a lock."""
     return f"{deps.owner}/{secrets.token_hex(6)}"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people may look at: their own mailbox, and, where they approve things, those of others."""
+"""Queries: people see their own mailbox, and approvers see all."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from postroom_bot.errors import (
     SlackUnavailable,
     Unavailable,
 )
-from postroom_bot.ui import messages
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.recheck import approves
+from postroom_bot.workflow.evaluate import approves
 
 T = TypeVar("T")
 
@@ -32,9 +31,9 @@ class AliasList(NamedTuple):
 
 
 class Lookups:
-    """Looks things up for people. Threads share it; its methods ask Slack and the mail service.
+    """Answers queries. Threads share it; its methods call Slack and the mail service.
 
-    All of them raise Refusal where the person may not see it or nobody answers.
+    All of them raise Denied if the person may not see it or a service does not answer.
     """
 
     def __init__(self, deps: Dependencies) -> None:
@@ -42,14 +41,14 @@ class Lookups:
         self._mail = deps.mail
 
     def person(self, user: str, team: str) -> Person:
-        """Return who this is, if they may use the bot."""
+        """Return the person, or raise Forbidden if they may not use the bot."""
         workspace = self._deps.workspace
         if not workspace.has(team):
-            raise Forbidden(messages.ELSEWHERE)
+            raise Forbidden("person.elsewhere")
         try:
             person = self._deps.people.person(user, workspace.team)
         except (SlackUnavailable, SlackRejected):
-            raise Denied(messages.SLACK_DOWN) from None
+            raise Denied("slack.unavailable") from None
         if person.obstacle:
             raise Forbidden(person.obstacle)
         return person
@@ -62,12 +61,12 @@ class Lookups:
         person = self.person(user, team)
         wanted = mailbox or person.mailbox
         if wanted is None:
-            raise Denied(person.mailbox_obstacle or messages.NO_MAILBOX_OF_YOURS)
+            raise Denied(person.mailbox_obstacle or "mailbox.unknown")
         if wanted != person.mailbox and not approves(self._deps.policy(), person):
-            raise Forbidden(messages.NOT_YOURS_TO_SEE)
+            raise Forbidden("mailbox.private")
         found = self._asked(lambda: self._mail.aliases(wanted))
         if found is None:
-            raise Denied(messages.no_mailbox(wanted))
+            raise Denied("mailbox.missing", mailbox=wanted)
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
@@ -84,11 +83,11 @@ class Lookups:
         return self._asked(lambda: self._mail.dns(domain))
 
     def _asked(self, question: Callable[[], T]) -> T:
-        """Ask the mail service, whose trouble leaves as a sentence."""
+        """Call the mail service and translate its errors into Denied."""
         try:
             with self._deps.in_turn():
                 return question()
         except Unavailable as trouble:
-            raise Denied(messages.try_again(trouble)) from None
+            raise Denied(trouble.once) from None
         except Rejected as refusal:
-            raise Denied(str(refusal)) from None
+            raise Denied(refusal.reason) from None

@@ -1,40 +1,39 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What time itself brings: ends of aliases and forwarders, old keys, the audit's lines."""
+"""Periodic work: ends of aliases and forwarders, old keys, streaming the audit."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 from postroom_bot.backends.ledger import in_force
-from postroom_bot.domain import Action, Change, Request, State
+from postroom_bot.domain import EXPIRY, Action, Change, Request, State
 from postroom_bot.store import audit, inbox, ledger, requests, reservations
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.lease import BOT, LeasedRequest
-from postroom_bot.workflow.recheck import EXPIRY
 from postroom_common.database import Connection
 
 PURGE_EVERY = timedelta(hours=1)
-#: Slack delivers nothing again after so long; a signature is valid for five minutes.
+#: Slack's retries end long before; a signature is valid for five minutes.
 KEEP_KEYS = timedelta(days=2)
 
 
 class Upkeep:
-    """What is to be done every now and then. One thread uses it."""
+    """Periodic work of one thread."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
         self._purge_at = deps.clock()
 
     def run(self) -> None:
-        """Count the open requests, forget what is old, write out the audit's new rows."""
+        """Count the open requests, delete old keys and reservations, stream the audit."""
         deps = self._deps
         for state, count in deps.database.read(requests.count_open).items():
             deps.metrics.open_requests.labels(state).set(count)
         if deps.clock() >= self._purge_at:
             deps.database.write(self._purge)
             self._purge_at = deps.clock() + PURGE_EVERY
-        # Last, for where it goes may be full or broken.
+        # Last, since it may fail.
         if deps.audit_lines is not None:
             audit.stream(deps.database, deps.audit_lines)
 
@@ -45,14 +44,14 @@ class Upkeep:
 
 
 def remove_ended(deps: Dependencies, leased: LeasedRequest) -> None:
-    """Ask for the removal of what ends; it was approved with the request itself."""
+    """Request the removal of an alias or forwarder that ends; its approval included that."""
     request = leased.request
     if request.state is State.DONE and request.ends_at and request.ends_at <= leased.now:
         deps.database.write(lambda c: _ask_for_removal(c, request, leased.now))
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
-    """Return when to tell the requester of the end, or None if there is none or it is too near."""
+    """Return when to announce the end to the requester, or None if it has none or is too near."""
     if request.state is not State.DONE or not request.ends_at or not request.ended_at:
         return None
     at = request.ends_at - deps.policy().requests.end_notice
@@ -60,9 +59,9 @@ def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
 
 
 def removal_of(c: Connection, request: Request) -> Change | None:
-    """Return the wish that takes back what a request has brought.
+    """Return the change that reverts a request.
 
-    :returns: None if a later request extended or removed that
+    :returns: None if a later request extended or removed it
     """
     change = request.change
     if change.action is Action.FORWARD_ADD:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """New passwords: made while the mailbox's owner is looking, shown once, kept nowhere.
 
-One's own is made at once where the policy says so; for another mailbox, a request has to be
-approved first, and then the owner of the mailbox, and nobody else, is offered to make it. A
+A person creates the password of their own mailbox immediately if the policy allows it. For another
+mailbox, a request must be approved first, and then only the mailbox's owner can create it. A
 password is in this process between the mail service and the modal, and in no row, log or error.
 """
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pydantic import SecretStr
 
 from postroom_bot.addresses import domain_of
-from postroom_bot.domain import Action, Change, Decision, Person, Request, State, Verdict
+from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
 from postroom_bot.errors import (
     Denied,
     Forbidden,
@@ -28,28 +28,27 @@ from postroom_bot.errors import (
     Unavailable,
 )
 from postroom_bot.store import audit, inbox, requests
-from postroom_bot.ui import messages, notifications
-from postroom_bot.workflow.decision import Query, decided, in_full
+from postroom_bot.store import notifications as sent
+from postroom_bot.workflow.approve import approvals_of, why_stopped
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.evaluate import decision_fields
+from postroom_bot.workflow.evaluate import decided, decision_fields, in_full
 from postroom_bot.workflow.lease import BOT, LeasedRequest, claim, new_owner
 from postroom_bot.workflow.notify import OFFERED
-from postroom_bot.workflow.recheck import approvals_of, why_stopped
 from postroom_common.database import Connection
 
-#: Letters and digits that nobody mistakes for one another.
+#: Letters and digits that can't be mistaken for each other.
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 GROUPS = 6
 GROUP_LENGTH = 4
 
-#: Whoever is told of a request may press before the worker has told everybody and let go of it: so
+#: A person may press the button before the worker has sent all notices and released the request: so
 #: often the request is asked for, with so many seconds in between.
 CLAIMS = 20
 PAUSE_SECONDS = 0.25
 
 
 class NeedsApproval(Denied):
-    """It can't be made at once, but be asked for: hand the wish in at the desk."""
+    """The password needs an approved request."""
 
 
 class PressedTwice(Denied):
@@ -71,7 +70,7 @@ class Offer(NamedTuple):
 
 
 class Revealed(NamedTuple):
-    """A password that has just been set; nobody else has it."""
+    """A password that has just been set."""
 
     mailbox: str
     password: SecretStr
@@ -101,7 +100,7 @@ class Passwords:
         :param mailbox: None for the person's own
         :param request_id: of an approved request, whose mailbox then counts
         :raises NeedsApproval: it has to be asked for
-        :raises Denied: it may not be made, or it can't be told now
+        :raises Denied: it may not be created, or that can't be decided now
         """
         with _plainly(), self._deps.in_turn():
             person = self._person(user, team)
@@ -123,13 +122,13 @@ class Passwords:
         :param mailbox: as it was offered
         :raises PressedTwice: the key has been used
         :raises NotShown: it was set, but not shown; pressing again makes another
-        :raises Denied: it was not made, or nobody knows it; pressing again makes another
+        :raises Denied: it was not created, or was lost; pressing again creates another
         """
         with _plainly():
             with self._deps.in_turn():
                 person = self._person(user, team)
                 if person.mailbox != mailbox:
-                    raise Forbidden(messages.NOT_YOUR_MAILBOX)
+                    raise Forbidden("password.not_yours")
                 if request_id is None:
                     leased = self._begin_own(key, person)
                 else:
@@ -143,9 +142,9 @@ class Passwords:
                 self._deps.wake.set()
 
     def _person(self, user: str, team: str) -> Person:
-        """Return who this is, as Slack says now."""
+        """Return the person, looked up in Slack now."""
         if not self._deps.workspace.has(team):
-            raise Forbidden(messages.ELSEWHERE)
+            raise Forbidden("person.elsewhere")
         person = self._deps.people.person(user, self._deps.workspace.team, fresh=True)
         if person.obstacle:
             raise Forbidden(person.obstacle)
@@ -155,26 +154,27 @@ class Passwords:
         """Refuse what is none before it gets anywhere: it may be a password that was typed."""
         ours = domain_of(name) in self._deps.mail.domains()
         if not ours or not self._deps.mail.mailbox_exists(name):
-            raise Denied(messages.NO_SUCH_MAILBOX)
+            raise Denied("password.not_a_mailbox")
 
     def _decided(self, person: Person, change: Change) -> Decision:
-        """Return the policy's leave to make one's own password at once."""
-        decision = decided(self._deps, Query(person, change, self._deps.clock()))
+        """Return the decision that allows creating one's own password now."""
+        decision = decided(self._deps, person, change, self._deps.clock())
         if decision.verdict is Verdict.DENY:
             raise Forbidden(decision.reason)
         if decision.verdict is Verdict.APPROVE or change.target != person.mailbox:
-            raise NeedsApproval(messages.ask_for_password(change.target))
+            raise NeedsApproval("password.needs_approval", mailbox=change.target)
         return decision
 
     def _approved(self, request: Request | None, person: Person) -> Request:
         """Return a request under which this person may make a password now."""
         if request is None or request.change.action is not Action.PASSWORD:
-            raise Forbidden(messages.NOT_YOUR_MAILBOX)
+            raise Forbidden("password.not_yours")
         if request.change.target != person.mailbox:
-            raise Forbidden(messages.NOT_YOUR_MAILBOX)
-        over = request.expires_at is not None and request.expires_at <= self._deps.clock()
-        if request.state is not State.APPROVED or over:
-            raise Denied(messages.no_longer_offered(request))
+            raise Forbidden("password.not_yours")
+        if request.state is not State.APPROVED:
+            raise Denied("password.not_offered", request=request.id, state=str(request.state))
+        if request.execute_by is not None and request.execute_by <= self._deps.clock():
+            raise Denied("password.offer_expired", request=request.id)
         return request
 
     def _begin_own(self, key: str, person: Person) -> LeasedRequest:
@@ -192,17 +192,17 @@ class Passwords:
 
         request = self._deps.database.write(work)
         if request is None:
-            raise PressedTwice(messages.PRESSED_TWICE)
+            raise PressedTwice("password.in_progress")
         return LeasedRequest(self._deps, request, owner)
 
     def _add(self, c: Connection, person: Person, change: Change, decision: Decision) -> Request:
         """Add the request, approved by the policy, with an audit row for each of its states."""
         at, user = self._deps.clock(), person.user
         new = requests.add(c, change=change, requester=user, team=person.team, at=at)
-        expires_at = at + self._deps.policy().requests.expire_after
+        execute_by = at + self._deps.policy().requests.expire_after
         changes = decision_fields(new, change, person, decision)
         request = requests.transition(
-            c, new, State.APPROVED, at=at, expires_at=expires_at, **changes
+            c, new, State.APPROVED, at=at, execute_by=execute_by, **changes
         )
         asked = {"change": change.as_dict(), "team": person.team}
         audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
@@ -211,10 +211,10 @@ class Passwords:
         return request
 
     def _begin_approved(self, key: str, person: Person, request_id: str) -> LeasedRequest:
-        """Hold an approved request, after one more look at all that led to its approval."""
+        """Lease an approved request, and check again everything that led to its approval."""
         first = self._deps.database.write(lambda c: inbox.first(c, key, at=self._deps.clock()))
         if not first:
-            raise PressedTwice(messages.PRESSED_TWICE)
+            raise PressedTwice("password.in_progress")
         self._approved(self._deps.database.read(lambda c: requests.get(c, request_id)), person)
         leased = self._claimed(request_id)
         try:
@@ -229,7 +229,7 @@ class Passwords:
             if (leased := claim(self._deps, only=request_id)) is not None:
                 return leased
             self._deps.stopping.wait(PAUSE_SECONDS)
-        raise Denied(messages.MAILBOX_BUSY)
+        raise Denied("mailbox.busy")
 
     def _look_again(self, leased: LeasedRequest, person: Person) -> None:
         request = self._approved(leased.request, person)
@@ -242,9 +242,9 @@ class Passwords:
         mailbox = leased.request.change.target
         leased.renew()
         if not leased.lock(mailbox):
-            _reopen_or_fail(leased, messages.MAILBOX_BUSY)
-            raise Denied(messages.MAILBOX_BUSY)
-        # Due, in case that nobody comes back from this: the worker ends what was left.
+            _reopen_or_fail(leased, Reason("mailbox.busy"))
+            raise Denied("mailbox.busy")
+        # Due in case this process crashes: then the worker ends the request.
         leased.transition(
             State.EXECUTING,
             also=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
@@ -254,11 +254,11 @@ class Passwords:
         try:
             self._deps.mail.set_password(mailbox, password)
         except Rejected as refusal:
-            leased.transition(State.FAILED, result=str(refusal))
+            leased.transition(State.FAILED, result=refusal.reason)
             raise
         except Unavailable:
-            _reopen_or_fail(leased, messages.PRESS_AGAIN)
-            raise Denied(messages.PRESS_AGAIN) from None
+            _reopen_or_fail(leased, Reason("password.unknown_outcome"))
+            raise Denied("password.unknown_outcome") from None
         return Revealed(mailbox, SecretStr(password))
 
 
@@ -268,34 +268,39 @@ def _show(leased: LeasedRequest, made: Revealed, show: Show) -> None:
     try:
         show(made)
     except (SlackUnavailable, SlackRejected):
-        _reopen_or_fail(leased, messages.NOT_SHOWN)
-        raise NotShown(f"{messages.NOT_SHOWN} {notifications.ANOTHER}") from None
-    # Whoever has the request by now offers another password; what is shown stays.
+        _reopen_or_fail(leased, Reason("password.not_shown"))
+        raise NotShown("password.not_shown_retry") from None
+    # If another worker has the request by now, it offers another password; this one stays valid.
     with suppress(LeaseLost):
-        leased.transition(State.DONE, result=messages.MADE)
+        leased.transition(State.DONE, result=Reason("password.shown"))
 
 
-def _reopen_or_fail(leased: LeasedRequest, why: str) -> None:
-    """Let an approved request wait for its owner again; one's own has failed."""
+def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
+    """Let an approved request wait for its owner again, or fail one for the own password."""
     request = leased.request
     if not request.quorum:
         leased.transition(State.FAILED, result=why)
     elif request.state is State.EXECUTING:
-        # The owner is offered it once more, with the reason.
-        told = " ".join(word for word in request.told.split() if word != OFFERED)
-        leased.transition(State.APPROVED, result=why, told=told)
+        # The owner gets the offer again, with the reason.
+        leased.transition(
+            State.APPROVED,
+            also=lambda c: sent.forget(c, request.id, OFFERED),
+            result=why,
+        )
 
 
 def watch(leased: LeasedRequest) -> None:
-    """Hand back a password's request whose maker went down, and end one whose time is over.
+    """Reopen a request for a password after a crash, and expire one that is overdue.
 
-    Its lease is the worker's now, so nobody is at it any more.
+    The worker has its lease, so no other process is creating the password.
     """
+    if leased.request.state is State.EXECUTING:
+        _reopen_or_fail(leased, Reason("password.interrupted"))
     request = leased.request
-    if request.state is State.EXECUTING:
-        _reopen_or_fail(leased, messages.ABANDONED)
-    elif request.expires_at is not None and request.expires_at <= leased.now:
-        leased.transition(State.EXPIRED, result=messages.NEVER_SHOWN if request.result else "")
+    over = request.execute_by is not None and request.execute_by <= leased.now
+    if request.state is State.APPROVED and over:
+        never_shown = Reason("password.never_shown") if request.result else None
+        leased.transition(State.EXPIRED, result=never_shown)
 
 
 @contextmanager
@@ -304,10 +309,10 @@ def _plainly() -> Iterator[None]:
     try:
         yield
     except Unavailable as trouble:
-        raise Denied(messages.try_again(trouble)) from None
+        raise Denied(trouble.once) from None
     except Rejected as refusal:
-        raise Denied(str(refusal)) from None
+        raise Denied(refusal.reason) from None
     except (SlackUnavailable, SlackRejected):
-        raise Denied(messages.SLACK_DOWN) from None
+        raise Denied("slack.unavailable") from None
     except LeaseLost:
-        raise Denied(messages.PRESS_AGAIN) from None
+        raise Denied("password.unknown_outcome") from None

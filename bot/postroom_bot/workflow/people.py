@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from postroom_bot.backends.slack_api import SlackApi
-from postroom_bot.domain import Person
-from postroom_bot.errors import SlackRejected
+from postroom_bot.domain import Person, Reason
+from postroom_bot.errors import Denied, SlackRejected
 from postroom_bot.policy.identity import (
     Mailbox,
     Profile,
@@ -26,11 +26,11 @@ from postroom_bot.policy.model import EVERYONE, Group, Policy
 from postroom_bot.store import identities
 from postroom_common.database import Database
 
-#: How long Slack's answers are believed where nothing depends on them.
-KEPT = timedelta(seconds=60)
-_MAX_KEPT = 10_000
-#: How often the operator is told of the same unknown user group.
-TELL_EVERY = timedelta(hours=1)
+#: How long Slack's answers are cached, except for decisions.
+CACHE_TIME = timedelta(seconds=60)
+_MAX_CACHED = 10_000
+#: How often the same unknown user group is logged.
+LOG_INTERVAL = timedelta(hours=1)
 _NOT_SHOWN = frozenset({"user_not_found", "user_not_visible"})
 
 _log = logging.getLogger(__name__)
@@ -55,27 +55,27 @@ class People:
         clock: Callable[[], datetime],
         policy: Callable[[], Policy],
     ) -> None:
-        self._chat = slack_api
+        self._slack_api = slack_api
         self._database = database
         self._clock = clock
         self._policy = policy
-        self._profiles = _Kept[Profile](clock)
-        self._members = _Kept[frozenset[str]](clock)
+        self._profiles = _Cache[Profile](clock)
+        self._members = _Cache[frozenset[str]](clock)
         self._unknown: dict[str, datetime] = {}
 
     def person(self, user: str, team: str, *, fresh: bool = False) -> Person:
-        """Return somebody as Slack and the policy see them.
+        """Return a person, as seen by Slack and the policy.
 
-        :param team: the workspace that the bot serves; whoever is not in it has an obstacle
-        :param fresh: ask Slack now, for a decision; otherwise an answer may be a minute old
+        :param team: the workspace that the bot serves; others can't use the bot
+        :param fresh: ask Slack now, for a decision; other answers may be a minute old
         """
         profile = self._profile(user, fresh=fresh)
         if profile is None:
-            return Person(user, team, user, obstacle="Slack does not show me your account.")
+            return Person(user, team, user, obstacle=Reason("person.hidden"))
         return self._person(profile, team, fresh=fresh)
 
     def owner_of(self, mailbox: str, team: str) -> Person | None:
-        """Return the person in Slack whose mailbox this is, to be told of things, if any.
+        """Return the owner of a mailbox in Slack, if known.
 
         :param team: as in ``person``
         """
@@ -87,16 +87,16 @@ class People:
         return person if person.mailbox == mailbox else None
 
     @contextmanager
-    def one_look(self) -> Iterator[None]:
+    def cached(self) -> Iterator[None]:
         """Ask Slack about each person and user group once at most, in this thread and block.
 
-        One decision looks at the same ones several times, and Slack counts the calls.
+        A decision needs the same ones several times, and Slack limits the calls.
         """
-        with self._profiles.one_look(), self._members.one_look():
+        with self._profiles.cached(), self._members.cached():
             yield
 
     def forget(self, user: str) -> None:
-        """Ask Slack anew when this person is looked up next: something about them changed."""
+        """Ask Slack at the next lookup of this person, whose account has changed."""
         self._profiles.drop(user)
 
     def _person(self, profile: Profile, team: str, *, fresh: bool) -> Person:
@@ -109,7 +109,7 @@ class People:
             groups = self._groups(policy, user, fresh=fresh)
         except _UnknownUsergroup as unknown:
             # Without its members, a rule that denies them something could not be kept.
-            obstacle, groups = str(unknown), frozenset()
+            obstacle, groups = unknown.reason, frozenset()
         return Person(
             user=user,
             team=team,
@@ -121,16 +121,16 @@ class People:
         )
 
     def _profile(self, user: str, *, fresh: bool) -> Profile | None:
-        """Return what Slack says of somebody; None where it shows nobody."""
+        """Return a user's profile, or None if Slack does not show it."""
         try:
-            return self._profiles.get(user, lambda: self._chat.profile(user), fresh=fresh)
+            return self._profiles.get(user, lambda: self._slack_api.profile(user), fresh=fresh)
         except SlackRejected as refusal:
             if refusal.code in _NOT_SHOWN:
                 return None
             raise
 
     def _mailbox(self, policy: Policy, profile: Profile) -> Mailbox:
-        """Return somebody's mailbox, and write their address down to notice when it changes."""
+        """Return a person's mailbox, and record their address to detect changes."""
         now, email, changed_at = self._clock(), email_of(profile), None
         if email and policy.identity.slack_email is not None:
             changed_at = self._seen(str(profile["id"]), email, now).changed_at
@@ -155,16 +155,18 @@ class People:
 
     def _members_of(self, usergroup: str, *, fresh: bool) -> frozenset[str]:
         try:
-            return self._members.get(usergroup, lambda: self._chat.members(usergroup), fresh=fresh)
+            return self._members.get(
+                usergroup, lambda: self._slack_api.members(usergroup), fresh=fresh
+            )
         except SlackRejected as refusal:
             if refusal.code == "no_such_subteam":
-                self._tell_operator(usergroup)
-                raise _UnknownUsergroup(usergroup) from None
+                self._log_unknown(usergroup)
+                raise _UnknownUsergroup("person.unknown_usergroup", usergroup=usergroup) from None
             raise
 
-    def _tell_operator(self, usergroup: str) -> None:
-        now, told_at = self._clock(), self._unknown.get(usergroup)
-        if told_at is None or now >= told_at + TELL_EVERY:
+    def _log_unknown(self, usergroup: str) -> None:
+        now, logged_at = self._clock(), self._unknown.get(usergroup)
+        if logged_at is None or now >= logged_at + LOG_INTERVAL:
             self._unknown[usergroup] = now
             _log.error(
                 "the policy names the user group %s, which Slack does not know; nobody can use"
@@ -177,21 +179,15 @@ class People:
         pinned = {address: user for user, address in identity.pinned.items()}
         if mailbox in pinned or identity.slack_email is None:
             return pinned.get(mailbox)
-        return self._chat.find_by_email(mailbox)
+        return self._slack_api.find_by_email(mailbox)
 
 
-class _UnknownUsergroup(Exception):
+class _UnknownUsergroup(Denied):
     """The policy names a user group that Slack does not know."""
 
-    def __init__(self, usergroup: str) -> None:
-        super().__init__(
-            f"The policy names the user group {usergroup}, which Slack does not know. "
-            "Tell those who run the bot."
-        )
 
-
-class _Kept(Generic[T]):
-    """Answers that are believed for a while."""
+class _Cache(Generic[T]):
+    """A cache of answers."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -200,8 +196,8 @@ class _Kept(Generic[T]):
         self._looks = threading.local()
 
     @contextmanager
-    def one_look(self) -> Iterator[None]:
-        """Let what is asked in this block be fresh until its end, in this thread."""
+    def cached(self) -> Iterator[None]:
+        """Keep the answers of this block until its end, in this thread."""
         self._looks.answers = {}
         try:
             yield
@@ -209,23 +205,28 @@ class _Kept(Generic[T]):
             del self._looks.answers
 
     def get(self, key: str, ask: Callable[[], T], *, fresh: bool) -> T:
-        """Return what was answered a short while ago, or ask."""
+        """Return a cached answer, or ask."""
         now = self._clock()
         look: dict[str, T] = getattr(self._looks, "answers", {})
         if key in look:
             return look[key]
         with self._lock:
             asked_at, answer = self._answers.get(key, (None, None))
-        if answer is not None and asked_at is not None and not fresh and now < asked_at + KEPT:
+        if (
+            answer is not None
+            and asked_at is not None
+            and not fresh
+            and now < asked_at + CACHE_TIME
+        ):
             return answer
         new = look[key] = ask()
         with self._lock:
-            if len(self._answers) >= _MAX_KEPT:
+            if len(self._answers) >= _MAX_CACHED:
                 self._answers.clear()
             self._answers[key] = (now, new)
         return new
 
     def drop(self, key: str) -> None:
-        """Ask anew next time."""
+        """Ask at the next lookup."""
         with self._lock:
             self._answers.pop(key, None)

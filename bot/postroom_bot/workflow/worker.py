@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that take due requests, one at a time each, and do all that there is to be done now.
+"""Worker threads: each leases one due request at a time and does everything due for it.
 
-A request is due at once when it is new and when somebody votes or cancels, later when its time
-comes or when something did not answer. Whoever finds it due takes a lease; a process that dies
-leaves a lease that runs out, and what it had begun is done again by another, to the same effect.
+A request is due immediately when it is new and after each vote or cancellation, later at its
+deadlines and after a failure. If a process dies, its leases expire and other workers repeat the
+interrupted steps, which are idempotent.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from postroom_bot.workflow.lease import LeasedRequest, claim
 from postroom_bot.workflow.maintenance import Upkeep, notice_due_at, remove_ended
 from postroom_common.database import DatabaseError
 
-#: Seconds between looks for what another process was told; each thread's differ a little.
-POLL = 1.0
+#: Seconds between polls for what other processes have marked due; threads differ a little.
+POLL_SECONDS = 1.0
 
 
 class Worker:
-    """Carries requests through.
+    """Processes due requests.
 
     :param threads: how many requests at a time
     """
@@ -41,7 +41,6 @@ class Worker:
     def __init__(self, deps: Dependencies, threads: int = 4) -> None:
         self._deps = deps
         self._upkeep = Upkeep(deps)
-        self._failures: dict[str, int] = {}
         self._stopping = threading.Event()
         runs = [self._run] * threads + [self._run_upkeep]
         self._threads = [
@@ -50,14 +49,14 @@ class Worker:
         ]
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
     def stop(self, timeout: float) -> bool:
-        """Claim nothing more, let the steps that run come to their end, and tell whether they did.
+        """Claim nothing more, wait for running steps, and return whether all have ended.
 
-        A step that does not end in time keeps its lease until that runs out.
+        A step that does not end in time keeps its lease until that expires.
 
         :param timeout: seconds for all threads together
         """
@@ -71,84 +70,32 @@ class Worker:
         return not any(thread.is_alive() for thread in self._threads)
 
     def step(self) -> bool:
-        """Take one due request, do what there is to be done, and tell whether there was one."""
+        """Lease one due request, process and release it; return whether there was one."""
         leased = claim(self._deps)
         if leased is None:
             return False
         with self._deps.metrics.work_seconds.time():
-            self._visit(leased)
+            try:
+                due_at = process(self._deps, leased)
+            except LeaseLost:
+                # It was cancelled, or another worker has it.
+                due_at = leased.now
+            leased.release(due_at)
         return True
-
-    def _visit(self, leased: LeasedRequest) -> None:
-        """Do all that there is to be done with a request now, and give it back."""
-        try:
-            due = self._worked(leased)
-        except LeaseLost:
-            # Somebody cancelled it, or has it by now. What is ours of it, we give back at once.
-            due = leased.now
-        leased.release(due)
-
-    def _worked(self, leased: LeasedRequest) -> datetime | None:
-        """Return when the request has to be looked at next."""
-        deps = self._deps
-        began = leased.now
-        failures = self._failures.get(leased.request.id, 0)
-        again = self._tried(leased, "work", lambda: advance(deps, leased))
-        if again is None and leased.request.trouble:
-            leased.update(trouble="")
-        # Whether or not that worked: people are told how the request stands.
-        untold = self._tried(leased, "tell", lambda: follow(deps, leased))
-        if failures == self._failures.get(leased.request.id, 0):
-            self._failures.pop(leased.request.id, None)
-        # What is told can wait until the work is due, and never makes that due earlier. What became
-        # due meanwhile may have been too early to be seen, and is looked at once more.
-        return again or untold or next_due(deps, leased.request, began)
-
-    def _tried(
-        self, leased: LeasedRequest, where: str, work: Callable[[], datetime | None]
-    ) -> datetime | None:
-        """Do it; where it fails, return when to try again."""
-        try:
-            return work()
-        except (LeaseLost, DatabaseError):
-            raise
-        except SlackUnavailable as down:
-            return self._later(leased, down.retry_after)
-        except Unavailable as later:
-            return self._hindered(leased, later)
-        except SlackRejected as refusal:
-            refused_by_slack(self._deps, where, leased.request, refusal)
-        except Exception:  # noqa: BLE001 - logged there; no error may stop the others' requests
-            broken(self._deps, where, leased.request)
-        return self._later(leased, None)
-
-    def _hindered(self, leased: LeasedRequest, later: Unavailable) -> datetime:
-        """Write down what is in the way, and tell of it unless it may be over in a moment."""
-        due = self._later(leased, later.retry_after)
-        lasts = later.lasting or bool(leased.request.trouble)
-        block(self._deps, leased, str(later))
-        if lasts:
-            self._tried(leased, "tell", lambda: notify.trouble(self._deps, leased))
-        return due
-
-    def _later(self, leased: LeasedRequest, asked: float | None) -> datetime:
-        tries = self._failures.get(leased.request.id, 0) + 1
-        self._failures[leased.request.id] = tries
-        return leased.now + timedelta(seconds=seconds(tries, asked))
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             if not self._guarded(self.step):
-                self._deps.wake.wait(POLL * random.uniform(0.5, 1.0))  # noqa: S311
+                self._deps.wake.wait(POLL_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311
                 self._deps.wake.clear()
 
     def _run_upkeep(self) -> None:
-        while not self._stopping.wait(POLL):
+        while not self._stopping.wait(POLL_SECONDS):
             self._guarded(self._upkeep.run)
         self._guarded(self._upkeep.run)
 
     def _guarded(self, work: Callable[[], bool | None]) -> bool:
-        """Do it and tell whether it did something; a thread outlives whatever goes wrong."""
+        """Return the result of a function, or False after an error: threads survive all errors."""
         try:
             return bool(work())
         except Exception:  # noqa: BLE001 - logged there
@@ -156,61 +103,92 @@ class Worker:
             return False
 
 
-def advance(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
-    """Take a request as far as it goes now; return when it has to be tried again, if it has to.
+def process(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
+    """Advance a request as far as possible, then notify; return when it is due again, or None."""
+    began, failures = leased.now, leased.request.failures
+    retry_at = _attempt(deps, leased, "work", _advance)
+    if retry_at is None and leased.request.blocked:
+        leased.update(blocked=None)
+    # Notifications describe the state that was reached, even if a step has failed.
+    notify_at = _attempt(deps, leased, "tell", _notify)
+    if failures and leased.request.failures == failures:
+        leased.update(failures=0)
+    # A failed notification never makes the work due earlier. A deadline that passed during this
+    # step may have been missed, so deadlines after its beginning count.
+    return retry_at or notify_at or _next_deadline(deps, leased.request, began)
 
-    :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not
-    """
+
+def _advance(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
+    """Evaluate, tally or execute; return when to try again, if needed."""
     try:
-        return _advanced(deps, leased)
+        with deps.people.cached():
+            if leased.request.state is State.NEW:
+                evaluate(deps, leased)
+            if leased.request.state is State.PENDING:
+                tally(deps, leased)
     except Rejected as refusal:
-        # The mail service refused to be asked about it at all.
-        leased.transition(State.REFUSED, result=str(refusal))
-        return None
-
-
-def _advanced(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
-    with deps.people.one_look():
-        if leased.request.state is State.NEW:
-            evaluate(deps, leased)
-        if leased.request.state is State.PENDING:
-            tally(deps, leased)
+        # The mail service rejected a query.
+        leased.transition(State.REFUSED, result=refusal.reason)
     if leased.request.state in (State.APPROVED, State.EXECUTING):
         if leased.request.change.action is Action.PASSWORD:
             passwords.watch(leased)
-        elif (again := execute(deps, leased)) is not None:
-            return again.at
+        elif (retry_at := execute(deps, leased)) is not None:
+            return retry_at
     remove_ended(deps, leased)
     return None
 
 
-def block(deps: Dependencies, leased: LeasedRequest, trouble: str) -> None:
-    """Keep in a request what is in its way; it is not audited, however often it is tried."""
-    request = leased.request
-    if request.trouble == trouble:
-        return
-    is_new = request.state is State.NEW
-    ends = given_up_at(deps, request) if is_new else request.expires_at
-    leased.update(trouble=trouble, expires_at=ends)
-
-
-def follow(deps: Dependencies, leased: LeasedRequest) -> None:
-    """Have Slack show how a request stands.
-
-    :raises SlackUnavailable: Slack does not answer
-    """
+def _notify(deps: Dependencies, leased: LeasedRequest) -> None:
+    """Update the card and send all messages that are due."""
     notify.catch_up(deps, leased)
     notify.remind(deps, leased)
     notify.announce_end(deps, leased)
     refuse_late_votes(deps, leased)
 
 
-def next_due(deps: Dependencies, request: Request, after: datetime) -> datetime | None:
-    """Return when, after a time, time itself gives something to do, or None."""
-    times = [request.ends_at, notice_due_at(deps, request)] if request.state is State.DONE else []
-    if request.state is State.PENDING:
-        times += [request.expires_at, request.remind_at]
-    if request.state is State.APPROVED:
-        times += [request.expires_at]
+def _attempt(
+    deps: Dependencies,
+    leased: LeasedRequest,
+    where: str,
+    work: Callable[[Dependencies, LeasedRequest], datetime | None],
+) -> datetime | None:
+    """Return the result of a function, or after an error, when to try again."""
+    retry_after = None
+    try:
+        return work(deps, leased)
+    except (LeaseLost, DatabaseError):
+        raise
+    except SlackUnavailable as down:
+        retry_after = down.retry_after
+    except Unavailable as later:
+        retry_after = later.retry_after
+        _block(deps, leased, later)
+    except SlackRejected as refusal:
+        refused_by_slack(deps, where, leased.request, refusal)
+    except Exception:  # noqa: BLE001 - logged there; no error may stop the others' requests
+        broken(deps, where, leased.request)
+    leased.update(failures=leased.request.failures + 1)
+    return leased.now + timedelta(seconds=seconds(leased.request.failures, retry_after))
+
+
+def _block(deps: Dependencies, leased: LeasedRequest, later: Unavailable) -> None:
+    """Save what delays a request, and notify the requester unless it may pass in a moment."""
+    lasts = later.lasting or leased.request.blocked is not None
+    if leased.request.blocked != later.reason:
+        leased.update(blocked=later.reason)
+    if leased.request.state is State.NEW and leased.request.decide_by is None:
+        leased.update(decide_by=given_up_at(deps, leased.request))
+    if lasts:
+        _attempt(deps, leased, "tell", notify.blocked)
+
+
+def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> datetime | None:
+    """Return the next time after `after` at which a request is due, or None."""
+    times: list[datetime | None] = []
+    if request.state is State.DONE:
+        times = [request.ends_at, notice_due_at(deps, request)]
+    elif request.state is State.PENDING:
+        times = [request.decide_by, request.remind_at]
+    elif request.state is State.APPROVED:
+        times = [request.execute_by]
     return min((at for at in times if at is not None and at > after), default=None)

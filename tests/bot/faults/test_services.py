@@ -40,7 +40,7 @@ from postroom_common.database import Database
 FULL = pytest.mark.full
 ERIN = "erin@example.com"
 NO_ANSWER = "is not responding properly"
-NOT_LET_IN = "does not let me in"
+NOT_LET_IN = "does not accept the bot's token"
 #: What failed is due again sooner than this.
 LONG = timedelta(hours=1)
 MAX_STEPS = 40
@@ -224,7 +224,7 @@ def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
     lives.spoiler.heal()
     assert lives.settled(request).state is State.PENDING
     assert NO_ANSWER not in _status(lives, request)
-    assert office.now(request).trouble == ""
+    assert office.now(request).blocked is None
 
 
 def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:

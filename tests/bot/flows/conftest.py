@@ -18,8 +18,9 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     premises,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.slack.handlers.replies import BROKEN, SLACK_DOWN
+from postroom_bot.slack.handlers.errors import INTERNAL_ERROR
 from postroom_bot.store import audit
+from postroom_bot.ui.messages import TEXTS
 
 PLANS = (
     HTTP,
@@ -71,9 +72,9 @@ def bots(
         there.here.slack.wait_for(found.has_one_card_each)
         found.read(audit.verify)
         said = [one.text for person in there.people for one in person.sees().ephemerals]
-        assert BROKEN not in said
+        assert INTERNAL_ERROR not in said
         # One test has Slack fail.
-        assert said.count(SLACK_DOWN) <= 1
+        assert said.count(TEXTS["slack.unavailable"]) <= 1
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from ansible_collections.postroom.email.tests.support.company import (
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from postroom_bot.domain import State
 from postroom_bot.store import audit
-from postroom_bot.ui.messages import TOO_MANY
+from postroom_bot.ui.messages import TEXTS
 from postroom_bot.workflow.dependencies import MAX_WAITING
 
 CAROL = "carol@example.com"
@@ -89,10 +89,10 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
     here.bob.command(f"/email password {ALICE}")
     assert "Request R-" in text_of(here.window(here.bob, "note"))
     here.wait_told(here.bob, "new password", "Waiting")
-    card = here.slack.wait_for_message(here.approvals, f"new password for {ALICE}")
+    card = here.slack.wait_for_message(here.approvals, f"new password for `{ALICE}`")
     number = number_of(card.text)
     flow.approve(card, here.carol, here.dora)
-    offer = here.wait_told(here.alice, number, "Make it")
+    offer = here.wait_told(here.alice, number, "Create it when")
     here.alice.press(offer, "password_show")
     here.alice.submit(here.window(here.alice, "password_confirm"))
     shown = here.window(here.alice, "password_shown")
@@ -102,7 +102,7 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
     flow.wait_for_text(card, "Done")
     here.alice.close(shown)
     here.alice.press(offer, "password_show")
-    here.slack.wait_for(lambda: "done already" in text_of(here.window(here.alice, "note")))
+    here.slack.wait_for(lambda: "already done" in text_of(here.window(here.alice, "note")))
 
 
 @pytest.fixture
@@ -141,7 +141,9 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
         assert here.bob.command("/email help").ok
         here.slack.wait_for(
             lambda: (
-                [one.text for one in here.alice.sees().ephemerals[before:]].count(TOO_MANY)
+                [one.text for one in here.alice.sees().ephemerals[before:]].count(
+                    TEXTS["mail.overloaded"]
+                )
                 == CROWD - MAX_WAITING
             )
         )

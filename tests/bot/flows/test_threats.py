@@ -42,6 +42,9 @@ from postroom_bot.ui import messages
 TOO_OLD = 60 * 6
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
+WRONG_CARD = messages.TEXTS["vote.wrong_card"]
+NOT_YOURS = messages.TEXTS["password.not_yours"]
+ELSEWHERE = messages.TEXTS["person.elsewhere"]
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None
     here.alice.command("/email help")
     sent, asked = http.sent[-1], len(flow.requests())
     counted, unexpected = _errors(flow, "signature"), _errors(flow, "listener")
-    lines = bot.log().count("has not signed")
+    lines = bot.log().count("without a valid signature")
     channel = here.slack.world.channels[here.alice.channel]
     text = "/email alias add forged@example.com"
     parcel = payloads.command(here.slack.world, here.alice.user, channel, text)
@@ -95,7 +98,7 @@ def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None
     assert len(flow.requests()) == asked
     assert _errors(flow, "signature") == counted + len(answers)
     assert _errors(flow, "listener") == unexpected
-    assert bot.log().count("has not signed") == lines + len(answers)
+    assert bot.log().count("without a valid signature") == lines + len(answers)
     assert "forged" not in bot.log()
 
 
@@ -144,8 +147,8 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
     for forged in forgeries:
         with _no_effect(flow, card), _no_effect(flow, other):
             press = partial(here.bob.press, forged, APPROVE)
-            flow.check_answer(here.bob, messages.WRONG_CARD, press)
-    row = flow.audited("vote.turned_away", here.bob, messages.WRONG_CARD)
+            flow.check_answer(here.bob, WRONG_CARD, press)
+    row = flow.audited("vote.turned_away", here.bob, "vote.wrong_card")
     assert len(str(row.data)) < 500
 
 
@@ -166,14 +169,12 @@ def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Messa
         edit(denial, number_of(card.text), number_of(other.text))
         here.bob.submit(denial, {"reason": "Because."})
         note = here.window(here.bob, "note")
-        assert messages.WRONG_CARD in text_of(note)
+        assert WRONG_CARD in text_of(note)
         here.bob.close(note)
         here.bob.command("/email password")
         here.bob.submit(edit(here.window(here.bob, "password_confirm"), BOB, ALICE))
-        here.slack.wait_for(
-            lambda: messages.NOT_YOUR_MAILBOX in text_of(here.window(here.bob, "note"))
-        )
-    flow.audited("person.turned_away", here.bob, messages.NOT_YOUR_MAILBOX)
+        here.slack.wait_for(lambda: NOT_YOURS in text_of(here.window(here.bob, "note")))
+    flow.audited("person.turned_away", here.bob, "password.not_yours")
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
@@ -182,18 +183,16 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
     with _no_effect(flow, card):
-        flow.check_answer(person, messages.ELSEWHERE, lambda: person.press(card, APPROVE))
-        assert person.command("/email alias add oscar2@example.com").body["text"] == (
-            messages.ELSEWHERE
-        )
+        flow.check_answer(person, ELSEWHERE, lambda: person.press(card, APPROVE))
+        assert person.command("/email alias add oscar2@example.com").body["text"] == ELSEWHERE
         person.command("/email password")
-        assert messages.ELSEWHERE in text_of(here.window(person, "note"))
+        assert ELSEWHERE in text_of(here.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
-        flow.audited("person.turned_away", person, messages.ELSEWHERE)
+        flow.audited("person.turned_away", person, "person.elsewhere")
         # A press that claims to come from our workspace is judged by what Slack says.
         person.user = replace(person.user, team=here.slack.world.team)
         person.press(card, APPROVE)
-        flow.audited("vote.refused", person, "other workspaces")
+        flow.audited("vote.refused", person, "person.other_workspace")
     assert len(flow.requests()) == asked
 
 

@@ -21,7 +21,8 @@ from ansible_collections.postroom.email.tests.support.company import (
     text_of,
 )
 from postroom_bot.domain import State
-from postroom_bot.slack.handlers.replies import MOMENT, SLACK_DOWN
+from postroom_bot.slack.handlers.commands import WORKING
+from postroom_bot.ui.messages import TEXTS
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
 
@@ -53,7 +54,7 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
     ("text", "answer"),
     [
         ("alias list", ALICE),
-        ("forward list", f"goes on to `{ALICE}`"),
+        ("forward list", f"forwards to `{ALICE}`"),
         ("dns example.com", "MX record"),
         (f"alias list {BOB}", "own mailbox"),
     ],
@@ -65,10 +66,10 @@ def test_what_is_looked_up_is_answered_after_a_moment(
     here, asked = flow.here, len(flow.requests())
     here.api.forwarder(fresh_address(), [ALICE])
     before = len(here.alice.sees().ephemerals)
-    assert here.alice.command(f"/email {text}").body["text"] == MOMENT
+    assert here.alice.command(f"/email {text}").body["text"] == WORKING
     here.slack.wait_for(lambda: len(here.alice.sees().ephemerals) == before + 2)
     first, second = here.alice.sees().ephemerals[before:]
-    assert first.text == MOMENT
+    assert first.text == WORKING
     assert answer in second.text
     assert len(flow.requests()) == asked
 
@@ -141,5 +142,5 @@ def test_trouble_with_slack_is_answered_and_counted(flow: Deployment) -> None:
     """A modal that Slack does not open is logged and counted, and the person is informed."""
     here = flow.here
     here.slack.faults.fail("views.open", status=503)
-    flow.check_answer(here.bob, SLACK_DOWN, lambda: here.bob.command("/email"))
+    flow.check_answer(here.bob, TEXTS["slack.unavailable"], lambda: here.bob.command("/email"))
     assert 'errors_total{where="listener"}' in flow.bots[0].metrics()

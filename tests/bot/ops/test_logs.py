@@ -21,8 +21,7 @@ from slack_bolt.error import BoltUnhandledRequestError
 
 from postroom_bot.ops import logs
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack.handlers.errors import Errors
-from postroom_bot.slack.handlers.replies import BROKEN
+from postroom_bot.slack.handlers.errors import INTERNAL_ERROR, answer_error
 from postroom_common.logs import log_crashes
 
 SECRET = 'api-"quoted"-secret'
@@ -121,19 +120,19 @@ def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
     answers: list[BoltResponse | None] = []
 
     def work() -> None:
-        errors = Errors(Metrics())
+        metrics = Metrics()
         for body, response in bodies:
-            answer = errors.failed(ValueError("Hunter2"), body, context, response)
+            answer = answer_error(metrics, ValueError("Hunter2"), body, context, response)
             answers.append(answer)
         nothing = BoltUnhandledRequestError(request=BoltRequest(body=""), current_response=None)
-        answers.append(errors.failed(nothing, {"type": "new"}, context, None))
+        answers.append(answer_error(metrics, nothing, {"type": "new"}, context, None))
 
     lines = written("json", work)
     command, submission, shortcut, other, unknown = answers
     assert command is not None
     assert submission is not None
-    assert BROKEN in str(command.body)
-    assert BROKEN in str(submission.body)
+    assert INTERNAL_ERROR in str(command.body)
+    assert INTERNAL_ERROR in str(submission.body)
     assert shortcut is not None
     assert unknown is not None
     assert (shortcut.status, other, unknown.status) == (200, None, 200)

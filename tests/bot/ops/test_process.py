@@ -92,7 +92,7 @@ def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
     with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
         bot.policy_file.write_text("version: 2\n")
         bot.reload()
-        here.slack.wait_for(lambda: "is in force" in bot.readiness()[1]["policy"])
+        here.slack.wait_for(lambda: "previous policy" in bot.readiness()[1]["policy"])
         assert bot.readiness()[0] == 200
         assert "policy.yml: line 1" in bot.log()
         bot.policy_file.write_text(here.policy.replace("requests_per_day: 1000", ""))
@@ -126,7 +126,7 @@ def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> 
     wrong = {"api_token": "wrong"}
     policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
     with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:
-        here.slack.wait_for(lambda: "names S404" in bot.log())
+        here.slack.wait_for(lambda: "has S404" in bot.log())
         assert "Check api_token" in bot.log()
         status, parts = bot.readiness()
         assert (status, parts["mail"]) == (200, "refused")
@@ -157,10 +157,10 @@ sys.exit(main(["serve"]))
     )
     assert done.returncode == 1
     assert "RuntimeError" in done.stderr
-    assert "operators find me at" in done.stderr
+    assert "health and metrics at" in done.stderr
 
 
 def test_a_second_signal_is_ignored() -> None:
     """SIGTERM during the end does not kill the process."""
-    with app._blocked():
+    with app._signals_blocked():
         signal.raise_signal(signal.SIGTERM)

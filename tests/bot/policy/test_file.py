@@ -45,29 +45,29 @@ rules:
 RULE = "rules.own-password"
 #: A part of the file above, what replaces it, and the line, the key and a word of the problem.
 MISTAKES = [
-    ("version: 1", "version: '1'", 1, "version", "has to be 1"),
-    ("approvers: admins\n", "", 1, "approvers", "needed"),
-    ("U024BE7LJ", "7", 4, "groups.admins.users.2", "text"),
-    ("U024BE7LJ", "bob", 4, "groups.admins.users.2", "no user id. Write it like U024"),
-    ("admins:\n", "Admins!:\n", 3, "groups.Admins!", "no group name"),
+    ("version: 1", "version: '1'", 1, "version", "Must be 1"),
+    ("approvers: admins\n", "", 1, "approvers", "required"),
+    ("U024BE7LJ", "7", 4, "groups.admins.users.2", "a string"),
+    ("U024BE7LJ", "bob", 4, "groups.admins.users.2", "valid user id. Write it like U024"),
+    ("admins:\n", "Admins!:\n", 3, "groups.Admins!", "valid group name"),
     ("own: true", "own: 1", 11, f"{RULE}.own", "true or false"),
-    ("own: true", "own:", 11, f"{RULE}.own", "no value"),
+    ("own: true", "own:", 11, f"{RULE}.own", "no valid value"),
     ("C024BE91L", "#mail", 7, "channels.approvals", "# begins a comment"),
-    ("own: true", "won: true", 11, f"{RULE}.won", "Perhaps own is meant. Known are"),
-    ("own: true", "colour: true", 11, f"{RULE}.colour", "no such key here. Known are"),
+    ("own: true", "won: true", 11, f"{RULE}.won", "Unknown key. The keys here are"),
+    ("own: true", "colour: true", 11, f"{RULE}.colour", "Unknown key. The keys here are"),
     ("own: true", "own: true\n    own: false", 12, f"{RULE}.own", "twice"),
-    ("own: true", "3: true", 11, f"{RULE}.3", "key has to be a text"),
-    ("own: true", "? [a]\n    : 1", 11, f"{RULE}.?", "key has to be a text"),
-    ("own: true", "own: 2026-99-99", 11, f"{RULE}.own", "no value"),
-    ("own: true", "own: !!python/name:os.system", 11, f"{RULE}.own", "no value"),
-    ("automatic: true", "automatic: false", 12, f"{RULE}.automatic", "to be true"),
-    ("automatic: true", "deny: ''", 12, f"{RULE}.deny", "not an empty one"),
-    ("    automatic: true\n", "", 9, RULE, "one of deny, approvals"),
-    ("automatic: true", "approvals: {admins: 0}", 12, f"{RULE}.approvals.admins", "least is 1"),
-    ("automatic: true", "approvals: {}", 12, f"{RULE}.approvals", "empty"),
-    ("[password]", "password", 9, f"{RULE}.actions", "list. An example:"),
+    ("own: true", "3: true", 11, f"{RULE}.3", "key must be a string"),
+    ("own: true", "? [a]\n    : 1", 11, f"{RULE}.?", "key must be a string"),
+    ("own: true", "own: 2026-99-99", 11, f"{RULE}.own", "no valid value"),
+    ("own: true", "own: !!python/name:os.system", 11, f"{RULE}.own", "no valid value"),
+    ("automatic: true", "automatic: false", 12, f"{RULE}.automatic", "Must be true"),
+    ("automatic: true", "deny: ''", 12, f"{RULE}.deny", "not be empty"),
+    ("    automatic: true\n", "", 9, RULE, "exactly one of deny"),
+    ("automatic: true", "approvals: {admins: 0}", 12, f"{RULE}.approvals.admins", "at least 1"),
+    ("automatic: true", "approvals: {}", 12, f"{RULE}.approvals", "not be empty"),
+    ("[password]", "password", 9, f"{RULE}.actions", "list. Example:"),
     ("[password]", "[passwd]", 9, f"{RULE}.actions.1", "'alias.add', "),
-    ("    name: own-password\n", "", 9, "rules.1.name", "needed"),
+    ("    name: own-password\n", "", 9, "rules.1.name", "required"),
     ("rules:", "requests: {tombstone: 9 d}\nrules:", 8, "requests.tombstone", "such as 24h"),
     ("rules:", "identity: {pinned: {U1BC: al}}\nrules:", 8, "identity.pinned.U1BC", "'al'"),
 ]
@@ -75,10 +75,10 @@ MISTAKES = [
 BROKEN = [
     ("# only a comment\n", None, "is empty"),
     ("a:\n\tb: 1\n", 2, "not tabs"),
-    ("a: 1\n---\nb: 1\n", 2, "not YAML"),
-    ("a: \x07\n", None, "not YAML"),
-    ("a: &x [1]\nb: *x\n", 1, "anchors"),
-    ("a: 1\nb: *x\n", 2, "anchors"),
+    ("a: 1\n---\nb: 1\n", 2, "Not valid YAML"),
+    ("a: \x07\n", None, "Not valid YAML"),
+    ("a: &x [1]\nb: *x\n", 1, "Anchors"),
+    ("a: 1\nb: *x\n", 2, "Anchors"),
     ("a: " + "[" * 10_000, 1, "too deep"),
     ("just words\n", 1, "keys with values"),
 ]
@@ -243,16 +243,16 @@ def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
         (
             {"identity": {"pinned": {"U111": "a@b.example", "U222": "A@b.example"}}},
             "identity.pinned.U222",
-            "a@b.example is pinned to U111",
+            "a@b.example is already pinned to U111",
         ),
         ({"groups": {**GROUPS, "everyone": {"users": ["U111"]}}}, "groups.everyone", "built in"),
         ({"groups": {**GROUPS, "empty": {}}}, "groups.empty", "no members"),
-        ({"approvers": "nobody"}, "approvers", "no group nobody. Known are everyone, admins"),
+        ({"approvers": "nobody"}, "approvers", "no group nobody. The groups are: everyone, admins"),
         ({"groups": ONE_ADMIN}, "approvers", "2 approvals of admins"),
         (
             {"requests": {"remind_after": "1d", "expire_after": "24h"}},
             "requests.remind_after",
-            "expired by then",
+            "expire before the reminder",
         ),
     ],
 )
@@ -273,7 +273,7 @@ def test_a_mistake_in_a_section_is_reported_at_its_key(
         ({**FORWARD, "approvals": {"staff": 1}}, "approvals.staff", "no group staff"),
         ({**FORWARD, "approvals": {"admins": 4}}, "approvals.admins", "the group has 3 members"),
         ({**FORWARD, "automatic": True}, "automatic", "destinations: internal"),
-        ({"automatic": True, "reserved": True}, "automatic", "Two people"),
+        ({"automatic": True, "reserved": True}, "automatic", "Two approvals"),
         ({"own": True, **BY_ADMINS}, "own", "alias.add, alias.remove, password"),
         ({"destinations": "internal", **BY_ADMINS}, "destinations", "forward.add"),
     ],
@@ -292,13 +292,13 @@ def test_a_group_must_be_large_enough_for_the_floor() -> None:
     groups = {**GROUPS, "boss": {"users": ["U00000009", "U00000009"]}}
     [(found, said)] = wrong({**ALIAS, "automatic": None, "approvals": {"boss": 1}}, groups=groups)
     assert found == "rules.0.approvals.boss"
-    assert said.startswith("2 approvals of boss can be needed here, and the group has 1 member.")
+    assert said.startswith("2 approvals of boss can be required here, but the group has 1 member.")
     own_password = {**PASSWORD, "automatic": None, "approvals": {"boss": 1}}
     assert not wrong(own_password, groups=groups)
     assert not wrong({"approvals": {"security": 10}})
     assert not wrong({"approvals": {"everyone": 10}})
     [(_, said)] = wrong({**own_password, "groups": ["boss"]}, groups=groups)
-    assert said.startswith("1 approval of boss can be needed here, and the group has 1 member.")
+    assert said.startswith("1 approval of boss can be required here, but the group has 1 member.")
 
 
 def test_a_requester_does_not_count_as_an_approver() -> None:
@@ -312,8 +312,10 @@ def test_a_requester_does_not_count_as_an_approver() -> None:
     ):
         [(found, said)] = wrong({**rule, "groups": ["two"]}, groups=groups)
         assert found == "rules.0.approvals.two"
-        assert said.startswith("2 approvals of two can be needed here, and the group has 2 members")
-        assert "Ev" in said
+        assert said.startswith(
+            "2 approvals of two can be required here, but the group has 2 members"
+        )
+        assert "All requesters" in said
         for askers in (["everyone"], ["admins"], ["two", "security"]):
             assert not wrong({**rule, "groups": askers}, groups=groups)
         assert not wrong({**rule, "groups": ["two"]}, groups=three)
@@ -324,33 +326,10 @@ def test_approvers_groups_and_rule_names_are_checked() -> None:
     groups = {**GROUPS, "admins": {"users": ["U00000001", "U00000002"]}}
     [(found, said)] = wrong({**ALIAS, "groups": ["admins"]}, groups=groups)
     assert found == "approvers"
-    assert "the group has 2 members. Everybody who may ask is in it" in said
+    assert "the group has 2 members. All requesters are members" in said
     assert not wrong(ALIAS, groups=groups)
     groups = {**GROUPS, "everyone": {"users": ["U111"]}}
     found_at = dict(wrong({**PASSWORD, "groups": ["staff"]}, groups=groups))
-    assert found_at["rules.0.groups.0"].endswith("Known are everyone, admins, security.")
+    assert found_at["rules.0.groups.0"].endswith("The groups are: everyone, admins, security.")
     rules = [{**ALIAS, "name": "x", "addresses": [f"{n}@*"]} for n in "ab"]
     assert [way for way, _ in wrong(*rules)] == ["rules.1.name"]
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later"),
-    [
-        (ALIAS, {**ALIAS, "own": True}),
-        ({**ALIAS, "domains": ["*"]}, {**ALIAS, "domains": ["example.com"]}),
-        ({**ALIAS, "addresses": ["a@*", "b@*"]}, {**ALIAS, "addresses": ["b@*"]}),
-        ({**FORWARD, **BY_ADMINS}, {**FORWARD, "destinations": "internal", **BY_ADMINS}),
-        ({**ALIAS, "groups": ["security", "admins"]}, {**ALIAS, "groups": ["admins"]}),
-        ({"deny": "No."}, {"deny": "No, no.", "groups": ["admins"]}),
-        ({"reserved": True, **BY_ADMINS}, {**ALIAS, "reserved": True, **BY_ADMINS}),
-    ],
-)
-def test_an_unreachable_rule_is_reported(earlier: dict[str, Any], later: dict[str, Any]) -> None:
-    """An earlier rule that applies wherever it does leaves it nothing; the reverse is fine."""
-    later = {**later, **({"automatic": None} if "approvals" in later else {})}
-    [(found, said)] = wrong(earlier, later)
-    assert found == "rules.1"
-    assert "rule-1" in said
-    assert not wrong(later, earlier)
-    for rule in (PASSWORD, {**ALIAS, "automatic": None, "reserved": True, **BY_ADMINS}):
-        assert [way for way, _ in wrong(rule, {"deny": "Closed."})] == ["rules.0"]

@@ -14,18 +14,18 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, event, insert, inspect, text
+from sqlalchemy import Connection, MetaData, Table, event, insert, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.store import audit, inbox, migrations, requests, reservations, schema, tables
+from postroom_bot.store import audit, inbox, migrations, requests, reservations, schema
 from postroom_bot.store.schema import migrate
 from postroom_bot.store.tables import metadata
 from postroom_common.database import Database, DatabaseError
@@ -84,20 +84,36 @@ def test_another_schema_is_migrated_or_left_alone(
 
 def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
     """An alias with an end has its end in time after the migration."""
-    change = Change(Action.ALIAS_ADD, "a@example.com", expires_on=date(2026, 12, 31))
-    made = Request("R-2222", change, "U1", "T1", State.DONE, START)
-    values = requests._values(requests._fields(made))
-    del values["ends_at"]
+    texts = ("rule", "digest", "policy_digest", "shown", "told", "trouble", "result", "reason")
+    values: dict[str, Any] = {
+        **dict.fromkeys(texts, ""),
+        **dict.fromkeys(("attempts", "leases", "version"), 0),
+        "quorum": [],
+        "warnings": [],
+        "destinations": [],
+        "id": "R-2222",
+        "action": "alias.add",
+        "target": "a@example.com",
+        "expires_on": date(2026, 12, 31),
+        "requester": "U1",
+        "team": "T1",
+        "state": "done",
+        "origin": "slack",
+        "progress": {},
+        "created_at": START,
+    }
 
     def fill(connection: Connection) -> None:
         command.upgrade(schema.SCHEMA._config(connection), "0001")
-        connection.execute(insert(tables.request).values(values))
+        table = Table("request", MetaData(), autoload_with=connection)
+        connection.execute(insert(table).values(values))
 
     with closing(Database(empty_url)) as database:
         database.write(fill)
         migrate(empty_url)
         kept = database.read(lambda c: requests.get(c, "R-2222"))
-    assert kept == replace(made, ends_at=datetime(2027, 1, 1, tzinfo=UTC))
+    assert kept is not None
+    assert kept.ends_at == datetime(2027, 1, 1, tzinfo=UTC)
 
 
 def test_migrations_make_the_tables_known_here(database: Database) -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests, votes, deliveries, locks, identities, tombstones and the ledger."""
+"""Requests, votes, deliveries, locks, identities, reservations and the ledger."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from postroom_bot.domain import (
     Change,
     MessageRef,
     Quorum,
+    Reason,
     Request,
     State,
     Vote,
@@ -45,6 +46,7 @@ FORWARD = Change(
     destinations=("bob@example.com", "alice@example.org"),
     reason="Christmas",
 )
+SHOWN = Reason("password.shown")
 
 
 def added(database: Database, clock: Clock, **fields: Any) -> Request:
@@ -82,17 +84,19 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
         requester_mailbox="alice@example.com",
         rule="forwarders",
         quorum=(Quorum("mail-admins", 2), Quorum("security", 1)),
-        warnings=("Mail leaves the company.",),
+        warnings=(Reason("warning.password"), Reason("legacy", {"text": "Well."})),
         digest="d",
         policy_digest="p",
-        expires_at=soon,
+        decide_by=soon,
+        execute_by=soon,
         remind_at=soon,
         card=MessageRef("C1", "1.2"),
-        shown="pending",
-        told="pending",
+        card_state="pending",
         attempts=1,
+        failures=2,
+        blocked=Reason("mail.unavailable"),
         progress={"job": 7},
-        result="So far, so good.",
+        result=Reason("domain.missing", {"domain": "x.example"}),
         ended_at=soon,
         due_at=soon,
     )
@@ -141,12 +145,12 @@ def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) 
     clock.advance(MINUTE)
     second = sure(claimed(database, clock, owner))
     with pytest.raises(LeaseLost):
-        database.write(lambda c: requests.save(c, first, result="late"))
+        database.write(lambda c: requests.save(c, first, result=SHOWN))
     with pytest.raises(LeaseLost):
         database.write(lambda c: requests.transition(c, first, State.PENDING, at=clock()))
     assert not database.write(lambda c: requests.renew(c, first, owner="w1", until=clock()))
     database.write(lambda c: requests.release(c, first, due_at=None))
-    database.write(lambda c: requests.save(c, second, result="in time"))
+    database.write(lambda c: requests.save(c, second, result=SHOWN))
     assert stored(database, second).lease_owner == owner
 
 
@@ -167,7 +171,7 @@ def test_the_earlier_of_a_release_and_a_poke_counts(
     if at := after(poked):
         assert database.write(lambda c: requests.mark_due(c, made.id, at=at))
     held = database.write(lambda c: requests.transition(c, held, State.PENDING, at=clock()))
-    held = database.write(lambda c: requests.save(c, held, shown="pending"))
+    held = database.write(lambda c: requests.save(c, held, card_state="pending"))
     database.write(lambda c: requests.release(c, held, due_at=after(released)))
     assert stored(database, made).due_at == after(due)
     assert stored(database, made).lease_owner is None
@@ -178,11 +182,11 @@ def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: C
     """Any other step is refused; a final state has its time."""
     for state, to in itertools.product(State, State):
         made = added(database, clock, state=state)
-        step = partial(requests.transition, request=made, to=to, at=clock(), result="Well.")
+        step = partial(requests.transition, request=made, to=to, at=clock(), result=SHOWN)
         if to in FOLLOWING.get(state, ()):
             moved = database.write(step)
             assert moved == stored(database, made)
-            assert (moved.state, moved.result) == (to, "Well.")
+            assert (moved.state, moved.result) == (to, SHOWN)
             assert moved.ended_at == (None if moved.is_open else clock())
         else:
             with pytest.raises(ValueError, match=f"{state} to {to}"):
@@ -339,7 +343,7 @@ def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: 
     assert database.read(lambda c: identities.get(c, "U1")) == Seen(MAILBOX, clock(), clock())
 
 
-def test_a_tombstone_counts_until_its_end(database: Database, clock: Clock) -> None:
+def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) -> None:
     """It can be replaced and lifted, and is purged afterwards."""
     now = clock()
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
@@ -419,9 +423,9 @@ def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> No
     counted = settled(database, vote, VoteState.COUNTED, mailbox=BOB, groups={"b", "a"})
     assert counted == replace(vote, state=VoteState.COUNTED, mailbox=BOB, groups=("a", "b"))
     assert not database.write(lambda c: votes.cast(c, again))
-    refused = settled(database, first, VoteState.REFUSED, reason="Not in the group.")
+    refused = settled(database, first, VoteState.REFUSED, refusal=SHOWN)
     assert kept(database, vote) == [refused, counted]
-    assert refused.reason == "Not in the group."
+    assert (refused.reason, refused.refusal) == (first.reason, SHOWN)
     later = cast("U3", approves=False, at=clock.advance(minutes=5))
     assert kept(database, vote) == [counted, later]
 
@@ -446,7 +450,9 @@ def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
     def tally(connection: Connection) -> Vote:
         with pytest.raises(votes.SamePerson):
             votes.settle(connection, second, VoteState.COUNTED, mailbox=BOB)
-        return votes.settle(connection, second, VoteState.REFUSED, reason="Counted already.")
+        return votes.settle(
+            connection, second, VoteState.REFUSED, refusal=Reason("vote.same_person")
+        )
 
     refused = database.write(tally)
     assert [vote.state for vote in kept(database, first)] == [VoteState.COUNTED, refused.state]

@@ -10,23 +10,23 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from ansible_collections.postroom.email.tests.fakes.slack.block_check import problems
 from postroom_bot.domain import (
     Action,
     Change,
     MessageRef,
     Person,
     Quorum,
+    Reason,
     Request,
     State,
     Vote,
     VoteState,
 )
-from postroom_bot.ui.block_check import problems
 from postroom_bot.ui.markup import Message
 
 NOON = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
 ALICE, BOB, CAROL = "U0ALICE", "U0BOB", "U0CAROL"
-NAMES = {ALICE: "Alice", BOB: "Bob", CAROL: "Carol"}
 CARD = MessageRef("C0CARDS", "1.000001")
 MAILBOX, ADDRESS = "alice@example.com", "sales@example.com"
 PASSWORD = Change(Action.PASSWORD, "bob@example.com")
@@ -57,7 +57,7 @@ _REQUEST = Request(
     requester_mailbox=MAILBOX,
     rule="aliases",
     quorum=(Quorum("mail-admins", 2),),
-    expires_at=NOON + timedelta(hours=24),
+    decide_by=NOON + timedelta(hours=24),
     card=CARD,
 )
 
@@ -66,6 +66,11 @@ def request(state: State = State.PENDING, **changes: Any) -> Request:
     """Return the request in a state, with changes; ended ones ended at 13:22 UTC."""
     ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
     return replace(_REQUEST, **{"state": state, "ended_at": ended, **changes})
+
+
+def legacy(text: str) -> Reason:
+    """Return a reason with this text."""
+    return Reason("legacy", {"text": text})
 
 
 def vote(voter: str, *, approves: bool = True, minutes: int = 0, **changes: Any) -> Vote:
@@ -95,9 +100,9 @@ def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
             requester_mailbox=text,
             rule=text,
             quorum=(Quorum(text, 2), Quorum("security", 1)),
-            warnings=(text, text),
-            result=text,
-            trouble=text,
+            warnings=(legacy(text), legacy(text)),
+            result=legacy(text),
+            blocked=legacy(text),
             origin="expiry" if action is Action.ALIAS_REMOVE else "slack",
         )
         yield text, made, [vote(text, reason=text), vote(BOB, approves=False, reason=text)]

@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_bot.backends.base import Done, ExecutionContext, Executor
 from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client
-from postroom_bot.domain import Action, Change, MessageRef, Request, Vote
+from postroom_bot.domain import Action, ButtonPress, Change, MessageRef, Reason, Request, Vote
 from postroom_bot.errors import Unavailable
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.loader import load
@@ -117,7 +117,7 @@ class Office:
 
     def vote(
         self, who: str, request: Request, *, approves: bool = True, card: MessageRef | None = None
-    ) -> str:
+    ) -> Reason:
         """Have somebody press a button of a card; nothing is judged yet."""
         posted = card or request.card
         assert posted is not None
@@ -125,7 +125,8 @@ class Office:
         user = self.people[who].id
         reason = "" if approves else "Not now."
         key, team, app = self.key(), world.team, world.app
-        return self.intake.vote(key, request.id, user, team, approves, reason, posted, app)
+        press = ButtonPress(key, request.id, user, team, approves, posted, app, reason)
+        return self.intake.vote(press)
 
     def approve(self, request: Request, *who: str) -> Request:
         """Have people approve, one after the other, and let the worker do what follows."""

@@ -137,7 +137,7 @@ class World:
 
         Slack's own models of blocks in slack_sdk know most limits; the bot's check adds the rest.
         """
-        from postroom_bot.ui.block_check import problems
+        from ansible_collections.postroom.email.tests.fakes.slack.block_check import problems
 
         found = list(problems(content))
         self.problems.extend(found)

@@ -29,7 +29,7 @@ from ansible_collections.postroom.email.tests.support.company import ALICE, comp
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 STAGED = Path("/run", f"{NAME}.staged")
-NOT_ACCEPTED = "Slack does not accept slack_bot_token"
+NOT_ACCEPTED = "Slack refuses slack_bot_token"
 WRONG_TOKEN = "xoxb-wrong-INDIA-4417-kqzx-9930"
 PROGRAMS = ("start-stop-daemon", "setpriv", "useradd")
 _SUITABLE = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
@@ -160,7 +160,7 @@ def test_an_edited_policy_is_reloaded(host: Host) -> None:
     run = host.deploy()
     assert (run.status, recap_of(run).changed) == (0, 2), run.output
     assert host.result["action"] == "reloaded"
-    host.company.slack.wait_for(lambda: "the policy was read anew" in host.log)
+    host.company.slack.wait_for(lambda: "the policy was reloaded" in host.log)
     assert host.pid == before
 
 
@@ -195,7 +195,7 @@ def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
     assert f"was not ready after 5 seconds: postroom-bot: {NOT_ACCEPTED}" in run.output
     log = run.output.partition("Its log since the start ends with: ")[2].splitlines()[0]
     assert log.count("postroom-bot: ") == 1
-    assert "the policy was read anew" not in log
+    assert "the policy was reloaded" not in log
 
 
 def test_an_upgrade_keeps_the_database(host: Host) -> None:

@@ -1,97 +1,89 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Buttons: on cards, in notices, in the menu and on the Home tab; and the shortcut."""
+"""Buttons of cards, notices, the menu and the Home tab, and the global shortcut."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from slack_bolt import App
+
 from postroom_bot.errors import Denied
 from postroom_bot.slack import payloads
-from postroom_bot.slack.handlers.home import Home
-from postroom_bot.slack.handlers.modals import Windows
-from postroom_bot.slack.handlers.replies import Answer, add, said
-from postroom_bot.slack.handlers.services import Services
-from postroom_bot.slack.payloads import Pressed
+from postroom_bot.slack.handlers.home import publish
+from postroom_bot.slack.handlers.modals import Modals
+from postroom_bot.slack.handlers.services import Answer, Services, reason_message, reply_below
 from postroom_bot.ui import ids, notifications, views
 
+Body = dict[str, Any]
 
-class Actions:
-    """Listens to buttons. Threads share it."""
 
-    def __init__(self, services: Services, windows: Windows, home: Home) -> None:
-        self._services = services
-        self._windows = windows
-        self._home = home
+def register(app: App, services: Services, modals: Modals) -> None:
+    """Register the handlers of buttons and of the shortcut."""
+    _register_request_buttons(app, services, modals)
 
-    def shortcut(self, ack: Answer, body: dict[str, Any]) -> None:
-        """Open the menu."""
+    @app.shortcut(ids.SHORTCUT_MENU)
+    def shortcut(ack: Answer, body: Body) -> None:
         ack()
-        self._windows.menu(payloads.interacted(body))
+        modals.open_menu(payloads.action_caller(body))
 
-    def form(self, ack: Answer, body: dict[str, Any]) -> None:
-        """Open the form of a button."""
+    def open_form(ack: Answer, body: Body) -> None:
         ack()
-        pressed = payloads.pressed(body)
-        self._windows.form(pressed.caller, ids.FORM_OF[pressed.name], pressed.view)
+        name = ids.FORM_OF[str(body["actions"][0]["action_id"])]
+        modals.open_form(payloads.action_caller(body), name, payloads.open_modal(body))
 
-    def password(self, ack: Answer, body: dict[str, Any]) -> None:
-        """Offer a new password: one's own, or that of the request in the button."""
+    def password(ack: Answer, body: Body) -> None:
         ack()
-        pressed = payloads.pressed(body)
-        self._windows.offer(pressed.caller, request_id=pressed.value or None, onto=pressed.view)
-
-    def approve(self, ack: Answer, body: dict[str, Any], respond: Answer) -> None:
-        """Keep an approval for the worker to judge."""
-        pressed = payloads.pressed(body)
-        if pressed.card is None:
-            ack()
-            return
-        caller = pressed.caller
-        answer = self._services.intake.vote(
-            caller.key,
-            pressed.value,
-            caller.user,
-            caller.team,
-            approves=True,
-            reason="",
-            card=pressed.card,
-            app_id=pressed.app,
+        modals.offer_password(
+            payloads.action_caller(body),
+            request_id=payloads.value_of(body) or None,
+            replace=payloads.open_modal(body),
         )
-        ack()
-        add(respond, said(answer))
 
-    def deny(self, ack: Answer, body: dict[str, Any]) -> None:
-        """Ask why; the vote is what is sent from that window."""
-        ack()
-        pressed = payloads.pressed(body)
-        if pressed.card is not None:
-            view = views.deny_reason(pressed.value, pressed.card)
-            self._windows.denial(pressed.caller, view)
+    for name in ids.FORM_OF:
+        app.block_action(name)(open_form)
+    for name in (ids.OPEN_PASSWORD, ids.PASSWORD_SHOW):
+        app.block_action(name)(password)
 
-    def cancel(self, ack: Answer, body: dict[str, Any], respond: Answer) -> None:
-        """End the person's own request."""
-        pressed = payloads.pressed(body)
-        caller = pressed.caller
-        answer = self._services.intake.cancel(caller.key, pressed.value, caller.user)
-        ack()
-        self._tell(pressed, answer, respond)
 
-    def extend(self, ack: Answer, body: dict[str, Any], respond: Answer) -> None:
-        """Ask for what ends soon to end later."""
+def _register_request_buttons(app: App, services: Services, modals: Modals) -> None:
+    """Register the handlers of the buttons that carry a request's id."""
+    intake = services.intake
+
+    @app.block_action(ids.REQUEST_APPROVE)
+    def approve(ack: Answer, body: Body, respond: Answer) -> None:
+        press = payloads.button_press(body, approves=True)
+        answer = intake.vote(press) if press else None
         ack()
-        pressed = payloads.pressed(body)
-        caller = pressed.caller
+        if answer:
+            reply_below(respond, reason_message(answer))
+
+    @app.block_action(ids.REQUEST_DENY)
+    def deny(ack: Answer, body: Body) -> None:
+        # The vote is stored when the reason is submitted.
+        ack()
+        press = payloads.button_press(body, approves=False)
+        if press:
+            view = views.deny_reason(press.request_id, press.card)
+            modals.open(payloads.action_caller(body), view)
+
+    @app.block_action(ids.REQUEST_CANCEL)
+    def cancel(ack: Answer, body: Body, respond: Answer) -> None:
+        caller = payloads.action_caller(body)
+        answer = intake.cancel(caller.key, payloads.value_of(body), caller.user)
+        ack()
+        if payloads.is_home(body):
+            publish(services, caller.user)
+        else:
+            reply_below(respond, reason_message(answer))
+
+    @app.block_action(ids.REQUEST_EXTEND)
+    def extend(ack: Answer, body: Body, respond: Answer) -> None:
+        ack()
+        caller = payloads.action_caller(body)
         try:
-            intake = self._services.intake
-            request = intake.extend(caller.key, pressed.value, caller.user, caller.team)
-        except Denied as refusal:
-            add(respond, said(str(refusal)))
+            request = intake.extend(caller.key, payloads.value_of(body), caller.user, caller.team)
+        except Denied as denial:
+            reply_below(respond, reason_message(denial.reason))
         else:
-            add(respond, notifications.received(request))
-
-    def _tell(self, pressed: Pressed, answer: str, respond: Answer) -> None:
-        if pressed.is_home:
-            self._home.publish(pressed.caller.user)
-        else:
-            add(respond, said(answer))
+            reply_below(respond, notifications.received(request))

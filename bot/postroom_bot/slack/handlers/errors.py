@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What listeners did not expect: logged, counted, and told in one sentence without internals."""
+"""Unexpected errors of handlers: logged, counted, and answered without internals."""
 
 from __future__ import annotations
 
@@ -8,77 +8,87 @@ import logging
 import time
 from typing import Any
 
-from slack_bolt import BoltContext, BoltResponse
+from slack_bolt import App, BoltContext, BoltResponse
 from slack_bolt.error import BoltUnhandledRequestError
 
 from postroom_bot.errors import SlackRejected, SlackUnavailable
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack.handlers.replies import BROKEN, add, in_words, said
-from postroom_bot.ui import views
+from postroom_bot.slack.handlers.services import plain_message, reason_of, reply_below
+from postroom_bot.ui import messages, views
 
-#: Bolt looks for an acknowledgement every 10 ms.
-_SENT_SECONDS = 0.1
+INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
+
+#: Bolt checks every 10 ms whether a handler has acknowledged.
+_ACK_SECONDS = 0.1
 
 _KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
 
-#: Slack's words for a window that is there already: the same was delivered, or pressed, before.
-_CAME_TWICE = frozenset({"exchanged_trigger_id", "hash_conflict"})
+#: Slack's codes for a modal that exists already, because of a repeated delivery or press.
+_REPEATED = frozenset({"exchanged_trigger_id", "hash_conflict"})
 
 log = logging.getLogger(__name__)
 
 
-class Errors:
-    """Bolt's error handler. Threads share it."""
+def register(app: App, metrics: Metrics) -> None:
+    """Register the handler of errors."""
 
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
+    @app.error
     def failed(
-        self,
         error: Exception,
         body: dict[str, Any],
         context: BoltContext,
         response: BoltResponse | None,
     ) -> BoltResponse | None:
-        """Log what happened and tell the person.
+        return answer_error(metrics, error, body, context, response)
 
-        :param response: what Slack would get as it is; None where it has its acknowledgement
-        """
-        kind = kind_of(body)
-        if isinstance(error, BoltUnhandledRequestError):
-            log.warning("nothing listens to this %s", kind)
-            return BoltResponse(status=200)
-        twice = isinstance(error, SlackRejected) and error.code in _CAME_TWICE
-        text = "" if twice else self._log(error, kind)
-        if response is None:
-            # Bolt takes the acknowledgement back when this returns, whether or not it was sent.
-            time.sleep(_SENT_SECONDS)
-        if twice:
-            return response
-        if kind == "event":
-            return None
-        if response is not None and kind == "command":
-            return BoltResponse(status=200, body=said(text).text)
-        if response is not None and kind == "view_submission":
-            answer = {"response_action": "update", "view": views.note("Email", text)}
-            return BoltResponse(status=200, body=answer)
-        if context.response_url and context.respond is not None:
-            add(context.respond, said(text))
-        return None if response is None else BoltResponse(status=200)
 
-    def _log(self, error: Exception, kind: str) -> str:
-        self._metrics.errors_total.labels("listener").inc()
-        if isinstance(error, SlackUnavailable | SlackRejected):
-            log.warning("%s: %s", kind, error)
-            return in_words(error)
-        log.error("%s failed", kind, exc_info=error)
-        return BROKEN
+def answer_error(
+    metrics: Metrics,
+    error: Exception,
+    body: dict[str, Any],
+    context: BoltContext,
+    response: BoltResponse | None,
+) -> BoltResponse | None:
+    """Log an error, and answer the person.
+
+    :param response: what Slack would get; None if it has its acknowledgement already
+    """
+    kind = kind_of(body)
+    if isinstance(error, BoltUnhandledRequestError):
+        log.warning("no handler for this %s", kind)
+        return BoltResponse(status=200)
+    is_repeated = isinstance(error, SlackRejected) and error.code in _REPEATED
+    text = "" if is_repeated else _log(error, kind, metrics)
+    if response is None:
+        # Bolt discards the acknowledgement when this returns, even if it has not been sent.
+        time.sleep(_ACK_SECONDS)
+    if is_repeated:
+        return response
+    if kind == "event":
+        return None
+    if response is not None and kind == "command":
+        return BoltResponse(status=200, body=plain_message(text).text)
+    if response is not None and kind == "view_submission":
+        answer = {"response_action": "update", "view": views.note(views.TITLE, text)}
+        return BoltResponse(status=200, body=answer)
+    if context.response_url and context.respond is not None:
+        reply_below(context.respond, plain_message(text))
+    return None if response is None else BoltResponse(status=200)
+
+
+def _log(error: Exception, kind: str, metrics: Metrics) -> str:
+    metrics.errors_total.labels("listener").inc()
+    if isinstance(error, SlackUnavailable | SlackRejected):
+        log.warning("%s: %s", kind, error)
+        return messages.plain(reason_of(error))
+    log.error("%s failed", kind, exc_info=error)
+    return INTERNAL_ERROR
 
 
 def kind_of(body: dict[str, Any]) -> str:
     """Return what Slack sent: ``command``, ``event``, ``view_submission`` ... or ``other``.
 
-    One of few words, though anybody can post anything: it labels a metric.
+    The result labels a metric, so it has only a few values.
     """
     if "command" in body:
         return "command"

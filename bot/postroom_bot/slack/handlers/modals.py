@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modal windows: the menu, the forms, and the way to a new password.
+"""Opening and updating modals.
 
-A trigger is good for 3 seconds, so a window that has to ask somebody first is opened at once as
-"working", and updated when the answer is there.
+A trigger expires after 3 seconds. A modal that needs answers from elsewhere is therefore opened as
+"working" first, and updated when the answers arrive.
 """
 
 from __future__ import annotations
@@ -12,121 +12,110 @@ import time
 from contextlib import suppress
 
 from postroom_bot.backends.slack_api import ViewRef
-from postroom_bot.domain import Action, Change, Request
+from postroom_bot.domain import Action, Change
 from postroom_bot.errors import SlackRejected, SlackUnavailable
-from postroom_bot.slack.handlers.replies import EXPECTED, settle
-from postroom_bot.slack.handlers.services import Services
+from postroom_bot.slack.handlers.services import EXPECTED, Services, settle
 from postroom_bot.slack.payloads import Caller
-from postroom_bot.ui import forms, ids, notifications, views
+from postroom_bot.ui import forms, ids, messages, views
 from postroom_bot.ui.blocks import View
+from postroom_bot.ui.notifications import received_text
 from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice, Revealed
 
-#: How often a window with a new password is sent to Slack, and the pauses between.
+#: How often a view with a new password is sent to Slack, and the pauses in between.
 TRIES = 4
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0
 
-PASSWORD_TITLE = "New password"  # noqa: S105 - a title
 
-
-def taken(request: Request) -> View:
-    """Return what is shown when a request has been handed in."""
-    return views.note("Email", notifications.taken(request))
-
-
-class Windows:
-    """Opens and updates windows. Threads share it."""
+class Modals:
+    """Opens and updates modals. Threads share it."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._chat = services.slack_api
+        self._slack_api = services.slack_api
 
-    def menu(self, caller: Caller) -> None:
+    def open(self, caller: Caller, view: View, replace: ViewRef | None = None) -> ViewRef:
+        """Open a modal, or update one that is open."""
+        if replace is None:
+            return self._slack_api.open_view(caller.trigger, view)
+        return self._slack_api.update_view(replace, view)
+
+    def open_menu(self, caller: Caller) -> None:
         """Open the menu."""
-        self._show(caller, None, views.menu())
+        self.open(caller, views.menu())
 
-    def form(self, caller: Caller, name: str, onto: ViewRef | None) -> None:
-        """Open a form, in the place of a window if there is one."""
+    def open_form(self, caller: Caller, name: str, replace: ViewRef | None) -> None:
+        """Open a form."""
         if name != ids.ALIAS_REMOVE:
-            self._show(caller, onto, forms.form(name))
+            self.open(caller, forms.form(name), replace)
             return
-        opened = self._show(caller, onto, views.working("Email"))
+        opened = self.open(caller, views.working(views.TITLE), replace)
         aliases: list[str] = []
-        # Without a list, the address is typed.
+        # Without the list, the person types the address.
         with suppress(*EXPECTED):
             aliases = self._services.lookups.aliases(caller.user, caller.team).aliases
-        self._chat.update_view(opened, forms.form(name, aliases))
+        self._slack_api.update_view(opened, forms.form(name, aliases))
 
-    def denial(self, caller: Caller, view: View) -> None:
-        """Open the question why a request is denied."""
-        self._show(caller, None, view)
-
-    def offer(
+    def offer_password(
         self,
         caller: Caller,
         mailbox: str | None = None,
         request_id: str | None = None,
-        onto: ViewRef | None = None,
+        replace: ViewRef | None = None,
     ) -> None:
-        """Open the question before a new password is made, or say why there is none."""
-        opened = self._show(caller, onto, views.working(PASSWORD_TITLE))
+        """Ask for confirmation of a new password, request one, or show why there is none."""
+        opened = self.open(caller, views.working(views.PASSWORD_TITLE), replace)
+        user, team = caller.user, caller.team
         try:
-            view = self._offered(caller, mailbox, request_id)
+            try:
+                offer = self._services.passwords.offer(user, team, mailbox, request_id)
+                view = views.password_confirm(offer.mailbox, offer.request_id)
+            except NeedsApproval:
+                change = Change(Action.PASSWORD, mailbox or "")
+                request = self._services.intake.submit(caller.key, change, user, team)
+                view = views.note(views.TITLE, received_text(request))
         except EXPECTED as error:
-            view = self._refused(caller, error)
-        self._chat.update_view(opened, view)
+            view = self._error_view(caller, error)
+        self._slack_api.update_view(opened, view)
 
-    def reveal(self, caller: Caller, window: ViewRef, confirmed: views.Confirmed) -> None:
-        """Make a password and show it, in the window that says "working" by now."""
+    def reveal_password(self, caller: Caller, window: ViewRef, confirmed: views.Confirmed) -> None:
+        """Create a password and show it in the modal, which shows "working" by now."""
         acknowledged = time.monotonic()
 
         def show(view: View) -> None:
             settle(acknowledged)
-            # The acknowledgement has changed the window since, so its hash is another.
-            self._insist(window._replace(hash=""), view)
+            # The acknowledgement has replaced the view, so its hash has changed.
+            self._update_persistently(window._replace(hash=""), view)
 
         def show_password(made: Revealed) -> None:
             password = made.password.get_secret_value()
             show(views.password_shown(made.mailbox, password, self._services.mail_host))
 
-        user, team, key = caller.user, caller.team, caller.key
-        mailbox, request_id = confirmed
         try:
-            self._services.passwords.reveal(key, user, team, mailbox, request_id, show_password)
+            self._services.passwords.reveal(
+                caller.key, caller.user, caller.team, *confirmed, show_password
+            )
         except PressedTwice:
-            # What the first delivery shows, or has shown already, must stay.
+            # Keep what the first delivery shows.
             return
         except NotShown as error:
-            # Whoever closed the window gets a message as well.
+            # The person gets a message as well, in case the window was closed.
             with suppress(SlackUnavailable, SlackRejected):
-                show(self._refused(caller, error))
+                show(self._error_view(caller, error))
         except EXPECTED as error:
-            show(self._refused(caller, error))
+            show(self._error_view(caller, error))
 
-    def _offered(self, caller: Caller, mailbox: str | None, request_id: str | None) -> View:
-        try:
-            offer = self._services.passwords.offer(caller.user, caller.team, mailbox, request_id)
-        except NeedsApproval:
-            change = Change(Action.PASSWORD, mailbox or "")
-            return taken(self._services.intake.submit(caller.key, change, caller.user, caller.team))
-        return views.password_confirm(offer.mailbox, offer.request_id)
+    def _error_view(self, caller: Caller, error: Exception) -> View:
+        reason = self._services.reason_of(caller, Action.PASSWORD, error)
+        return views.note(views.PASSWORD_TITLE, messages.text(reason))
 
-    def _refused(self, caller: Caller, error: Exception) -> View:
-        said = self._services.refused(caller, Action.PASSWORD, error)
-        return views.note(PASSWORD_TITLE, said)
-
-    def _insist(self, window: ViewRef, view: View) -> None:
-        """Update a window though Slack may fail for a moment: a new password is nowhere else."""
+    def _update_persistently(self, window: ViewRef, view: View) -> None:
+        """Update a view, with retries: the new password exists nowhere else."""
         for _ in range(TRIES - 1):
             try:
-                self._chat.update_view(window, view)
-            except SlackUnavailable as down:
-                time.sleep(min(down.retry_after or PAUSE_SECONDS, MAX_PAUSE_SECONDS))
+                self._slack_api.update_view(window, view)
+            except SlackUnavailable as error:
+                time.sleep(min(error.retry_after or PAUSE_SECONDS, MAX_PAUSE_SECONDS))
             else:
                 return
-        self._chat.update_view(window, view)
-
-    def _show(self, caller: Caller, onto: ViewRef | None, view: View) -> ViewRef:
-        if onto is None:
-            return self._chat.open_view(caller.trigger, view)
-        return self._chat.update_view(onto, view)
+        self._slack_api.update_view(window, view)

@@ -1,16 +1,21 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the listeners call."""
+"""What the handlers use, and how they reply."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from postroom_bot.backends.slack_api import SlackApi
-from postroom_bot.errors import Forbidden
+from postroom_bot.domain import Reason
+from postroom_bot.errors import Forbidden, ReasonError, SlackRejected, SlackUnavailable
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack.handlers.replies import in_words
 from postroom_bot.slack.payloads import Caller
+from postroom_bot.ui import messages
+from postroom_bot.ui.markup import Message, sentence
 from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
@@ -18,12 +23,22 @@ from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
+#: Errors that have a sentence for the person.
+EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
+
+#: Slack shows an acknowledgement, or replaces a view with it, after up to this time. An answer that
+#: arrives earlier appears above it, or is covered by it for good.
+SETTLE_SECONDS = 0.5
+
+#: Bolt's `ack` and `respond`.
+Answer = Callable[..., Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything that listeners use. Threads share it.
+    """What the handlers use. Threads share it.
 
-    :param mail_host: the host that people are told to set up in their mail programs
+    :param mail_host: the host name for mail programs
     """
 
     database: Database
@@ -36,12 +51,43 @@ class Services:
     metrics: Metrics
     mail_host: str
 
-    def refused(self, caller: Caller, doing: str, error: Exception) -> str:
-        """Return the sentence for one of the EXPECTED errors; the audit has what was forbidden.
+    def reason_of(self, caller: Caller, action: str, error: Exception) -> Reason:
+        """Return the reason of one of the EXPECTED errors; record what was forbidden.
 
-        :param doing: what the person was about, in a word
+        :param action: what the person tried, in a word
         """
-        said = in_words(error)
+        reason = reason_of(error)
         if isinstance(error, Forbidden):
-            self.intake.record_denial(caller.user, caller.team, doing, said)
-        return said
+            self.intake.record_denial(caller.user, caller.team, action, reason)
+        return reason
+
+
+def reason_of(error: Exception) -> Reason:
+    """Return the reason of one of the EXPECTED errors."""
+    return error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
+
+
+def reason_message(reason: Reason) -> Message:
+    """Return a message of a reason."""
+    return Message(messages.text(reason))
+
+
+def plain_message(text: str) -> Message:
+    """Return a message of one sentence, not escaped yet."""
+    return Message(sentence(text))
+
+
+def reply(answer: Answer, message: Message, **options: Any) -> None:
+    """Answer with a message that only this person sees."""
+    blocks = list(message.blocks) or None
+    answer(text=message.text, blocks=blocks, response_type="ephemeral", **options)
+
+
+def reply_below(respond: Answer, message: Message) -> None:
+    """Answer below the message whose button was pressed."""
+    reply(respond, message, replace_original=False)
+
+
+def settle(since: float) -> None:
+    """Wait until Slack has processed an acknowledgement sent at this monotonic time."""
+    time.sleep(max(0.0, since + SETTLE_SECONDS - time.monotonic()))

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every reason code has a text, and `messages.approved.txt` holds every text that the bot sends.
+
+To approve changed texts, run this file with the environment variable `APPROVE=1`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import string
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import postroom_bot
+from postroom_bot.domain import Reason
+from postroom_bot.ui.messages import TEXTS, plain, text
+
+APPROVED = Path(__file__).parents[1] / "messages.approved.txt"
+#: Stored by a migration.
+MIGRATED = {"legacy"}
+RAISING = {
+    "Reason",
+    "Denied",
+    "Forbidden",
+    "Rejected",
+    "Unavailable",
+    "NeedsApproval",
+    "PressedTwice",
+    "NotShown",
+    "DayOver",
+    "_NotThere",
+    "_UnknownUsergroup",
+}
+SAMPLES: dict[str, Any] = {
+    "address": "sales@example.com",
+    "approvers": "mail-admins",
+    "count": 5,
+    "counts_from": "2026-11-21T12:00:00+00:00",
+    "destination": "bob@example.com",
+    "destinations": ["bob@example.com", "carol@example.net"],
+    "domain": "example.com",
+    "groups": ["mail-admins", "security"],
+    "mailbox": "alice@example.com",
+    "normalized": "sales@example.com",
+    "problem": "'sales' is not an email address.",
+    "quorum": [["mail-admins", 1], ["security", 2]],
+    "reason": "Not needed.",
+    "request": "R-7K2M",
+    "state": "done",
+    "subject": "sales@example.com",
+    "text": "A sentence with `code` & <b>.",
+    "usergroup": "S0123ABC",
+    "why": ["mail.unavailable", {}],
+}
+
+
+def _sample(code: str) -> Reason:
+    fields = {name for _, name, _, _ in string.Formatter().parse(TEXTS[code]) if name}
+    return Reason(code, {name: SAMPLES[name] for name in fields})
+
+
+def _codes(node: ast.expr) -> Iterator[str]:
+    """Yield the codes of an argument."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (*_codes(node.body), *_codes(node.orelse))
+    elif isinstance(node, ast.BoolOp):
+        for one in node.values:
+            yield from _codes(one)
+
+
+def _used() -> set[str]:
+    """Return the codes that the bot's modules use."""
+    found = {"mail.unavailable"}
+    (place,) = postroom_bot.__path__
+    for path in Path(place).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if isinstance(node.func, ast.Name) and node.func.id in RAISING:
+                found |= set(_codes(node.args[0]))
+    return found
+
+
+def test_every_code_has_a_text_and_every_text_is_used() -> None:
+    """The codes are literals in the code."""
+    assert _used() == TEXTS.keys() - MIGRATED
+
+
+def test_the_texts_are_approved() -> None:
+    """Each with sample parameters."""
+    lines = "".join(f"{code}\n    {text(_sample(code))}\n" for code in sorted(TEXTS))
+    if os.environ.get("APPROVE"):
+        APPROVED.write_text(lines, encoding="utf-8")
+    assert lines == APPROVED.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("hostile", ["<!channel>", "`*x*`", "a\nb", "&lt;"])
+def test_parameters_are_escaped(hostile: str) -> None:
+    """As code on one line; a list and nested reasons too."""
+    for reason in (
+        Reason("address.taken", {"address": hostile}),
+        Reason("warning.external", {"address": "x", "destinations": [hostile]}),
+        Reason("policy.deny", {"text": hostile}),
+        Reason("request.now_denied", {"why": ["policy.deny", {"text": hostile}]}),
+        Reason("request.unknown", {"request": hostile}),
+    ):
+        assert "<!" not in text(reason)
+        assert "\n" not in text(reason)
+
+
+def test_texts_for_places_without_markup() -> None:
+    """Without backticks and entities; a time is in UTC; an unknown code is shown as it is."""
+    assert plain(_sample("policy.deny")) == "A sentence with code & <b>."
+    assert "2026-11-21 12:00 UTC on" in plain(_sample("mailbox.changed"))
+    assert text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"
