@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from ansible_collections.postroom.email.tests.support.site import Api
 from postroom_bot import config
 from postroom_bot.domain import Action, Change
-from postroom_bot.store import ledger, requests
+from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.schema import migrate
 from postroom_common.database import Connection, Database
 
@@ -55,6 +55,7 @@ def give_alias(connection: Connection) -> None:
     at = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
     request = requests.add(connection, change=change, requester="U1", team="T1", at=at)
     ledger.record(connection, request_id=request.id, change=change, at=at)
+    audit.append(connection, "request.done", at=at, actor="bot", request_id=request.id)
 
 
 @pytest.fixture
@@ -80,6 +81,8 @@ def reader(
     reader = Reader(tmp_path, service)
     python = f"PYTHONPATH={':'.join(sys.path)} {sys.executable}"
     reader.install("postroom-bot", f"env {variables} {python} -m postroom_bot")
+    # The service's journal has the log and the streamed audit.
+    reader.install("journalctl", 'echo \'{"time": "..."}\'; postroom-bot audit show #')
     reader.install("postroom-service", f"exec env {python} -m postroom_service")
     return reader
 
@@ -136,7 +139,7 @@ def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file:
         check=False,
     )
     assert demo.returncode == 0, demo.stdout
-    section = None if file == readme.README else "What the demo prints"
+    section = None if file == readme.README else "Try it without Slack"
     output = normalised(demo.stdout)
     block = "\n".join(normalised(readme.blocks("text", section, file=file)[0].text))
     # The README of the collection has a part of it, without the indent.

@@ -37,6 +37,11 @@ _LABELS = {
 }
 
 _FILES = {"index": "docs/README.md", "readme": "README.md", "changelog": "CHANGELOG.md"}
+#: The generated pages, which would otherwise be among the plugins.
+_FILES |= {
+    f"{file.stem}-reference": f"docs/reference/{file.name}"
+    for file in (ROOT / "docs" / "reference").glob("*.md")
+}
 
 
 def file_of(page: str) -> str:

@@ -1,0 +1,167 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write the bot's reference from its code: `bot_reference.py > docs/reference/bot.md`.
+
+A test compares the page with what this prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    # It makes the bot importable.
+    runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+
+from pydantic.fields import FieldInfo  # noqa: E402
+
+from postroom_bot import cli, config  # noqa: E402
+from postroom_bot.ops.metrics import Metrics  # noqa: E402
+from postroom_bot.slack.manifest import SCOPES  # noqa: E402
+from postroom_bot.store.audit import EVENTS  # noqa: E402
+from postroom_bot.ui.parser import COMMAND, ENTRIES  # noqa: E402
+
+HEAD = """\
+# Reference of the bot
+
+<!-- Written by tools/bot_reference.py from the bot's code. -->
+
+[The bot's README](../../bot/README.md) shows how to install the bot and
+[Operate the bot](../bot-operation.md) how to run it. [The policy](../policy.md) has its own
+reference.
+"""
+SLASH = f"`{COMMAND}` alone opens a menu. Only the person who types a command sees the response."
+SETTINGS = f"""\
+Each setting is a key of the settings file, and has an environment variable with the prefix
+`{config.PREFIX}`. A secret can also be a file with the variable's name in lower case, in the folder
+that `CREDENTIALS_DIRECTORY` names or in `{config.CONTAINER_SECRETS}`. An environment variable takes
+precedence over a secret's file, and this over the settings file. Settings without a default are
+required; unknown settings are errors. Error messages never contain the value."""
+COMMANDS = f"""\
+`--config FILE` names the settings file, before or after the command. The default is the environment
+variable `{config.CONFIG_VARIABLE}`."""
+METRICS = """\
+`/metrics` has these metrics for Prometheus. No label identifies a person or an address."""
+AUDIT = """\
+Each row has a number, the time, the actor, the event, the request, details and a hash."""
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [
+        ("Slash commands", SLASH, table(("Command", "Description"), slash_commands())),
+        ("Settings", SETTINGS, table(("Setting", "Default", "Description"), settings())),
+        ("Commands of the program", COMMANDS, table(("Command", "Description"), commands())),
+        ("Exit statuses", "", table(("Status", "Meaning"), exit_statuses())),
+        ("Metrics", METRICS, table(("Metric", "Labels", "Description"), metrics())),
+        ("Audit events", AUDIT, table(("Event", "Description"), code_first(EVENTS.items()))),
+        ("OAuth scopes", "", table(("Scope", "Purpose"), code_first(SCOPES.items()))),
+    ]
+    sections = (
+        "\n\n".join(filter(None, (f"## {title}", about, rows))) for title, about, rows in parts
+    )
+    return "\n".join([HEAD, *(f"{section}\n" for section in sections)])
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown."""
+    head = tuple(head)
+    lines = [head, ["---"] * len(head), *([cell.replace("|", r"\|") for cell in r] for r in rows)]
+    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
+
+
+def code_first(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the rows with their first cell as code."""
+    for name, description in rows:
+        yield f"`{name}`", description
+
+
+def slash_commands() -> Iterator[tuple[str, str]]:
+    """Yield the rows about the slash command."""
+    yield from ((f"`{COMMAND} {entry.usage}`", entry.summary) for entry in ENTRIES)
+
+
+def settings() -> Iterator[tuple[str, str, str]]:
+    """Yield the rows about the settings."""
+    for name, field in config.Settings.model_fields.items():
+        text = [field.description or ""]
+        if name in config.REQUIRED_WITH:
+            setting, value = config.REQUIRED_WITH[name]
+            text.append(f"Required if `{setting}` is `{value}`.")
+        if config.is_secret(field.annotation):
+            text.append("Secret.")
+        yield f"`{name}`", _default(field), " ".join(text)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if isinstance(field.default, bool):
+        return f"`{str(field.default).lower()}`"
+    return "" if field.default is None else f"`{field.default}`"
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Yield the rows about the commands of the program, with their options."""
+    yield from _commands(cli.parser_of_commands(), "")
+
+
+def _commands(parser: argparse.ArgumentParser, prefix: str) -> Iterator[tuple[str, str]]:
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of them
+        if not isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            continue
+        abouts = {choice.dest: choice.help for choice in action._choices_actions}  # noqa: SLF001
+        for name, command in action.choices.items():
+            nested = list(_commands(command, f"{prefix}{name} "))
+            yield from nested or [_command(f"{prefix}{name}", command, abouts[name] or "")]
+
+
+def _command(name: str, command: argparse.ArgumentParser, about: str) -> tuple[str, str]:
+    options = [
+        action
+        for action in command._actions  # noqa: SLF001
+        if action.dest not in ("help", "config")
+    ]
+    usage = " ".join([name, *map(_usage, options)])
+    details = "; ".join(f"`{_label(option)}`: {option.help}" for option in options)
+    return f"`{usage}`", f"{about} {details}{'.' if details else ''}".rstrip()
+
+
+def _label(option: argparse.Action) -> str:
+    return option.option_strings[0] if option.option_strings else str(option.metavar)
+
+
+def _usage(option: argparse.Action) -> str:
+    if not option.option_strings:
+        return f"{option.metavar} ..." if option.nargs == "+" else str(option.metavar)
+    value = "" if option.nargs == 0 else f" {option.metavar}"
+    return f"[{_label(option)}{value}]"
+
+
+def exit_statuses() -> Iterator[tuple[str, str]]:
+    """Yield the rows about the exit statuses."""
+    yield from ((f"{status}", meaning) for status, meaning in cli.EXIT_STATUSES.items())
+
+
+def metrics() -> Iterator[tuple[str, str, str]]:
+    """Yield the rows about the metrics."""
+    for metric in vars(Metrics()).values():
+        if hasattr(metric, "_labelnames"):
+            yield _metric(metric)
+
+
+def _metric(metric: Any) -> tuple[str, str, str]:
+    family = metric.describe()[0]
+    name = f"{family.name}_total" if family.type == "counter" else family.name
+    labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001
+    return f"`{name}`", labels, family.documentation
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
