@@ -250,12 +250,14 @@ class MailHost:
             code, text = client.rcpt(recipient)
         return f"{code} {text.decode()}"
 
-    def wait_until_copied(self, address: str, name: str) -> None:
-        """Wait until Postfix's maps on all hosts have an address's mailbox, or "" for none."""
+    def mapped(self, address: str) -> list[str]:
+        """Return an address's mailbox in Postfix's maps of each host, or "" for none."""
         find = ("postmap", "-q", address, f"lmdb:{MAPS}/mailboxes")
-        wait_for(
-            lambda: all(host.attempt(*find).stdout.strip() == name for host in self.hosts.values())
-        )
+        return [host.attempt(*find).stdout.strip() for host in self.hosts.values()]
+
+    def wait_until_mapped(self, address: str, name: str) -> None:
+        """Wait until Postfix's maps on all hosts have an address's mailbox, or "" for none."""
+        wait_for(lambda: all(found == name for found in self.mapped(address)))
 
     def send(self, sender: str, to: str, subject: str = "hello", secret: str = SECRET) -> None:
         """Submit a message as a mailbox."""

@@ -85,20 +85,33 @@ def test_daemon_stopped(host: MailHost) -> None:
 
 
 def test_daemon_killed(host: MailHost) -> None:
-    """Postfix's map of mailboxes follows the database, and is empty after a crash."""
+    """Postfix's maps follow the database, and are empty after a crash."""
     name, alias = host.mailbox(), unused()
     other = host.mailbox(alias)
-    host.wait_until_copied(alias, other)
-    host.host.run("systemctl", "kill", "--signal=KILL", DAEMON)
-    host.wait_until_copied(alias, "")
+    host.wait_until_mapped(alias, other)
+    host.host.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", DAEMON)
+    host.wait_until_mapped(alias, "")
     host.one.patch(other, emails=[other])
     host.one.patch(name, emails=[name, alias])
     host.mail.receive(alias, "moved")
     assert host.wait_for_mail(name, "moved")
-    host.wait_until_copied(alias, name)
+    host.wait_until_mapped(alias, name)
     host.one.patch(name, emails=[name])
-    host.wait_until_copied(alias, "")
+    host.wait_until_mapped(alias, "")
     wait_for(lambda: _serves(host, name))
+
+
+def test_daemon_stuck(host: MailHost) -> None:
+    """The daemon is restarted, and the maps are right again."""
+    name, alias = host.mailbox(), unused()
+    host.one.patch(name, emails=[name, alias])
+    host.wait_until_mapped(alias, name)
+    host.host.run("systemctl", "kill", "--kill-whom=main", "--signal=STOP", DAEMON)
+    host.one.patch(name, emails=[name])
+    wait_for(lambda: not any(host.mapped(alias)), 120)
+    assert host.reply_to(alias).startswith("550")
+    wait_for(lambda: _serves(host, name))
+    host.wait_until_mapped(name, name)
 
 
 @pytest.mark.parametrize("unit", ["postfix", "dovecot"])

@@ -50,20 +50,20 @@ def test_login_needs_tls(host: MailHost) -> None:
 
 
 def test_alias_added_moved_removed(host: MailHost) -> None:
-    """Mail follows the alias, without a reload, once the change is copied."""
+    """Mail follows the alias, without a reload, once the maps have the change."""
     alias, first, second = unused(), host.mailbox(), host.mailbox()
     assert host.reply_to(alias).startswith("550")
     host.one.patch(first, emails=[first, alias])
-    host.wait_until_copied(alias, first)
+    host.wait_until_mapped(alias, first)
     host.mail.receive(alias, "to the first")
     assert host.wait_for_mail(first, "to the first")
     host.one.patch(first, emails=[first])
     host.one.patch(second, emails=[second, alias])
-    host.wait_until_copied(alias, second)
+    host.wait_until_mapped(alias, second)
     host.mail.receive(alias, "to the second")
     assert host.wait_for_mail(second, "to the second")
     host.one.patch(second, emails=[second])
-    host.wait_until_copied(alias, "")
+    host.wait_until_mapped(alias, "")
     assert host.reply_to(alias).startswith("550")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.hosts.mail_host import (
     ADDRESS,
+    MAPS,
     NAME,
     ONE,
     PLAY,
@@ -53,6 +54,22 @@ def test_refused_variables(host: MailHost, variables: dict[str, Any]) -> None:
     [name] = [name for name in variables if name not in REMOVE]
     assert f"{name} must be" in run.output or "this role didn't create it" in run.output
     assert host.host.run("ls", "/var/lib/postroom", "/var/lib/dpkg")
+
+
+def test_upgrade_of_a_host_without_maps(host: MailHost) -> None:
+    """They exist before the configuration of Postfix names them."""
+    host.host.run("systemctl", "stop", "postroom-mail")
+    host.host.run("rm", "--recursive", MAPS)
+    run = host.play(PLAY, "--check")
+    assert run.status == 0, run.output
+    run = host.play(PLAY)
+    assert run.status == 0, run.output
+    created = run.output.index("Create the maps")
+    assert created < run.output.index("Write the configuration of Postfix")
+    owners = host.host.run("stat", "--format=%U:%G %a", MAPS, f"{MAPS}/domains.lmdb")
+    assert owners == "postroom-mail:postfix 750\npostroom-mail:postfix 640\n"
+    name = host.mailbox()
+    host.wait_until_mapped(name, name)
 
 
 def test_failed_upgrade(host: MailHost) -> None:

@@ -140,16 +140,21 @@ def create_roles(url: str) -> None:
             run_sql(url, f'CREATE ROLE "{role}" LOGIN')
 
 
-def make_daemon(folder: Path, service: RunningService, *options: str) -> Daemon:
+def make_daemon(
+    folder: Path, service: RunningService, *options: str, environment: dict[str, str] | None = None
+) -> Daemon:
     """Start a daemon over the database of a service."""
     database = as_role(service.database, "postroom-mail")
-    return Daemon(folder, service.environment | {"POSTROOM_SERVICE_DATABASE": database}, *options)
+    variables = {"POSTROOM_SERVICE_DATABASE": database, **(environment or {})}
+    return Daemon(folder, service.environment | variables, *options)
 
 
 @contextmanager
-def running_daemon(folder: Path, service: RunningService, *options: str) -> Iterator[Daemon]:
+def running_daemon(
+    folder: Path, service: RunningService, *options: str, environment: dict[str, str] | None = None
+) -> Iterator[Daemon]:
     """Run a daemon over the database of a service."""
-    daemon = make_daemon(folder, service, *options)
+    daemon = make_daemon(folder, service, *options, environment=environment)
     try:
         yield daemon
     finally:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import lmdb
+import psycopg
 import pytest
 
 from ansible_collections.postroom.email.tests.mail_host.host import (
@@ -28,6 +30,8 @@ from ansible_collections.postroom.email.tests.mail_host.host import (
 )
 from ansible_collections.postroom.email.tests.service.api import unused_domain
 from postroom_service.mail_host import lmdb_files
+
+POSTMAP = shutil.which("postmap", path="/usr/sbin:/usr/bin")
 
 
 def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
@@ -113,9 +117,133 @@ def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
     wait(lambda: bob.partition("@")[2] not in read(maps, lmdb_files.DOMAINS))
 
 
+def test_a_verification_writes_one_domain(host: MailHost, maps: Path) -> None:
+    """Its addresses, and those of its mailboxes elsewhere; other entries are not written again."""
+    kept = mailbox(host)
+    new = host.api.mailbox(f"ann@{host.domain(unused_domain(), verified=False)}")
+    # Each has an alias on the domain of the other one.
+    host.api.patch(kept, emails=[kept, f"x{new}"])
+    host.api.patch(new, emails=[new, f"x{kept}"])
+    wait(lambda: kept in read(maps))
+    lmdb_files.change(maps, lmdb_files.MAILBOXES, {"mark@example.com": "mark"})
+    for verified_at in (1, None):
+        host.sql(
+            "UPDATE dkim_key SET verified_at = %s WHERE principal_id ="
+            " (SELECT id FROM principal WHERE name = %s)",
+            verified_at,
+            new.partition("@")[2],
+        )
+        affected = {new: new, f"x{kept}": new, f"x{new}": kept} if verified_at else {}
+        expected = affected | {kept: kept, "mark@example.com": "mark"}
+        watched = {new, kept, f"x{kept}", f"x{new}", "mark@example.com"}
+        wait(
+            lambda watched=watched, expected=expected: (  # type: ignore[misc]
+                {key: value for key, value in read(maps).items() if key in watched} == expected
+            )
+        )
+    lmdb_files.change(maps, lmdb_files.MAILBOXES, {"mark@example.com": None})
+
+
+def test_a_large_change_is_written_in_parts(host: MailHost, maps: Path) -> None:
+    """All of it, and then the changes after it."""
+    name, after = mailbox(host), mailbox(host)
+    many = [f"u{number}@{name.partition('@')[2]}" for number in range(6000)]
+    [ids] = host.sql("SELECT id, domain_id FROM principal WHERE name = %s", name)
+    insert = "INSERT INTO address SELECT unnest(%s::text[]), %s, %s, 1"
+    host.sql(insert, many, *ids)
+    wait(lambda: read(maps).keys() >= {*many})
+    host.api.delete(name.partition("@")[2])
+    host.api.patch(after, emails=[after, f"x{after}"])
+    wait(lambda: f"x{after}" in read(maps))
+    assert not {name, *many} & read(maps).keys()
+
+
+def test_a_sweep_does_not_delay_changes(host: MailHost, tmp_path: Path) -> None:
+    """It runs beside: here it waits for a lock, while an address is removed."""
+    name = mailbox(host)
+    alias = f"x{name}"
+    host.api.patch(name, emails=[name, alias])
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = %s"
+    with psycopg.connect(host.url) as blocking:
+        blocking.execute("LOCK TABLE mail.placements IN ACCESS EXCLUSIVE MODE")
+        with running_daemon(tmp_path, host.service, f"--maps={tmp_path}"):
+            wait(lambda: host.sql(waiting, "postroom-mail"))
+            wait(lambda: alias in read(tmp_path))
+            host.api.patch(name, emails=[name])
+            wait(lambda: alias not in read(tmp_path))
+            assert name in read(tmp_path)
+            blocking.rollback()
+
+
+@pytest.mark.skipif(POSTMAP is None, reason="postmap not installed")
+def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> None:
+    """In any case of letters."""
+    name = mailbox(host)
+    wait(lambda: name in read(maps))
+    (tmp_path / "main.cf").touch()
+    domain = name.partition("@")[2]
+    for table, key, value in (
+        (lmdb_files.MAILBOXES, name.upper(), name),
+        (lmdb_files.DOMAINS, domain, domain),
+        (lmdb_files.MAILBOXES, "nobody@example.invalid", ""),
+    ):
+        command = [str(POSTMAP), "-c", str(tmp_path), "-q", key, f"lmdb:{maps}/{table}"]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert found.stdout.strip() == value, found.stderr
+
+
+def test_a_map_that_cannot_be_emptied_is_replaced(tmp_path: Path) -> None:
+    """Or removed, so that Postfix defers mail. The other map is emptied in any case."""
+    lmdb_files.clear(tmp_path)
+    mailboxes = tmp_path / "mailboxes.lmdb"
+    for is_blocked in (False, True):
+        lmdb_files.change(tmp_path, lmdb_files.DOMAINS, {"x": "y"})
+        mailboxes.write_bytes(b"x" * 20_000)
+        if is_blocked:
+            (tmp_path / "mailboxes.new").mkdir()  # in the way of a new map
+        with pytest.raises(OSError, match="mailboxes") if is_blocked else contextlib.nullcontext():
+            lmdb_files.clear(tmp_path)
+        assert read(tmp_path, lmdb_files.DOMAINS) == {}
+        assert not mailboxes.exists() if is_blocked else read(tmp_path) == {}
+
+
+def test_a_reader_that_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It prevents changes, but not that a map is emptied."""
+    lmdb_files.clear(tmp_path)
+    lmdb_files.change(tmp_path, lmdb_files.MAILBOXES, {"x": "y"})
+    monkeypatch.setattr(lmdb_files, "LOCK_TIMEOUT", 0.2)
+    code = (
+        "import fcntl, sys; file = open(sys.argv[1]); fcntl.lockf(file, fcntl.LOCK_SH);"
+        "print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "mailboxes.lmdb")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as reader:
+        assert reader.stdout is not None
+        reader.stdout.readline()
+        with pytest.raises(BlockingIOError):
+            lmdb_files.change(tmp_path, lmdb_files.MAILBOXES, {"z": "y"})
+        lmdb_files.clear(tmp_path)
+        reader.communicate()
+    assert read(tmp_path) == {}
+
+
+def test_the_supervisor_hears_from_the_daemon(host: MailHost, tmp_path: Path) -> None:
+    """Regularly, as systemd's watchdog expects."""
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+        supervisor.bind(address)
+        supervisor.settimeout(60)
+        watched = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "300000"}
+        with running_daemon(tmp_path, host.service, environment=watched):
+            assert [supervisor.recv(100) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+
+
 def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> None:
     """Any role of the database can send them."""
-    for payload in ("[" * 7000, "{}", "null", '{"domain": 7}', '{"address": "no"}'):
+    for payload in ("[" * 7000, '{"a":' * 1500, "{}", "null", '{"domain": 7}', '{"address": "no"}'):
         host.sql("SELECT pg_notify('postroom_mail', %s)", payload, role="dovecot")
     name = mailbox(host)
     wait(lambda: name in read(maps))

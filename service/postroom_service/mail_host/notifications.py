@@ -70,7 +70,7 @@ class Notifications:
             self._round_began = time.monotonic()
             try:
                 await self._listen()
-            except psycopg.OperationalError as error:
+            except psycopg.Error as error:
                 log.warning("can't listen to the database: %s", " ".join(str(error).split()))
             except Exception:  # the next attempt may succeed
                 log.exception("can't listen to the database")

@@ -125,7 +125,7 @@ class PostfixMaps:
 
     def _set_filled(self, *, now: bool) -> None:
         self._is_filled = now
-        self._filled.set(now and self._folder is not None)
+        self._filled.set(now)
 
 
 async def _find(query: Query, select: str, keys: list[str]) -> dict[str, str | None]:
