@@ -132,7 +132,7 @@ def _problems_of_settings(path: Path | None) -> list[str]:
 
 
 def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
-    """Ask the mail service and Slack whether they know what settings and policy name."""
+    """Return the problems that only the mail service and Slack can report."""
     # Problems are printed as sentences. The same problems in a log would hide them.
     logs.configure(style="text", level="critical", secrets=given.secrets())
     policy = load(policy_file or given.policy_file)
@@ -141,7 +141,8 @@ def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
     bolt_app.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(startup_checks.problems(slack_api, factory.mail_of(given, end), policy))
-    _say(f"Not looked at, the first card tells: {', '.join(startup_checks.channels(policy))}.")
+    unchecked = ", ".join(startup_checks.channels(policy))
+    _say(f"Not checked before the first card is posted: {unchecked}.")
     return found
 
 
@@ -149,17 +150,18 @@ def _explain(options: argparse.Namespace) -> int:
     policy = load(options.policy or config.load(options.config).policy_file)
     mailbox = address(options.mailbox) if options.mailbox else None
     person = dry_run.person(policy, options.user, mailbox, options.group)
-    change = _wish(" ".join(options.words), person.mailbox)
+    change = _change_of(" ".join(options.words), person.mailbox)
     domains = [domain(name) for name in options.domain]
     facts = dry_run.facts(policy, person, change, domains)
     for line in explain(policy, person, change, facts, messages.plain):
         _say(line)
     if groups := dry_run.unasked(policy, person):
-        _say(f"Not looked at: who is in the user groups of {', '.join(groups)}; Slack knows.")
+        named = ", ".join(groups)
+        _say(f"Not checked: the members of the user groups of {named}. Only Slack has them.")
     return 0
 
 
-def _wish(words: str, mailbox: str | None) -> Change:
+def _change_of(words: str, mailbox: str | None) -> Change:
     """Return the change that these words of a slash command request."""
     asked = parser.parse(words)
     if isinstance(asked, parser.Password):
@@ -183,10 +185,10 @@ def _migrate(options: argparse.Namespace) -> int:
 def _ledger(options: argparse.Namespace) -> int:
     given = config.load(options.config)
     with _database(given) as database:
-        changes_made = [entry.change for entry in database.read(ledger.entries)]
+        changes = [entry.change for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
         there = factory.mail_of(given, end).mailboxes()
-        _print_json(definition(changes_made, there, ZoneInfo(given.time_zone)))
+        _print_json(definition(changes, there, ZoneInfo(given.time_zone)))
     return 0
 
 
@@ -209,7 +211,7 @@ def _cancel(options: argparse.Namespace) -> int:
         operator = f"operator:{os.getuid()}"
     with _database(config.load(options.config)) as database:
         if (found := database.read(lambda c: requests.get(c, options.request))) is None:
-            _say(f"postroom-bot: there is no request {options.request}", sys.stderr)
+            _say(f"postroom-bot: request {options.request} does not exist", sys.stderr)
             return 1
         intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
@@ -250,7 +252,7 @@ def _audit_show(options: argparse.Namespace) -> int:
                 _say(row.line())
             after, found = rows[-1].seq, True
     if options.request and not found:
-        _say(f"postroom-bot: the audit has no rows about {options.request}", sys.stderr)
+        _say(f"postroom-bot: no audit rows about {options.request}", sys.stderr)
         return 1
     return 0
 

@@ -8,7 +8,6 @@ settings file. All errors are reported together, never with the value.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -340,7 +339,7 @@ def load(config: Path | None = None, environment: Mapping[str, str] | None = Non
         what = error.filename or f"The settings file {file}"
         mistakes.append(f"{what} can't be read ({error.strerror}).")
     except Exception as error:  # noqa: BLE001 - the YAML reader raises many kinds
-        mistakes.append(f"The settings file {file} is no YAML{_line(error)}. {_REMEDY}")
+        mistakes.append(f"The settings file {file} is not valid YAML{_line(error)}. {_REMEDY}")
     if mistakes or settings is None:
         raise SettingsError(mistakes)
     return settings
@@ -400,7 +399,7 @@ def _strangers(environment: Mapping[str, str]) -> list[str]:
     strangers = sorted(
         name for name in environment if name.upper().startswith(PREFIX) and name not in known
     )
-    return [f"There is no setting {name}{_meant(name, known)}" for name in strangers]
+    return [f"{name} is not a setting. Remove it or correct its name." for name in strangers]
 
 
 def _strange_files(environment: Mapping[str, str]) -> list[str]:
@@ -413,7 +412,7 @@ def _strange_files(environment: Mapping[str, str]) -> list[str]:
         if file.name.lower().startswith(PREFIX.lower()) and file.name.lower() not in known
     )
     return [
-        f"The file {file} belongs to no setting{_meant(file.name.lower(), known)}"
+        f"The secret file {file} is not named after a setting. Remove or rename it."
         for file in strangers
     ]
 
@@ -433,23 +432,17 @@ def _sentences(
 
 
 def _place(folder: Path) -> str:
-    return str(folder) if folder.is_dir() else f"{folder} (there is no such folder)"
+    return str(folder) if folder.is_dir() else f"{folder} (which does not exist)"
 
 
 def _sentence(problem: ErrorDetails) -> str:
     if not problem["loc"]:
-        return f"The settings file is no YAML mapping. {_REMEDY}"
+        return f"The settings file is not a YAML mapping. {_REMEDY}"
     name, kind = str(problem["loc"][0]), problem["type"]
     if kind == "extra_forbidden":
-        return f"There is no setting {name}{_meant(name, Settings.model_fields)}"
+        return f"{name} is not a setting. Remove it from the settings file, or correct its name."
     text = _SENTENCES.get(kind, "can't be read").format(**problem.get("ctx", {}))
     return f"The setting {name} ({variable(name)}) {text}."
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown name: with a known one that is like it."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {near[0]}?" if near else "."
 
 
 def _line(error: Exception) -> str:

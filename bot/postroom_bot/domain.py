@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all parts of the bot speak of: wishes, requests, votes, people and decisions.
+"""The bot's data: changes, requests, votes, people and decisions.
 
 Addresses are normalised keys (lower case, the domain as A-labels); times are aware and in UTC.
-Nothing here can hold a password.
+None of it contains a password.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A wish on its way.
+    """A requested change and its progress.
 
     :param id: such as ``R-7K2M``, fit to be read out
     :param origin: ``slack``, or ``expiry`` where the bot asks for the removal that was announced

@@ -1,23 +1,22 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What chat has changed, as a definition: so that the next converge keeps it.
+"""The ledger of changes from chat as a definition, so that the next converge keeps them.
 
-It is one more file beside the administrator's own:
+It is an additional definition file beside the administrator's own:
 
     definition_files: [tenant.yml, chat.json]
 
-email_tenant reads both as one, so that each has its say and neither is overruled in silence:
+email_tenant merges both:
 
-- Where they contradict each other (the administrator's file still lists an alias that chat has
-  removed, or gives an address to somebody else), nothing is changed and the message names both
-  places. One of the two has to be corrected: the file, or by another request the ledger.
-- The members of a forwarder are those of both files together. A destination that chat has removed
-  and the administrator's file still lists comes back; no definition can say that it is not to be.
-- A mailbox that is named here is declared to be there. One that is deleted by hand is named no
-  longer from then on; one that the administrator's file is to delete has its aliases removed and
-  is deleted by that file alone.
-- Where aliases are purged, a mailbox that is named here has its aliases declared, and those that
-  neither file lists are purged.
+- If they contradict each other (the administrator's file still lists an alias that was removed from
+  chat, or assigns an address to another mailbox), nothing is changed, and the error names both
+  places. Correct the file, or change the ledger with another request.
+- A forwarder has the members of both files. A destination that was removed from chat, but is still
+  in the administrator's file, is added again: a definition can't declare a member absent.
+- Mailboxes in the ledger are declared present, as long as they exist. If the administrator's file
+  declares one absent, its aliases are removed, and that file deletes it.
+- If aliases are purged, the purge includes the aliases of mailboxes in the ledger that are in
+  neither file.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from postroom_bot.domain import Action, Change
 
 
 def definition(
-    changes_made: Iterable[Change], mailboxes: Container[str], zone: tzinfo = UTC
+    changes: Iterable[Change], mailboxes: Container[str], zone: tzinfo = UTC
 ) -> dict[str, Any]:
-    """Return what chat wants of the tenant, in the shape of a definition file, sorted.
+    """Return the ledger as the data of a definition file, sorted.
 
-    An alias that has ended stays with its end, and is absent by it. Nothing depends on the time.
+    An alias that has expired keeps its end date, so the result does not depend on the time.
 
-    :param wishes: the changes in the ledger, the oldest first, each as in ``Done.stands``
-    :param mailboxes: those that are there; what is said of any other is left out
-    :param zone: in which the last day of an alias ends
+    :param changes: the changes in the ledger, the oldest first
+    :param mailboxes: the existing mailboxes; changes of others are left out
+    :param zone: the time zone in which the last day of an alias ends
     """
     aliases: dict[str, list[Any]] = {}
     forwarders: list[dict[str, Any]] = []
-    for change in sorted(in_force(changes_made), key=lambda change: change.target):
+    for change in sorted(in_force(changes), key=lambda change: change.target):
         if change.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
             aliases.setdefault(change.mailbox or "", []).append(_alias(change, zone))
         else:
@@ -54,16 +53,16 @@ def definition(
     }
 
 
-def in_force(changes_made: Iterable[Change]) -> list[Change]:
-    """Return those wishes that no later one has overruled.
+def in_force(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes that no later one has replaced.
 
-    Of those about one address the latest counts. Only an alias that is taken from one mailbox says
-    nothing of what others have: anybody may ask to be rid of an address that was never theirs.
+    The latest change of an address counts. But removing an alias from one mailbox does not affect
+    other mailboxes, because anyone may request the removal of an address that was never theirs.
 
-    :param wishes: the oldest first
+    :param changes: the oldest first
     """
     found: dict[str, list[Change]] = {}
-    for change in changes_made:
+    for change in changes:
         before = found.get(change.target, ()) if change.action is Action.ALIAS_REMOVE else ()
         found[change.target] = [*(one for one in before if one.mailbox != change.mailbox), change]
     return [change for about_one in found.values() for change in about_one]

@@ -65,7 +65,7 @@ def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
 class SlackApi:
     """What the bot does in Slack. Threads may share it.
 
-    :param client: also what Slack's own libraries are to be given
+    :param client: also for Slack's own libraries
 
     Every method raises SlackUnavailable or SlackRejected.
     """
@@ -199,7 +199,7 @@ def _asked(call: Callable[[], SlackResponse]) -> dict[str, Any]:
     except SlackApiError as error:
         raise _failure(error.response) from None
     except (OSError, ValueError, http.client.HTTPException, SlackRequestError):
-        # No connection, none in time, or an answer that is no JSON.
+        # No connection, a timeout, or an answer that is not JSON.
         raise SlackUnavailable from None
     return answer.data if isinstance(answer.data, dict) else {}
 

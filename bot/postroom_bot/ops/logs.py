@@ -3,7 +3,7 @@
 """The bot's log, with secrets redacted.
 
 Slack's libraries log whole payloads at the levels info and debug, so only their warnings and errors
-are logged. Configured secrets, and whatever looks like a secret, are replaced in every line.
+are logged. Configured secrets, and text that looks like a secret, are replaced in every line.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ CONTROLS = (
 
 
 def floors(case: Case) -> Iterator[Reason]:
-    """Yield why two people have to approve, whatever a rule requires, as warnings for approvers."""
+    """Yield the reasons for two approvals regardless of the rule, as warnings for approvers."""
     address = {"address": case.target}
     if case.reserved:
         yield Reason("warning.reserved", address)

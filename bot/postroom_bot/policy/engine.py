@@ -42,7 +42,7 @@ class Evaluation:
 
 
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
-    """Return the policy's decision about a person's change; never raises, whatever is requested."""
+    """Return the policy's decision about a person's change; never raises."""
     return evaluate(policy, person, change, facts).decision
 
 

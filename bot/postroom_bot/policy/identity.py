@@ -55,7 +55,7 @@ def obstacle_of(profile: Profile, team: str) -> Reason | None:
 
 
 def email_of(profile: Profile) -> str | None:
-    """Return the normalized address of a profile, or None if it has no valid one."""
+    """Return the normalized address of a profile, or None without a valid one."""
     about = profile.get("profile") or {}
     try:
         return address(str(about.get("email") or ""))

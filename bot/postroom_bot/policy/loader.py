@@ -21,7 +21,7 @@ from postroom_bot.policy.validation_messages import sentences
 _LARGEST = 256 * 1024
 _DEEPEST = 12
 _NO_VALUE = (
-    "There is no valid value here: it is missing, or # begins a comment. Add one, in quotes if it "
+    "The value is missing or invalid, or # begins a comment. Add one, in quotes if it "
     "begins with #, or remove the key."
 )
 

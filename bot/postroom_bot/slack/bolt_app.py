@@ -106,7 +106,7 @@ def check_socket(slack_api: SlackApi, settings: Settings) -> None:
     """
     if settings.mode == "http" or settings.slack_app_token is None:
         return
-    # Slack limits this call to a few a minute; exceeding that says nothing about the token.
+    # Slack limits this call to a few a minute. Then the token may still be valid.
     with suppress(SlackUnavailable):
         try:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())

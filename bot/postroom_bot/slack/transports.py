@@ -82,7 +82,7 @@ class SocketModeTransport:
         """Return whether there is a connection."""
         if self._handler.is_connected():
             return Health(works=True)
-        return Health(works=False, text="there is no connection to Slack")
+        return Health(works=False, text="not connected to Slack")
 
     def stop(self) -> None:
         """Finish the current requests, and disconnect."""

@@ -26,7 +26,7 @@ class LedgerEntry(NamedTuple):
 def record(connection: Connection, *, request_id: str, change: Change, at: datetime) -> None:
     """Record a change, only once for each request.
 
-    :param wish: as carried out, so with its mailbox where it needs one
+    :param change: as executed, with its mailbox
     """
     insert_new(connection, table, {"request": request_id, "at": at, **change_values(change)})
 

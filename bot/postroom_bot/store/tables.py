@@ -70,7 +70,7 @@ def _moment(name: str, **options: Any) -> Column[datetime]:
     return Column(name, Moment, nullable=False, **options)
 
 
-def _wish() -> Iterator[Column[Any]]:
+def _change_columns() -> Iterator[Column[Any]]:
     yield Column("action", _code(Action), nullable=False)
     yield _text("target")
     yield Column("mailbox", String)
@@ -85,7 +85,7 @@ request = Table(
     "request",
     metadata,
     Column("id", String(CODE_LENGTH), primary_key=True),
-    *_wish(),
+    *_change_columns(),
     _text("requester"),
     _text("team"),
     Column("state", _code(State), nullable=False),
@@ -198,7 +198,7 @@ ledger = Table(
     Column("seq", Integer, primary_key=True),
     Column("request", ForeignKey(request.c.id), nullable=False, unique=True),
     _moment("at"),
-    *_wish(),
+    *_change_columns(),
 )
 
 # Text only, as it was hashed: a database that rewrites times or JSON can't break the chain.

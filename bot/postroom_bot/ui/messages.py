@@ -243,7 +243,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
 
 
 class _Parameter(NamedTuple):
-    """A parameter in a template; the format says in which form it appears."""
+    """A parameter in a template. The format selects the form in which it appears."""
 
     value: Any
 

@@ -149,7 +149,7 @@ def _end_of(deps: Dependencies, change: Change) -> date | None:
 
 
 def _end_of_day(deps: Dependencies, change: Change) -> datetime | None:
-    """Return when the last day of a wish is over."""
+    """Return when the last day of a change is over."""
     if change.expires_on is None:
         return None
     return datetime.combine(change.expires_on + timedelta(days=1), time(), deps.zone)

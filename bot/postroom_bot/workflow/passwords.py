@@ -178,7 +178,7 @@ class Passwords:
         return request
 
     def _begin_own(self, key: str, person: Person) -> LeasedRequest:
-        """Make the request for one's own password and hold it, in one transaction."""
+        """Create and lease the request for one's own password, in one transaction."""
         change = in_full(Change(Action.PASSWORD, ""), person)
         decision = self._decided(person, change)
         owner = new_owner(self._deps)

@@ -169,8 +169,8 @@ class People:
         if logged_at is None or now >= logged_at + LOG_INTERVAL:
             self._unknown[usergroup] = now
             _log.error(
-                "the policy names the user group %s, which Slack does not know; nobody can use"
-                " the bot until groups.*.usergroups is corrected",
+                "the policy names the user group %s, which Slack does not know; the bot refuses"
+                " everyone until groups.*.usergroups is corrected",
                 usergroup,
             )
 

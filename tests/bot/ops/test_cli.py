@@ -106,7 +106,7 @@ def test_a_service_that_can_not_be_used_is_one_line(
     for name, value in wrong.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
     status, out, err = run("check-config", "--online")
-    [line] = [line for line in out.splitlines() if not line.startswith("Not looked at")]
+    [line] = [line for line in out.splitlines() if not line.startswith("Not checked")]
     assert (status, line.count(remedy), err) == (1, 1, "")
 
 
@@ -256,7 +256,9 @@ def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path:
     other = ["alias", "add", "a@example.com", "to", "alice@example.com"]
     assert "known to own" not in run(*command, *other)[1]
     out = run(*WHO, "--user", "U024BE7LH", "--group", "contractors", "password")[1]
-    assert out.splitlines()[-1].startswith("Not looked at: who is in the user groups of security")
+    assert out.splitlines()[-1].startswith(
+        "Not checked: the members of the user groups of security"
+    )
 
 
 @pytest.mark.parametrize(

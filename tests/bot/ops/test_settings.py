@@ -86,7 +86,7 @@ def test_everything_that_is_missing_is_told_at_once() -> None:
 def test_mistakes_with_secret_files_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A folder that does not exist, and a file that belongs to no setting, with the likely name."""
+    """A folder that does not exist, and a file that belongs to no setting."""
     give(monkeypatch, **{name: text for name, text in GOOD.items() if name != "api_token"})
     folder = tmp_path / "credentials"
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(folder))
@@ -96,7 +96,6 @@ def test_mistakes_with_secret_files_are_named(
         (folder / name).write_text("Hunter2")
     [said] = mistakes()
     assert f"{folder}/postroom_bot_slak_token" in said
-    assert "postroom_bot_slack_bot_token" in said
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_mistakes_with_secret_files_are_named(
         ({"mode": "http"}, "slack_signing_secret (POSTROOM_BOT_SLACK_SIGNING_SECRET) is needed"),
         ({"slack_bot_token": "xapp-1"}, "must be a token that begins with xoxb-."),
         ({"replicas": "2"}, "must be 1 on SQLite; more replicas need PostgreSQL"),
-        ({"polcy_file": "x"}, "POSTROOM_BOT_POLCY_FILE; did you mean POSTROOM_BOT_POLICY_FILE?"),
+        ({"polcy_file": "x"}, "POSTROOM_BOT_POLCY_FILE is not a setting"),
         ({"api_url": "mail.example.com"}, "must be an address that begins with https://"),
         ({"http_port": "65536"}, "http_port (POSTROOM_BOT_HTTP_PORT) must be 65535 at most."),
         ({"workers": "0"}, "workers (POSTROOM_BOT_WORKERS) must be 1 at least."),
@@ -145,7 +144,7 @@ def test_a_file_that_is_no_mapping(tmp_path: Path, text: str) -> None:
     """It is told as one mistake, without its text."""
     file = tmp_path / "bot.yml"
     file.write_text(text)
-    with pytest.raises(SettingsError, match="is no YAML"):
+    with pytest.raises(SettingsError, match=r"is not (valid YAML|a YAML mapping)"):
         load(file)
 
 
