@@ -72,6 +72,9 @@ os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
 # Make uv use the system's certificates, as pip does.
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
+# As pip does. Otherwise each process of Ansible compiles what it imports if
+# PYTHONDONTWRITEBYTECODE is set.
+os.environ.setdefault("UV_COMPILE_BYTECODE", "true")
 nox.options.download_python = "never"
 # Sessions skip, with a reason, if no suitable Python is installed.
 nox.options.error_on_missing_interpreters = True

@@ -24,7 +24,7 @@ from ._api.client.client import Client
 from ._api.client.transport import Transport
 from ._api.errors import PostroomError, ServiceError, names_secret
 from ._api.names import Name, parse_address
-from ._secrets import HIDDEN, find_secrets, is_list, leaves, remove_secrets
+from ._secrets import FEW, HIDDEN, find_secrets, is_list, leaves, remove_secrets
 
 try:
     from ansible.module_utils.secrets import register_secrets
@@ -188,10 +188,11 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
         for name, value in module.params.items()
     }
     result["invocation"] = {"module_args": shown}
-    # Keep only the secrets that the output contains: ansible-core searches each value for each.
-    added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
-    text = "\n".join(map(str, leaves([result, added])))
-    module.no_log_values = set(find_secrets(text, module.no_log_values))
+    if len(module.no_log_values) > FEW:
+        # Keep only the secrets that the output contains: ansible-core searches each value for each.
+        added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
+        text = "\n".join(map(str, leaves([result, added])))
+        module.no_log_values = set(find_secrets(text, module.no_log_values))
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):

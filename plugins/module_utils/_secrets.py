@@ -16,7 +16,8 @@ from typing import Any
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 #: Up to this many secrets, ansible-core's own search is fast enough.
-_FEW = 50
+#: Up to this number of secrets, searching for each is fast enough.
+FEW = 50
 #: A long text has few different pieces of this length, and hardly any password has only those.
 _PIECE = 3
 
@@ -56,7 +57,7 @@ def find_secrets(text: str, secrets: Collection[str]) -> Collection[str]:
 
     If there are few, return all of them.
     """
-    if len(secrets) <= _FEW:
+    if len(secrets) <= FEW:
         return secrets
     known = set(_pieces(text))
     # Replacing a secret can create one that contains asterisks.

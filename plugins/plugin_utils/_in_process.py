@@ -11,6 +11,7 @@ and as a module otherwise.
 
 from __future__ import annotations
 
+import functools
 import json
 import multiprocessing
 import os
@@ -196,17 +197,19 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
 
 def interpreter_reason(interpreter: str) -> str | None:
     """Return why a task whose module would run on that Python needs a process, or None."""
-
-    def identity(path: Path) -> tuple[Path, Path]:
-        # The file, and the virtual environment that it is called in.
-        return path.resolve(), path.parent.resolve()
-
-    path = Path(interpreter)
+    if interpreter in _DISCOVERY or interpreter == sys.executable:
+        return None
     # Only a shell can find a relative path.
-    is_own = path.is_absolute() and identity(path) == identity(Path(sys.executable))
-    if interpreter in _DISCOVERY or is_own:
+    if Path(interpreter).is_absolute() and _identity(interpreter) == _identity(sys.executable):
         return None
     return f"its Python is {interpreter}, Ansible's own is {sys.executable}"
+
+
+@functools.cache
+def _identity(python: str) -> tuple[Path, Path]:
+    """Return the file of a Python, and the virtual environment that it is called in."""
+    path = Path(python)
+    return path.resolve(), path.parent.resolve()
 
 
 def environment_reason(environment: Mapping[str, str]) -> str | None:
@@ -229,8 +232,10 @@ def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator
         os.chdir(folder)
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(variables)
+        # Writing all of them for each item of a loop takes longer than comparing them.
+        if os.environ != variables:
+            os.environ.clear()
+            os.environ.update(variables)
         os.chdir(here)
 
 

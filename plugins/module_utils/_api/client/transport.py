@@ -16,6 +16,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -25,6 +26,8 @@ from .endpoints import Call, Response, describe
 
 #: Far more than any tenant's list.
 _MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+#: The operations for which httpx takes a timeout.
+_TIMEOUTS = ("connect", "read", "write", "pool")
 _API_PATH = re.compile("/api(/(principal|dns)(/.*)?|/v[0-9]+)?/?$")
 
 
@@ -86,16 +89,20 @@ class _Connection:
     """One connection to the service, used by one thread at a time.
 
     httpx's connection pool can close a connection that it has just given to another thread, which
-    then hangs: https://github.com/encode/httpcore/issues/1110. So each httpx client here has a
-    single connection, and there are as many clients as threads that send at the same time.
+    then hangs: https://github.com/encode/httpcore/issues/1110. Each httpx transport therefore has
+    a single connection, and threads that send at the same time use different transports.
+
+    :param http: an httpx transport or client
     """
 
     def __init__(self, http: Any) -> None:
-        self.http = http
         self.deadline = 0.0
+        self.close = http.close
+        is_client = hasattr(http, "send")
+        self.handle = partial(http.send, stream=True) if is_client else http.handle_request
         # httpx has no option for the network backend.
-        mounts = getattr(http, "_mounts", {})
-        for transport in (getattr(http, "_transport", None), *mounts.values()):
+        transports = (http._transport, *http._mounts.values()) if is_client else (http,)  # noqa: SLF001
+        for transport in transports:
             pool: Any = getattr(transport, "_pool", None)
             if hasattr(pool, "_network_backend"):
                 backend = pool._network_backend  # noqa: SLF001
@@ -138,6 +145,12 @@ class Transport:
                 "Set only the token, as the service issued it."
             )
         self._token = token
+        self._headers = [
+            (b"authorization", f"Bearer {token}".encode()),
+            (b"accept", b"application/json"),
+            (b"accept-encoding", b"gzip, deflate"),
+            (b"user-agent", b"postroom"),
+        ]
         is_tls = self._base_url.startswith("https:")
         self._tls = tls_context(ca_path, verify=verify) if is_tls else False
         self._trust_env = trust_env
@@ -151,7 +164,7 @@ class Transport:
     def close(self) -> None:
         """Close all connections. No thread may be sending."""
         for connection in self._idle:
-            connection.http.close()
+            connection.close()
 
     def send(self, call: Call[Any], timeout: float) -> Response:
         """Send a call once and read its response.
@@ -165,9 +178,7 @@ class Transport:
         except IndexError:
             connection = self._connect()
         connection.deadline = time.monotonic() + timeout
-        # Faster than Client.build_request, which merges options that no call has.
-        headers = connection.http.headers.raw
-        body = None
+        headers, body = self._headers, None
         if call.body is not None:
             body = json.dumps(call.body).encode()
             headers = [*headers, (b"content-type", b"application/json")]
@@ -177,9 +188,9 @@ class Transport:
                 self._base_url + call.path,
                 headers=headers,
                 content=body,
-                extensions={"timeout": self._httpx.Timeout(timeout).as_dict()},
+                extensions={"timeout": dict.fromkeys(_TIMEOUTS, timeout)},
             )
-            response = connection.http.send(request, stream=True)
+            response = connection.handle(request)
             try:
                 content = self._read(response, call)
             finally:
@@ -194,17 +205,12 @@ class Transport:
         return Response(response.status_code, names, content, self._next_path(call, response))
 
     def _connect(self) -> _Connection:
+        # A client decides by NO_PROXY whether to use a proxy. Without proxies a transport alone is
+        # used, because a client's cookies, redirects and authentication take time.
+        has_proxy = self._trust_env and self._environment_proxy() is not None
+        kind = self._httpx.Client if has_proxy else self._httpx.HTTPTransport
         try:
-            http = self._httpx.Client(
-                verify=self._tls,
-                limits=self._httpx.Limits(max_connections=1),
-                trust_env=self._trust_env,
-                headers={
-                    "authorization": f"Bearer {self._token}",
-                    "accept": "application/json",
-                    "user-agent": "postroom",
-                },
-            )
+            http = kind(verify=self._tls, limits=self._httpx.Limits(max_connections=1))
         except (ImportError, ValueError, self._httpx.InvalidURL) as error:
             raise errors.InvalidInput(
                 f"The proxy in the environment can't be used ({error}). "
@@ -283,12 +289,15 @@ class Transport:
         message = f"{self._base_url} can't be reached while {describe(call)} ({detail}). {advice}"
         return kind(message, self._failure(kind.__name__, call, detail))
 
-    def _proxy(self) -> str | None:
-        """Return the proxy that the environment sets for the service, without its password."""
-        parts = urlsplit(self._base_url)
+    def _environment_proxy(self) -> str | None:
+        """Return the proxy that the environment sets for the scheme of the service, or None."""
         proxies = getproxies()
-        found = proxies.get(parts.scheme) or proxies.get("all")
-        if not self._trust_env or not found or proxy_bypass(parts.netloc):
+        return proxies.get(urlsplit(self._base_url).scheme) or proxies.get("all")
+
+    def _proxy(self) -> str | None:
+        """Return the proxy for the service, without its password, for messages."""
+        found = self._environment_proxy()
+        if not self._trust_env or not found or proxy_bypass(urlsplit(self._base_url).netloc):
             return None
         return found.rpartition("@")[2]
 

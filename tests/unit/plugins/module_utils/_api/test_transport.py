@@ -161,17 +161,27 @@ def test_no_redirect_is_followed(
     assert not other.requests
 
 
+@pytest.mark.parametrize(
+    ("form", "no_proxy"),
+    [
+        ("http://{}", "127.0.0.1"),
+        ("{}", "other.example,127.0.0.1"),
+        # httpx also accepts URLs, which urllib ignores.
+        ("http://user:Zq8pw@{}", "http://127.0.0.1"),
+    ],
+)
 def test_proxies_of_the_environment_are_honoured(
-    serve: Serve, open_transport: Open, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, open_transport: Open, monkeypatch: pytest.MonkeyPatch, form: str, no_proxy: str
 ) -> None:
     """A host of NO_PROXY is reached directly, and the deadline holds for a slow proxy as well."""
     proxy, direct = serve(stored), serve(stored)
-    monkeypatch.setenv("HTTP_PROXY", proxy.url)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("HTTP_PROXY", form.format(proxy.url.removeprefix("http://")))
+    monkeypatch.setenv("NO_PROXY", no_proxy)
     open_transport("http://mail.example.test", trust_env=True).send(LIST, 5.0)
     open_transport(direct.url, trust_env=True).send(LIST, 5.0)
     assert proxy.lines == ["GET http://mail.example.test/api/principal"]
     assert direct.lines == ["GET /api/principal"]
+    assert ("proxy-authorization" in proxy.requests[0].headers) == ("@" in form)
     proxy.handler = lambda _: SLOW
     with pytest.raises(errors.ConnectionBroken):
         open_transport("http://mail.example.test", trust_env=True).send(LIST, 0.3)
