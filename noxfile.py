@@ -339,6 +339,14 @@ def benchmark(session: nox.Session) -> None:
     session.run("python", "tests/benchmark", *session.posargs, env=ANSIBLE)
 
 
+@nox.session(python=interpreter(MAIN_PYTHONS), default=False)
+def pictures(session: nox.Session) -> None:
+    """Take the pictures in docs/pictures again. Needs chromium, bind9 and npm."""
+    session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    renderer = npm_install(session, "slack-blocks-to-jsx@~1.1")
+    session.run("python", "tools/pictures.py", str(renderer), env=ANSIBLE)
+
+
 # --- ansible-test ------------------------------------------------------------------------------
 
 

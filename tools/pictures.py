@@ -1,0 +1,161 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Take the pictures in docs/pictures: a tenant's report, and an approval in Slack.
+
+    python tools/pictures.py NPM_FOLDER
+
+The report is the playbook's, of the embedded service and a BIND. The bot posts the card of the
+approval, and slack-blocks-to-jsx from the npm folder draws its blocks as Slack does.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PICTURES = CHECKOUT / "docs" / "pictures"
+sys.path[:0] = [str(CHECKOUT)]
+# It makes the collection, the service and the bot importable.
+runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
+
+from playwright.sync_api import Browser, ViewportSize, sync_playwright  # noqa: E402
+
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (  # noqa: E402
+    as_rdata,
+    txt,
+)
+from ansible_collections.postroom.email.tests.support import bind  # noqa: E402
+from ansible_collections.postroom.email.tests.support.bot import running_bot  # noqa: E402
+from ansible_collections.postroom.email.tests.support.browser import FLAGS  # noqa: E402
+from ansible_collections.postroom.email.tests.support.company import company  # noqa: E402
+from ansible_collections.postroom.email.tests.support.desk import Desk  # noqa: E402
+from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
+from ansible_collections.postroom.email.tests.support.site import Api  # noqa: E402
+
+#: Renders Slack's blocks as HTML. Arguments: the npm folder; standard input: the message.
+RENDER = """
+const [, folder] = process.argv;
+const load = require("node:module").createRequire(folder + "/");
+const { createElement } = load("react");
+const { renderToStaticMarkup } = load("react-dom/server");
+const { Message } = load("slack-blocks-to-jsx");
+const message = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+message.time = new Date(message.time);
+console.log(renderToStaticMarkup(createElement(Message, message)));
+"""
+LOGO = (
+    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 36 36'>"
+    "<rect width='36' height='36' fill='%231f4e5f'/><text x='18' y='25' fill='white' "
+    "font-family='sans-serif' font-size='20' text-anchor='middle'>P</text></svg>"
+)
+
+
+def main(npm_folder: Path) -> None:
+    """Take all pictures."""
+    program = shutil.which("chromium")
+    if program is None:
+        sys.exit("Install chromium: the pictures are taken with it.")
+    with TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        take(browser, write_report(folder), width=1000, height=590)
+        take(browser, write_approval(folder, npm_folder), width=720)
+        browser.close()
+
+
+def write_report(folder: Path) -> Path:
+    """Run the playbook `report` on a tenant whose domains are in different stages."""
+    with running_service(folder / "service") as service:
+        with closing(Api(service.url, service.token)) as api:
+            records = {}
+            for domain in ("example.com", "example.org", "example.net"):
+                api.create(domain)
+                records[domain] = [
+                    row["value"] for row in api.call("GET", f"/api/dns/{domain}")["txt"]
+                ]
+            aliases = {"alice": ["sales", "press"], "bob": [], "carol": ["jobs"]}
+            mailboxes = []
+            for name, local_parts in aliases.items():
+                emails = [f"{part}@example.com" for part in (name, *local_parts)]
+                api.create(emails[0], emails=emails)
+                mailboxes.append({"name": emails[0], "aliases": emails[1:]})
+            members = ["alice@example.com", "desk@partner.example"]
+            api.create("team@example.org", members=members)
+        zones = {
+            domain: f'@ MX 10 mail.postroom.test.\n@ TXT "{spf}"\n'
+            f"service._domainkey TXT {as_rdata(txt(dkim))}"
+            for domain, (spf, dkim) in records.items()
+        }
+        zones["example.net"] = '@ MX 20 mx.provider.example.\n@ TXT "v=spf1 mx -all"'
+        resolved = {"example.com": zones["example.com"]}
+        desk = Desk(folder, service.url, service.token)
+        forwarders = [{"name": "team@example.org", "members": members[:1]}]
+        definition = {"domains": [*records], "mailboxes": mailboxes, "forwarders": forwarders}
+        desk.save("tenant.yml", definition)
+        with bind.running(folder, zones) as server, bind.running(folder, resolved) as resolver:
+            run = desk.play(
+                "report",
+                mail_report_file="report.html",
+                mail_definition_files="tenant.yml",
+                dns_nameservers=[str(server)],
+                dns_resolvers=[str(resolver)],
+            )
+    if run.status:
+        sys.exit(run.output)
+    page = folder / "report.html"
+    page.write_text(page.read_text("utf-8").replace(service.url, "https://mail.example.com"))
+    return page
+
+
+def write_approval(folder: Path, npm_folder: Path) -> Path:
+    """Request an alias from the bot, and draw the approvers' card."""
+    with (
+        company(folder) as here,
+        running_bot(folder / "bot", here.slack, here.mail, here.policy),
+    ):
+        here.alice.command("/email alias add sales@example.com because customers ask for it")
+        card = here.card_of(here.alice, "sales@example.com")
+        here.slack.wait_for(lambda: any(block["type"] == "actions" for block in card.blocks))
+        for block in card.blocks:
+            # The renderer would show the markup itself; Slack only adds no links.
+            block.get("text", {}).pop("verbatim", None)
+        users = [{"id": user.id, "name": user.name} for user in here.slack.world.users.values()]
+        message = {
+            "blocks": card.blocks,
+            "name": "Postroom",
+            "logo": LOGO,
+            "time": "2026-11-25T14:05:00",
+            "data": {"users": users},
+            "theme": "light",
+        }
+    node = ["node", "-e", RENDER, str(npm_folder)]
+    given = json.dumps(message)
+    done = subprocess.run(node, input=given, stdout=subprocess.PIPE, text=True, check=True)
+    style = npm_folder / "node_modules" / "slack-blocks-to-jsx" / "dist" / "style.css"
+    head = f'<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="{style}">'
+    page = folder / "approval.html"
+    page.write_text(head + done.stdout, "utf-8")
+    return page
+
+
+def take(browser: Browser, page: Path, *, width: int, height: int | None = None) -> None:
+    """Save a screenshot of a page under its name.
+
+    :param height: of the picture; by default that of the page
+    """
+    viewport: ViewportSize = {"width": width, "height": height or 10}
+    with browser.new_page(viewport=viewport, device_scale_factor=1.5) as tab:
+        tab.goto(page.as_uri())
+        picture = PICTURES / page.with_suffix(".png").name
+        tab.screenshot(path=picture, full_page=height is None)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
