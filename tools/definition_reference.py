@@ -64,7 +64,7 @@ def schema() -> Schema:
     from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415
 
     from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (  # noqa: PLC0415
-        definition_model as model,
+        definition_format as model,
     )
 
     class Generator(GenerateJsonSchema):

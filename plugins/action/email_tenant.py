@@ -9,7 +9,7 @@ from contextlib import suppress
 from ansible.utils.display import Display
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_model import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_format import (
     definition_model,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome, Params

@@ -108,7 +108,7 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
     Found,
     listed,
     matching,

@@ -50,7 +50,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
     listed,
     read_text,
 )

@@ -42,7 +42,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import read_text
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import read_text
 from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 

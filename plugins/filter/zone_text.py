@@ -50,7 +50,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
     DEFAULT_TTL,
     read_record_sets,
     read_ttl,

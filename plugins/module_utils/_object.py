@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A task about one object: a definition of that object, converged."""
+"""Run a task for one object: converge a definition of that object."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ._api.client.client import Client
 from ._api.models import respelled
 from ._api.names import Name
 from ._api.tenant.changes import as_diff
-from ._api.tenant.converge import Probe, converge_object
-from ._api.tenant.definition import Declared, DeclaredForwarder, DeclaredIndividual
+from ._api.tenant.converge_object import Probe, converge_object
+from ._api.tenant.declared import Declared, DeclaredForwarder, DeclaredIndividual
 from ._api.tenant.desired import Passwords
 from ._module import Outcome
 

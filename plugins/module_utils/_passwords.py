@@ -13,7 +13,7 @@ from ._api.client.client import Client
 from ._api.errors import InvalidInput
 from ._api.models import password_flaw
 from ._api.names import Name
-from ._api.tenant.converge import Probe
+from ._api.tenant.converge_object import Probe
 from ._api.tenant.desired import Passwords
 from ._module import Params
 

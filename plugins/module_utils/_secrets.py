@@ -16,7 +16,6 @@ from typing import Any
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 #: Up to this many secrets, ansible-core's own search is fast enough.
-#: Up to this number of secrets, searching for each is fast enough.
 FEW = 50
 #: A long text has few different pieces of this length, and hardly any password has only those.
 _PIECE = 3

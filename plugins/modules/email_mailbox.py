@@ -154,7 +154,7 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     DeclaredMailbox,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (

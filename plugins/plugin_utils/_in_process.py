@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run a module's function inside Ansible's worker, if its result is the same as the module's.
+"""Run a module's function inside Ansible's worker if that can't be told apart from the module.
 
-A worker process runs all items of a loop, whereas a module starts a new process for each of them.
-A task therefore runs in the worker if it would run on the controller under the same conditions,
-and as a module otherwise.
+A worker process runs all items of a loop, whereas a module starts a new process for each item. A
+task runs in the worker if the module would run on the controller, with the same Python, user and
+environment. Otherwise it runs as a module.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 )
 
 from ._connection_cache import ConnectionCache
-from ._variable_names import unused_variables, with_variables
+from ._playbook_variables import unused_variables, with_variables
 from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output
 
 try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run an AnsibleModule in this process. All private parts of ansible-core are listed here.
+"""Run an AnsibleModule in this process. Lists the private parts of ansible-core that this uses.
 
 The options are passed as JSON and the result is printed, as in a module process, so that each
 version of ansible-core treats them in its own way.

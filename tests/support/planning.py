@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     Definition,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords

@@ -18,7 +18,7 @@ from jinja2.defaults import DEFAULT_NAMESPACE
 
 from ansible_collections.postroom.email.tests.support import ansible_yaml
 
-#: The mapping of the normalized variables, see playbooks/vars/survey_answers.yml.
+#: The mapping of the normalized variables, see playbooks/vars/answers.yml.
 ANSWERS = "mail_answers"
 #: What is an expression although it stands in no braces.
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")

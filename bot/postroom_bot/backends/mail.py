@@ -28,7 +28,7 @@ from postroom_client.dns import rrset
 from postroom_client.models import Forwarder, Mailbox, Principal
 from postroom_client.names import Name, parse_address, parse_domain
 from postroom_client.tenant.changes import Plan
-from postroom_client.tenant.converge import apply_changes
+from postroom_client.tenant.converge_object import apply_changes
 from postroom_client.tenant.state import TenantState
 
 #: Seconds for which the list of domains is cached.

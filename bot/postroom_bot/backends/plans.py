@@ -19,7 +19,7 @@ from postroom_client.errors import InvalidInput
 from postroom_client.models import Forwarder, Mailbox, password_flaw
 from postroom_client.names import Name, parse_address
 from postroom_client.tenant.changes import Plan
-from postroom_client.tenant.definition import (
+from postroom_client.tenant.declared import (
     Declared,
     DeclaredForwarder,
     DeclaredMailbox,

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The exceptions of the client core, as one tree.
+"""The exceptions of the client, the tenant and the DNS code, in one tree.
 
 A message has the problem, where it is, and the remedy. It never contains a secret. Each class has
 a ``code``, which stays the same when a message changes.

@@ -4,9 +4,9 @@
 
 """The six calls of the mail API: what to send, and how to read the response.
 
-Readers tolerate what servers of this family do beside the contract: envelopes, single strings in
-place of lists, missing keys, and bare names in place of objects. A write
-reply without content reads as None: the client then sends a GET.
+Readers tolerate what real servers return beside the contract: envelopes, single strings in place of
+lists, missing keys, and bare names in place of objects. A reply to a write that has no content
+reads as None; the client then sends a GET.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 """Error responses of the mail API, as exceptions.
 
-Servers of this family also send errors under status 200. "Not found" only counts if the response is
+Some servers also send errors with status 200. "Not found" only counts if the response is
 JSON (or empty) and is about the requested name.
 """
 

@@ -2,7 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""When requests are sent: the deadline, the back-off, and the rate limit that all threads share."""
+"""Retries: the deadline, the back-off, and the rate limit that all threads share.
+
+``client.py`` has the loops that retry.
+"""
 
 from __future__ import annotations
 

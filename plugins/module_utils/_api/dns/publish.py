@@ -4,9 +4,9 @@
 
 """Plan and publish record sets, or withdraw them. Records of others stay as they are.
 
-An update contains what was read, and the server compares before it changes anything. If another
-client was faster, it changes nothing, and reading and planning start again. So an update whose
-answer is lost may be sent again.
+The prerequisites of an update are the records that were read. If another client has changed them,
+the server changes nothing, and reading and planning start again. So it is safe to repeat an update
+whose response was lost.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 """Ask one name server, an authority or a resolver.
 
-The behaviour of servers raises nothing here. Only a whole answer to this question, from a resolver
-or an authority for it, is ``answered``. Every other result has its own kind, and never looks like
-missing records.
+No behaviour of a server raises an exception. Only a complete answer to this question, from a
+resolver or an authority for it, is ``answered``. Every other result has its own kind, and never
+looks like missing records.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 """Ask recursive resolvers, and find name servers through them.
 
-The behaviour of resolvers raises nothing, except that the servers of a name were not found.
+No behaviour of a resolver raises an exception, except that the servers of a name were not found.
 """
 
 from __future__ import annotations

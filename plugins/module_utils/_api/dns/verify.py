@@ -4,7 +4,7 @@
 
 """Verify the records of a domain at its authoritative name servers, once or until they match.
 
-The behaviour of name servers raises nothing here; it is in the verdicts.
+No behaviour of a name server raises an exception; the verdicts report it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 """The executor: applies a plan, several changes at a time.
 
 One stage follows another; the changes of a stage don't depend on each other, so threads share them.
-A failed change stops those that need it and no others, unless the service can't be used at all.
+If a change fails, only the changes that depend on it are skipped, unless the service can't be used.
 """
 
 from __future__ import annotations

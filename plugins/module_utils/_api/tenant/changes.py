@@ -24,7 +24,7 @@ from ..models import (
     shown,
 )
 from ..names import Name
-from .definition import Declared
+from .declared import Declared
 from .messages import Problem, Reason
 
 #: Domains first; what frees an address before what claims it; deletions last, domains at the end.

@@ -21,8 +21,8 @@ from ..models import SECTIONS, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
 from .changes import Change, Plan, digest
-from .converge import Probe
-from .definition import Declared, Definition
+from .converge_object import Probe
+from .declared import Declared, Definition
 from .desired import Passwords
 from .messages import describe
 from .plan import plan_tenant

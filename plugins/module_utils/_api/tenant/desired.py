@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The desired state of a tenant while it is planned: what is created, changed and deleted."""
+"""The desired state, which the planner fills in, and the passwords to set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InvalidInput
 from ..models import NO_EDIT, Edit, Forwarder, Individual, Principal, password_flaw
 from ..names import Name, parse_address
-from .definition import DeclaredIndividual
+from .declared import DeclaredIndividual
 from .messages import Place, Reason
 
 

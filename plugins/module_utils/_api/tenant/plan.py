@@ -2,10 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The planner: from the current state and a definition to the changes between them.
+"""The planner: compare the current state with a definition and return the changes.
 
-A task about one object is a definition of that object, over a state that reads only what a decision
-needs. The planner itself sends nothing.
+It decides each change, and what happens if an address is already in use; ``check_plan`` then checks
+the result as a whole. Tasks for single objects use it too: each plans a definition of one object,
+and the state reads only what that needs. The planner sends nothing itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..models import ALIAS, Domain, Foreign, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
 from .changes import Plan
-from .definition import (
+from .declared import (
     Declared,
     DeclaredDomain,
     DeclaredForwarder,
@@ -84,7 +85,7 @@ class _Planner:
         if not self.definition.is_whole and self.desired.is_unchanged:
             return Plan((), tuple(problems), tuple(warnings), declared)
         # Imported at use: most tasks about one object find nothing to change.
-        from .checks import Checks  # noqa: PLC0415
+        from .check_plan import Checks  # noqa: PLC0415
         from .order import order_changes  # noqa: PLC0415
 
         checks = Checks(self.state, self.definition, self.desired)

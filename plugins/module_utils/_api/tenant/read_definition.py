@@ -14,7 +14,7 @@ from typing import Any, Union
 from ..errors import names_secret, shortened
 from ..models import SECTIONS, Domain, Forwarder, Mailbox
 from ..names import Name
-from .definition import (
+from .declared import (
     Declared,
     DeclaredDomain,
     DeclaredForwarder,
@@ -22,7 +22,7 @@ from .definition import (
     Definition,
     definition_of,
 )
-from .definition_model import (
+from .definition_format import (
     AliasEntry,
     DomainEntry,
     Expiry,

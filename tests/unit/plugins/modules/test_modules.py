@@ -125,7 +125,7 @@ def test_a_module_imports_only_what_its_object_needs() -> None:
     names = subprocess.check_output(run, text=True, env={**os.environ, "PYTHONPATH": path})
     assert set(names.split()) == {
         *("errors", "names", "models", "client", "tenant", "endpoints", "retry", "transport"),
-        *("changes", "converge", "definition", "desired", "messages", "plan", "state"),
+        *("changes", "converge_object", "declared", "desired", "messages", "plan", "state"),
     }
 
 

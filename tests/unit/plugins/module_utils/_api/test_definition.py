@@ -24,7 +24,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     read_name,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     Definition,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load

@@ -28,7 +28,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes
     as_diff,
     digest,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     DeclaredIndividual,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.providers import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
     matching,
     read_record_sets,
     read_text,

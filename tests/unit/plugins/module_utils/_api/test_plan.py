@@ -24,13 +24,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_domain,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_object import (
     Converged,
     apply_changes,
     converge_object,
     plan_object,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     Declared,
     DeclaredDomain,
     DeclaredForwarder,

@@ -14,7 +14,7 @@ from ..client.client import Client
 from ..models import Domain, Principal
 from ..names import Name
 from .changes import Change, Plan
-from .definition import Declared, definition_of
+from .declared import Declared, definition_of
 from .desired import Passwords
 from .plan import plan_tenant
 from .state import TenantState

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Name variables instead of options in messages, and warn about variables without effect."""
+"""The variables of playbooks: put their names into messages, and warn about unused ones."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The objects that a definition declares, as the planner takes them.
+"""The objects that a definition declares: the planner's input.
 
-They are not frozen, because creating frozen ones takes twice as long. Don't change them.
+The classes are not frozen, because creating frozen objects takes twice as long. Don't change them.
 """
 
 from __future__ import annotations

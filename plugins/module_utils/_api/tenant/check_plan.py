@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Checks of a planned state as a whole: domains, members, forwarding loops and delivery."""
+"""Check the planned state as a whole: domains, members, forwarding loops and delivery."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..models import ALIAS, Forwarder, Principal
 from ..names import Name
-from .definition import DeclaredForwarder, Definition
+from .declared import DeclaredForwarder, Definition
 from .desired import Desired, DesiredState
 from .loops import describe_cycle, find_new_cycles, forwarding_graph, starting_at
 from .messages import Problem, listed
