@@ -30,8 +30,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.errors import 
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
-    Foreign,
     Principal,
+    UnmanagedPrincipal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
@@ -184,7 +184,7 @@ def _is_domain(key: object) -> bool:
 def _locations(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:
     """Yield the domain of each address, and the fact that counts it."""
     for principal in principals:
-        if isinstance(principal, (Domain, Foreign)):
+        if isinstance(principal, (Domain, UnmanagedPrincipal)):
             continue
         yield principal.name.domain.key, _COUNTS[principal.kind]
         yield from ((alias.domain.key, _ALIASES) for alias in principal.aliases)

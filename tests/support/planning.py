@@ -13,10 +13,10 @@ from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
-    Foreign,
     Forwarder,
     Mailbox,
     Principal,
+    UnmanagedPrincipal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
@@ -69,9 +69,9 @@ def team(text: str, *members: str, aliases: Iterable[str] = ()) -> Forwarder:
     return Forwarder(named(text), names(aliases), names(members))
 
 
-def foreign(text: str, *addresses: str, kind: str = "group") -> Foreign:
+def foreign(text: str, *addresses: str, kind: str = "group") -> UnmanagedPrincipal:
     """Return a principal of a kind that is not managed."""
-    return Foreign(named(text), kind, names(addresses))
+    return UnmanagedPrincipal(named(text), kind, names(addresses))
 
 
 def mail(name: str, *aliases: Any, **more: Any) -> dict[str, Any]:

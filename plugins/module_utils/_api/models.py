@@ -76,7 +76,7 @@ class Forwarder:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class UnmanagedPrincipal:
     """A principal of a kind that the collection does not manage. It owns its addresses."""
 
     name: Name
@@ -95,7 +95,7 @@ ALIAS = "alias"
 
 # Union, because pylint reads the bar between classes as arithmetic.
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
-Principal = Union[Domain, Mailbox, Forwarder, Foreign]  # noqa: UP007
+Principal = Union[Domain, Mailbox, Forwarder, UnmanagedPrincipal]  # noqa: UP007
 Action = Literal["create", "update", "delete"]
 AnIndividual = TypeVar("AnIndividual", bound=Individual)
 

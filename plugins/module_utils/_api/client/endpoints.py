@@ -17,7 +17,15 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from ..models import DnsRecord, DnsRecordSet, Domain, Foreign, Forwarder, Mailbox, Principal
+from ..models import (
+    DnsRecord,
+    DnsRecordSet,
+    Domain,
+    Forwarder,
+    Mailbox,
+    Principal,
+    UnmanagedPrincipal,
+)
 from ..names import Name, read_name
 
 T = TypeVar("T")
@@ -155,7 +163,7 @@ def read_principal(body: Any) -> Principal:
         return Domain(name)
     addresses = _read_names(body, "emails")
     if kind != "individual":
-        return Foreign(name, kind, addresses)
+        return UnmanagedPrincipal(name, kind, addresses)
     aliases = addresses - {name}
     members = _read_names(body, "members")
     return Forwarder(name, aliases, members) if members else Mailbox(name, aliases)

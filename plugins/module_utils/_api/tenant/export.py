@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidInput
-from ..models import SECTIONS, Foreign, Forwarder, Mailbox, Principal
+from ..models import SECTIONS, Forwarder, Mailbox, Principal, UnmanagedPrincipal
 from ..names import Name, parse_address, parse_domain
 
 
@@ -37,7 +37,7 @@ def export(
     warnings: list[str] = []
     for principal in sorted(principals, key=lambda each: each.name):
         section = definition.get(SECTIONS.get(principal.kind, ""))
-        if section is None and not isinstance(principal, Foreign):
+        if section is None and not isinstance(principal, UnmanagedPrincipal):
             continue
         obstacle = _obstacle(principal)
         if obstacle or section is None:
@@ -58,7 +58,7 @@ def export(
 
 def _obstacle(principal: Principal) -> str | None:
     """Return why a principal can't be declared, as a sentence, or None if it can."""
-    if isinstance(principal, Foreign):
+    if isinstance(principal, UnmanagedPrincipal):
         return f"{principal.name} is a {principal.kind}, which no definition can declare."
     if not _is_valid(principal.name):
         return f"The {principal.kind} {principal.name}: its name can't be declared."

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ..models import ALIAS, Domain, Foreign, Forwarder, Individual, Mailbox, Principal
+from ..models import ALIAS, Domain, Forwarder, Individual, Mailbox, Principal, UnmanagedPrincipal
 from ..names import Name
 from .changes import Plan
 from .declared import (
@@ -224,7 +224,7 @@ class _Planner:
         emptied: list[tuple[Name, Occupant]] = []
         for domain, occupants in sorted(remaining.occupants(deleted).items()):
             declared = self.definition.domains[domain]
-            unmanaged = [each for each in occupants if isinstance(each.principal, Foreign)]
+            unmanaged = [o for o in occupants if isinstance(o.principal, UnmanagedPrincipal)]
             ignored = [each for each in occupants if any(map(self._ignores, _lost(each)))]
             if unmanaged:
                 code, blocking = "domain_in_use_unmanaged", unmanaged
@@ -301,7 +301,7 @@ class _Planner:
             if (
                 principal.name not in self.definition.individuals
                 and principal.name not in self.definition.domains
-                and not isinstance(principal, Foreign)
+                and not isinstance(principal, UnmanagedPrincipal)
             ):
                 yield principal
 

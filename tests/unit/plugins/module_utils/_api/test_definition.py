@@ -14,10 +14,10 @@ import pytest
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
-    Foreign,
     Forwarder,
     Mailbox,
     Principal,
+    UnmanagedPrincipal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
@@ -482,7 +482,7 @@ def test_everything_is_declared_in_order() -> None:
 
 
 UNDECLARABLE: list[Principal] = [
-    Foreign(read_name("staff@example.com"), "group"),
+    UnmanagedPrincipal(read_name("staff@example.com"), "group"),
     Mailbox(read_name('"a b"@example.com')),
     Forwarder(read_name("@example.com"), members=read_names("a@b.example")),
     Domain(read_name("localhost")),

@@ -13,10 +13,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Domain,
-    Foreign,
     Forwarder,
     Mailbox,
     Principal,
+    UnmanagedPrincipal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     Name,
@@ -186,7 +186,7 @@ PROBLEMS: dict[str, tuple[list[Principal], Task, list[str]]] = {
         team(ALICE, members=names(FAR)),
         ["wrong_kind", "and its stored mail"],
     ),
-    "foreign": ([Foreign(ALICE, "group")], box(), ["wrong_kind", "is a group"]),
+    "foreign": ([UnmanagedPrincipal(ALICE, "group")], box(), ["wrong_kind", "is a group"]),
     "no members": ([], team(members=names()), ["team@example.com", "members"]),
     "members not given": ([], team(), ["has no members"]),
     "circle": (
@@ -218,7 +218,7 @@ PROBLEMS: dict[str, tuple[list[Principal], Task, list[str]]] = {
     ),
     "domain in use": ([ALICES], no_domain(), ["mailbox alice@example.com", "force"]),
     "domain with strange things": (
-        [Foreign(ALICE, "group")],
+        [UnmanagedPrincipal(ALICE, "group")],
         no_domain(force=True),
         ["group alice@example.com", "by hand"],
     ),

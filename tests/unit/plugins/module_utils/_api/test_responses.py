@@ -157,7 +157,7 @@ def test_members_make_a_forwarder_and_a_count_does_not() -> None:
     page = read_response(LIST, answer(200, {"data": {"items": rows, "total": 3}}))
     members = frozenset({parse_address("a@example.net")})
     team = models.Forwarder(parse_address("team@example.com"), frozenset(), members)
-    staff = models.Foreign(parse_address("staff@example.com"), "group")
+    staff = models.UnmanagedPrincipal(parse_address("staff@example.com"), "group")
     assert page.principals == (team, models.Domain(HOME), staff)
     assert (page.total, page.next_path) == (3, None)
     assert staff.as_dict() == {"name": "staff@example.com", "kind": "group"}
