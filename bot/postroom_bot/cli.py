@@ -166,8 +166,8 @@ def _change_of(words: str, mailbox: str | None) -> Change:
     asked = parser.parse(words)
     if isinstance(asked, parser.Password):
         return Change(Action.PASSWORD, asked.mailbox or mailbox or "")
-    if isinstance(asked, parser.Ask):
-        return asked.change
+    if isinstance(asked, Change):
+        return asked
     raise ValueError("this needs no decision: a policy only decides what changes something")
 
 

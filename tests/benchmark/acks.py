@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.postroom.email.tests.benchmark.measure import Ratio
-from ansible_collections.postroom.email.tests.fakes.slack import payloads
+from ansible_collections.postroom.email.tests.fakes.slack import delivery
 from ansible_collections.postroom.email.tests.support import postgresql
 from ansible_collections.postroom.email.tests.support.bot import running_bot
 from ansible_collections.postroom.email.tests.support.company import DOMAIN, company, employed
@@ -111,7 +111,7 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
             person = people[number % len(people)]
             command = f"/email {text.format(f'project-{number}@{DOMAIN}')}"
             channel = world.channels[person.channel]
-            parcel = payloads.command(world, person.user, channel, command)
+            parcel = delivery.command(world, person.user, channel, command)
             signed = slack.signed(parcel, at=time.time())
             headers = {"Host": address.netloc, "Content-Length": len(signed.body)}
             headers |= {**signed.headers, "Connection": "close"}

@@ -14,9 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE, Clock, now
+from ansible_collections.postroom.email.tests.fakes.slack.world import (
+    PATIENCE,
+    Clock,
+    Message,
+    View,
+    now,
+)
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bolt's app and the transport, built from the settings."""
+"""Bolt's app with all handlers, and unexpected errors of handlers."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
+from typing import Any
 
-from slack_bolt import App, BoltRequest, BoltResponse
-from slack_bolt.error import BoltError
+from slack_bolt import App, BoltContext, BoltRequest, BoltResponse
+from slack_bolt.error import BoltError, BoltUnhandledRequestError
 
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.config import Settings
+from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack.handlers.errors import kind_of
-from postroom_bot.slack.transports import (
-    SOCKET_REFUSED,
-    HttpTransport,
-    SocketModeTransport,
-    Transport,
-)
+from postroom_bot.slack import actions, commands, modals
+from postroom_bot.slack.interactions import Services, reply
+from postroom_bot.slack.transports import SOCKET_REFUSED
+from postroom_bot.ui import messages
+from postroom_bot.ui.views import note
 from postroom_bot.workflow.dependencies import Workspace
 
 _LOGIN_REFUSED = "Slack refuses slack_bot_token (%s): reinstall the app and copy its token"
 _UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network's proxy"
+INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
+#: Bolt checks every 10 ms whether a handler has acknowledged.
+_ACK_SECONDS = 0.1
+_KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
+#: Slack's codes for a modal that exists already, because of a repeated delivery or press.
+_REPEATED = frozenset({"exchanged_trigger_id", "hash_conflict"})
 
 log = logging.getLogger(__name__)
 
@@ -36,21 +43,8 @@ log = logging.getLogger(__name__)
 class TimedApp(App):
     """Bolt's app, which measures the time to each acknowledgement."""
 
-    def __init__(
-        self,
-        slack_api: SlackApi,
-        metrics: Metrics,
-        executor: ThreadPoolExecutor,
-        settings: Settings,
-    ) -> None:
-        secret = settings.slack_signing_secret
-        super().__init__(
-            name="slack_bolt.postroom",
-            client=slack_api.client,
-            signing_secret=secret.get_secret_value() if secret else "",
-            listener_executor=executor,
-            raise_error_for_unhandled_request=True,
-        )
+    def __init__(self, metrics: Metrics, **options: Any) -> None:
+        super().__init__(**options)
         self._metrics = metrics
 
     def dispatch(self, req: BoltRequest) -> BoltResponse:
@@ -77,14 +71,77 @@ def slack_api_of(settings: Settings) -> SlackApi:
     return SlackApi(web_client(token, base_url=settings.slack_api_url))
 
 
-def app_of(
-    slack_api: SlackApi, metrics: Metrics, executor: ThreadPoolExecutor, settings: Settings
-) -> App:
-    """Return the app, without handlers."""
+def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor) -> App:
+    """Return the app with all handlers, which run in this executor."""
+    metrics, secret = services.deps.metrics, settings.slack_signing_secret
     try:
-        return TimedApp(slack_api, metrics, executor, settings)
+        app = TimedApp(
+            metrics,
+            name="slack_bolt.postroom",
+            client=services.deps.slack_api.client,
+            signing_secret=secret.get_secret_value() if secret else "",
+            listener_executor=executor,
+            raise_error_for_unhandled_request=True,
+        )
     except (BoltError, OSError):
         raise StartError(_UNREACHABLE % settings.slack_api_url) from None
+    commands.register(app, services)
+    actions.register(app, services)
+    actions.register_events(app, services)
+    modals.register(app, services)
+    app.error(partial(answer_error, metrics))
+    return app
+
+
+def answer_error(
+    metrics: Metrics,
+    error: Exception,
+    body: dict[str, Any],
+    context: BoltContext,
+    response: BoltResponse | None,
+) -> BoltResponse | None:
+    """Log and count an unexpected error of a handler, and answer the person without internals.
+
+    :param response: what Slack would get; None if it has its acknowledgement already
+    """
+    kind = kind_of(body)
+    if isinstance(error, BoltUnhandledRequestError):
+        log.warning("no handler for this %s", kind)
+        return BoltResponse(status=200)
+    if response is None:
+        # Bolt discards the acknowledgement when this returns, even if it has not been sent.
+        time.sleep(_ACK_SECONDS)
+    if isinstance(error, SlackRejected) and error.code in _REPEATED:
+        return response
+    metrics.errors_total.labels("listener").inc()
+    if isinstance(error, SlackUnavailable | SlackRejected):
+        log.warning("%s: %s", kind, error)
+        text = messages.text(Reason("slack.unavailable"))
+    else:
+        log.error("%s failed", kind, exc_info=error)
+        text = INTERNAL_ERROR
+    if kind == "event":
+        return None
+    if response is not None and kind == "command":
+        return BoltResponse(status=200, body=text)
+    if response is not None and kind == "view_submission":
+        return BoltResponse(status=200, body={"response_action": "update", "view": note(text)})
+    if context.response_url and context.respond is not None:
+        reply(context.respond, text)
+    return None if response is None else BoltResponse(status=200)
+
+
+def kind_of(body: dict[str, Any]) -> str:
+    """Return what Slack sent: ``command``, ``event``, ``view_submission`` ... or ``other``.
+
+    The result labels a metric, so it has only a few values.
+    """
+    if "command" in body:
+        return "command"
+    kind = body.get("type")
+    if kind == "event_callback":
+        return "event"
+    return str(kind) if kind in _KINDS else "other"
 
 
 def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
@@ -112,10 +169,3 @@ def check_socket(slack_api: SlackApi, settings: Settings) -> None:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())
         except SlackRejected:
             raise StartError(SOCKET_REFUSED) from None
-
-
-def transport_of(settings: Settings, app: App) -> Transport:
-    """Return the transport."""
-    if settings.mode == "http" or settings.slack_app_token is None:
-        return HttpTransport(app, settings.http_host, settings.http_port)
-    return SocketModeTransport(app, settings.slack_app_token.get_secret_value())

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom_bot.ui import ids
-from postroom_bot.ui.parser import COMMAND
+from postroom_bot.ui.parser import COMMAND, ENTRIES
+from postroom_bot.ui.views import SHORTCUT_MENU
 
 #: The bot's OAuth scopes, each with its purpose.
 SCOPES = {
@@ -38,57 +38,46 @@ def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
         raise ValueError("Socket Mode needs no URL. Omit it.")
     if not socket_mode and not (url or "").startswith("https://"):
         raise ValueError("Give the bot's public URL. It must begin with https://.")
-    return {
-        "_metadata": {"major_version": 1, "minor_version": 1},
-        "display_information": _display(),
-        "features": _features(url),
-        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
-        "settings": _settings(url),
-    }
-
-
-def _display() -> dict[str, str]:
-    return {
-        "name": "Postroom",
-        "description": "Email addresses, forwarding and passwords, with approvals.",
-        "long_description": _LONG,
-        "background_color": "#1f4e5f",
-    }
-
-
-def _features(url: str | None) -> dict[str, Any]:
+    *words, last = dict.fromkeys(entry.words.split()[0] for entry in ENTRIES)
+    request_url = {"request_url": url} if url else {}
     command = {
         "command": COMMAND,
         "description": "Request addresses, forwarding or a password. Alone, it opens a menu.",
-        "usage_hint": "[help, alias, forward, password, dns, status or cancel]",
+        "usage_hint": f"[{', '.join(words)} or {last}]",
         # The parser reads wrapped links and escaped characters.
         "should_escape": True,
+        **({"url": url} if url else {}),
+    }
+    shortcut = {
+        "name": "Email",
+        "type": "global",
+        "callback_id": SHORTCUT_MENU,
+        "description": "Request addresses, forwarding or a password.",
     }
     return {
-        "app_home": {
-            "home_tab_enabled": True,
-            "messages_tab_enabled": True,
-            "messages_tab_read_only_enabled": True,
+        "_metadata": {"major_version": 1, "minor_version": 1},
+        "display_information": {
+            "name": "Postroom",
+            "description": "Email addresses, forwarding and passwords, with approvals.",
+            "long_description": _LONG,
+            "background_color": "#1f4e5f",
         },
-        "bot_user": {"display_name": "Postroom", "always_online": True},
-        "shortcuts": [
-            {
-                "name": "Email",
-                "type": "global",
-                "callback_id": ids.SHORTCUT_MENU,
-                "description": "Request addresses, forwarding or a password.",
-            }
-        ],
-        "slash_commands": [command | ({"url": url} if url else {})],
-    }
-
-
-def _settings(url: str | None) -> dict[str, Any]:
-    request_url = {"request_url": url} if url else {}
-    return {
-        "event_subscriptions": {"bot_events": list(EVENTS), **request_url},
-        "interactivity": {"is_enabled": True, **request_url},
-        "org_deploy_enabled": False,
-        "socket_mode_enabled": url is None,
-        "token_rotation_enabled": False,
+        "features": {
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": True,
+            },
+            "bot_user": {"display_name": "Postroom", "always_online": True},
+            "shortcuts": [shortcut],
+            "slash_commands": [command],
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {"bot_events": list(EVENTS), **request_url},
+            "interactivity": {"is_enabled": True, **request_url},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": socket_mode,
+            "token_rotation_enabled": False,
+        },
     }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How Slack reaches the bot: Socket Mode, or signed HTTP requests.
 
-Socket Mode uses private parts of slack_sdk and websocket-client in `_Handler`, because of three
-measured faults: a connection whose peer is gone is trusted for up to 15 minutes, closing waits for
-the thread that reads, and a stopping client still takes requests.
+Socket Mode uses private parts of slack_sdk and websocket-client, because of three measured faults:
+a connection whose peer is gone is trusted for up to 15 minutes, closing waits for the thread that
+reads, and a stopping client still accepts requests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode.websocket_client import SocketModeHandler
@@ -24,6 +24,7 @@ from slack_sdk.socket_mode.interval_runner import IntervalRunner
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.websocket_client import SocketModeClient
 
+from postroom_bot.config import Settings
 from postroom_bot.errors import StartError
 from postroom_bot.ops.health import Health
 from postroom_bot.ops.web_server import GRACE_SECONDS, WebServer
@@ -48,51 +49,97 @@ SOCKET_REFUSED = (
 _CLOSE_TIMEOUT = 2.0
 
 
-class Transport(Protocol):
-    """A way for Slack to reach the bot."""
+class SocketModeTransport(SocketModeHandler):
+    """A connection to Slack that is renewed when it is lost.
 
-    def start(self) -> str:
-        """Accept requests. Return the URL for Slack, or "" with Socket Mode."""
-
-    def health(self) -> Health:
-        """Return whether Slack can reach the bot now."""
-
-    def stop(self) -> None:
-        """Accept no more requests, and finish the current ones."""
-
-
-class SocketModeTransport:
-    """A connection to Slack that is renewed when it is lost."""
+    It can stop accepting requests and wait for the current ones. A request that is not accepted is
+    not acknowledged, and Slack sends it to another connection.
+    """
 
     def __init__(self, app: App, app_token: str) -> None:
-        self._handler = _Handler(app, app_token)
-        self._checks = IntervalRunner(self._handler.close_dead_connection, CHECK_INTERVAL)
+        self._changed = threading.Condition()
+        self._running = 0
+        self._draining = False
+        self._greeted: object = None
+        self._checks = IntervalRunner(self._close_dead_connection, CHECK_INTERVAL)
+        super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
+        self.client.message_listeners.append(self._on_message)
 
     def start(self) -> str:
-        """Connect."""
+        """Connect. Return "", because Slack needs no URL."""
         try:
-            self._handler.connect()  # type: ignore[no-untyped-call]
+            self.connect()  # type: ignore[no-untyped-call]
         except (SlackClientError, OSError):
-            self._handler.close()  # type: ignore[no-untyped-call]
+            self.close()  # type: ignore[no-untyped-call]
             raise StartError(SOCKET_REFUSED) from None
         self._checks.start()
         return ""
 
     def health(self) -> Health:
-        """Return whether there is a connection."""
-        if self._handler.is_connected():
+        """Return whether Slack has sent its hello on the current connection."""
+        if self._greeted is not None and self._greeted is self._socket():
             return Health(works=True)
         return Health(works=False, text="not connected to Slack")
 
     def stop(self) -> None:
-        """Finish the current requests, and disconnect."""
-        self._handler.drain(GRACE_SECONDS)
+        """Accept no more requests, finish the current ones, and disconnect."""
+        with self._changed:
+            self._draining = True
+            self._changed.wait_for(lambda: not self._running, GRACE_SECONDS)
         self._checks.shutdown()  # type: ignore[no-untyped-call]
-        self._handler.disconnect()
+        self.client.auto_reconnect_enabled = False
+        # Otherwise the client starts the same session again.
+        self.client.current_session_runner.event.set()
+        session = self.client.current_session
+        if session is not None:
+            session.keep_running = False
+            # Closing alone does not wake the thread that reads from the connection, and then waits
+            # for it.
+            self._shut_down_socket()
         # Slack's client may still wait up to 10 s for its socket.
-        closing = threading.Thread(target=self._handler.close, daemon=True)
+        closing = threading.Thread(target=self.close, daemon=True)
         closing.start()
         closing.join(_CLOSE_TIMEOUT)
+
+    def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
+        """Handle a request."""
+        with self._changed:
+            if self._draining:
+                return
+            self._running += 1
+        try:
+            super().handle(client, req)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def _close_dead_connection(self) -> None:
+        """Close a connection that does not answer pings, so that Slack's client reconnects.
+
+        The client sends pings but does not check the answers.
+        """
+        session = self.client.current_session
+        if session is None or session.last_pong_tm >= session.last_ping_tm:
+            return
+        if time.time() - session.last_ping_tm > PONG_TIMEOUT:
+            self._shut_down_socket()
+
+    def _on_message(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
+        if message.get("type") == "hello":
+            self._greeted = self._socket()
+
+    def _socket(self) -> Any:
+        # The client reuses the session for a new attempt, but not the socket in it.
+        session = self.client.current_session
+        return None if session is None else session.sock
+
+    def _shut_down_socket(self) -> None:
+        sock = self._socket()
+        connection = sock.sock if sock is not None else None
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 class HttpTransport:
@@ -103,7 +150,7 @@ class HttpTransport:
         self._server = WebServer(self._answer, host, port, threads=THREADS)
 
     def start(self) -> str:
-        """Listen."""
+        """Listen. Return the URL for Slack."""
         return self._server.start() + PATH
 
     def health(self) -> Health:
@@ -125,79 +172,11 @@ class HttpTransport:
             return []
 
 
-class _Handler(SocketModeHandler):
-    """Bolt's handler, which can stop accepting requests and wait for the current ones.
+Transport = SocketModeTransport | HttpTransport
 
-    A request that is not accepted is not acknowledged, and Slack sends it to another connection.
-    """
 
-    def __init__(self, app: App, app_token: str) -> None:
-        self._changed = threading.Condition()
-        self._running = 0
-        self._draining = False
-        super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
-        self._greeted: object = None
-        self.client.message_listeners.append(self._on_message)
-
-    def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
-        with self._changed:
-            if self._draining:
-                return
-            self._running += 1
-        try:
-            super().handle(client, req)
-        finally:
-            with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
-
-    def is_connected(self) -> bool:
-        """Return whether Slack has sent its hello on the current connection."""
-        return self._greeted is not None and self._greeted is self._socket()
-
-    def close_dead_connection(self) -> None:
-        """Close a connection that does not answer pings, so that Slack's client reconnects.
-
-        The client sends pings but does not check the answers.
-        """
-        session = self.client.current_session
-        if session is None or session.last_pong_tm >= session.last_ping_tm:
-            return
-        if time.time() - session.last_ping_tm > PONG_TIMEOUT:
-            self._shut_down_socket()
-
-    def disconnect(self) -> None:
-        """Close the connection for good.
-
-        `close` alone does not wake the thread that reads from the connection, and then waits for
-        it.
-        """
-        self.client.auto_reconnect_enabled = False
-        # Otherwise the client starts the same session again.
-        self.client.current_session_runner.event.set()
-        session = self.client.current_session
-        if session is not None:
-            session.keep_running = False
-            self._shut_down_socket()
-
-    def drain(self, seconds: float) -> None:
-        """Accept no more requests, and wait for the current ones."""
-        with self._changed:
-            self._draining = True
-            self._changed.wait_for(lambda: not self._running, seconds)
-
-    def _on_message(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
-        if message.get("type") == "hello":
-            self._greeted = self._socket()
-
-    def _socket(self) -> Any:
-        # The client reuses the session for a new attempt, but not the socket in it.
-        session = self.client.current_session
-        return None if session is None else session.sock
-
-    def _shut_down_socket(self) -> None:
-        sock = self._socket()
-        connection = sock.sock if sock is not None else None
-        if connection is not None:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+def transport_of(settings: Settings, app: App) -> Transport:
+    """Return the transport."""
+    if settings.mode == "http" or settings.slack_app_token is None:
+        return HttpTransport(app, settings.http_host, settings.http_port)
+    return SocketModeTransport(app, settings.slack_app_token.get_secret_value())

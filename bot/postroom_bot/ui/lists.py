@@ -1,47 +1,41 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers that list something. Only the person who asked sees them."""
+"""Answers that list something, which only the person who asked sees, and the Home tab."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from postroom_bot.domain import Request
-from postroom_bot.ui.blocks import section, verbatim
+from postroom_bot.domain import FOLLOWING, Person, Reason, Request, State
+from postroom_bot.ui import messages, notifications
 from postroom_bot.ui.markup import (
     TEXT_LIMIT,
+    Block,
     Message,
+    View,
     code,
     count,
     cut,
     enumerate_items,
+    header,
+    mention,
     one_line,
     plain,
+    section,
+    sections,
+    verbatim,
 )
 from postroom_bot.ui.parser import help_lines
-from postroom_bot.ui.request_text import blocked_text, headline, status_text
+from postroom_bot.ui.views import form_buttons
 
 _MAX_RECORDS = 20
 _MAX_VALUE = 3000
 # Room for the line that counts what is left out.
 _ROOM = 40
-
-
-class Record(Protocol):
-    """A DNS record.
-
-    ``host`` is relative to the domain, "@" for the domain itself. ``priority`` is set for MX.
-    """
-
-    @property
-    def type(self) -> str: ...  # noqa: D102
-    @property
-    def host(self) -> str: ...  # noqa: D102
-    @property
-    def value(self) -> str: ...  # noqa: D102
-    @property
-    def priority(self) -> int | None: ...  # noqa: D102
+# On the Home tab.
+_MAX_ALIASES = 50
+_MAX_REQUESTS = 10
 
 
 def command_list() -> Message:
@@ -74,22 +68,24 @@ def request_list(requests: Sequence[Request]) -> Message:
     """List the person's requests in the given order."""
     if not requests:
         return Message("You have no requests.")
-    return Message(
-        _bounded(f"{headline(one)} {status_text(one)}{blocked_text(one)}" for one in requests)
-    )
+    return Message(_bounded(map(notifications.summary, requests)))
 
 
-def dns_records(domain: str, records: Sequence[Record]) -> Message:
-    """List the DNS records that a domain needs, each value ready to copy."""
+def dns_records(domain: str, records: Sequence[Mapping[str, Any]]) -> Message:
+    """List the DNS records that a domain needs, each value ready to copy.
+
+    :param records: each with ``type``, ``value``, ``host`` relative to the domain, and for MX
+        ``priority``
+    """
     if not records:
         return Message(f"{code(domain)} needs no DNS records.")
     text = [f"{code(domain)} needs {count(len(records), 'DNS record')}."]
     blocks = [section(text[0])]
     for record in records[:_MAX_RECORDS]:
-        priority = "" if record.priority is None else f", priority {record.priority}"
-        head = f"{plain(record.type)} record for {code(record.host)}{priority}:"
-        text.append(f"{head} {code(record.value)}")
-        blocks += [section(head), verbatim(one_line(record.value, _MAX_VALUE))]
+        priority = f", priority {record['priority']}" if "priority" in record else ""
+        head = f"{plain(record['type'])} record for {code(record['host'])}{priority}:"
+        text.append(f"{head} {code(record['value'])}")
+        blocks += [section(head), verbatim(one_line(record["value"], _MAX_VALUE))]
     if len(records) > _MAX_RECORDS:
         more = f"Only the first {_MAX_RECORDS} are shown."
         text.append(more)
@@ -108,3 +104,55 @@ def _bounded(lines: Iterable[str]) -> str:
     if waiting:
         kept.append(f"And {len(waiting)} more.")
     return cut("\n".join(kept), TEXT_LIMIT)
+
+
+def home(
+    person: Person,
+    aliases: Sequence[str] | None,
+    requests: Sequence[Request],
+    approvals: Sequence[Request],
+) -> View:
+    """Return the Home tab of a person.
+
+    :param aliases: the other addresses of their mailbox; None if the mail service did not answer
+    :param requests: their open requests
+    :param approvals: the pending requests that they may approve
+    """
+    title = header("My mail")
+    if person.obstacle:
+        return {"type": "home", "blocks": [title, section(messages.text(person.obstacle))]}
+    if person.mailbox is None:
+        lines = [messages.text(person.mailbox_obstacle or Reason("mailbox.unknown"))]
+    elif aliases is None:
+        lines = [
+            f"Your mailbox: {code(person.mailbox)}",
+            "Its other addresses are not available right now. Open this tab again later.",
+        ]
+    else:
+        shown = [f"Also: {code(alias)}" for alias in sorted(aliases)[:_MAX_ALIASES]]
+        lines = [f"Your mailbox: {code(person.mailbox)}", *shown]
+        if len(aliases) > _MAX_ALIASES:
+            lines.append(f"And {len(aliases) - _MAX_ALIASES} more.")
+    blocks = [title, *sections(lines), form_buttons(), header("My open requests")]
+    for request in requests[:_MAX_REQUESTS]:
+        blocks.append(section(notifications.summary(request)))
+        if State.CANCELLED in FOLLOWING.get(request.state, ()):
+            buttons = [notifications.cancel_button(request)]
+            blocks.append({"type": "actions", "elements": buttons})
+    blocks += _remainder(requests, "You have no open requests.")
+    blocks.append(header("Waiting for my approval"))
+    for request in approvals[:_MAX_REQUESTS]:
+        # A request can be approved on its card only.
+        where = f" Its card is in <#{request.card.channel}>." if request.card else ""
+        asks = f"{mention(request.requester)} asks to {notifications.change_text(request)}"
+        blocks.append(section(f"{notifications.title(request)}: {asks}.{where}"))
+    blocks += _remainder(approvals, "No request is waiting for your approval.")
+    return {"type": "home", "blocks": blocks}
+
+
+def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
+    """Return that there are none, or how many are not shown."""
+    if not requests:
+        return [section(none)]
+    more = len(requests) - _MAX_REQUESTS
+    return [section(f"And {more} more.")] if more > 0 else []

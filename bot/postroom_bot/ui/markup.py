@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack markup: messages, and how text from outside gets into them.
+"""Slack markup and blocks, and how text from outside gets into them.
 
-Text from outside passes through one of these functions. Each returns one line of bounded length in
-which `& < >` are escaped, so that no input can add a mention, a link or a line of its own.
+Text from outside passes through one of the first functions. Each returns one line of bounded length
+in which `& < >` are escaped, so that no input can add a mention, a link or a line of its own.
 """
 
 from __future__ import annotations
@@ -13,14 +13,26 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from slack_sdk.models import blocks as models
+from slack_sdk.models.views import View as ViewModel
+
 #: Slack recommends at most this for a message's text, and cuts far longer ones.
 TEXT_LIMIT = 4000
 MAX_ADDRESS = 254
-_MAX_SENTENCE = 1000
+_MAX_SECTION = 3000
+_MAX_TITLE = 24
+_MAX_LABEL = 75
+# Slack rejects empty text, and input may consist of invisible characters.
+_EMPTY = "-"
+
+#: The action id of the element of each field. Slack expects errors by block.
+VALUE = "value"
+
+Block = dict[str, Any]
+View = dict[str, Any]
 
 _USER = re.compile(r"[UW][A-Z0-9]+")
 _USERGROUP = re.compile(r"S[A-Z0-9]+")
-_CHANNEL = re.compile(r"[CDG][A-Z0-9]+")
 _PIECE = re.compile(r"&\w+;|<[^<>]*>|.", re.DOTALL)
 
 
@@ -33,7 +45,7 @@ class Message(NamedTuple):
     """
 
     text: str
-    blocks: Sequence[dict[str, Any]] = ()
+    blocks: Sequence[Block] = ()
 
 
 def escape(text: str) -> str:
@@ -64,11 +76,6 @@ def plain(text: str) -> str:
     return escape(one_line(text, MAX_ADDRESS))
 
 
-def sentence(text: str) -> str:
-    """Return a sentence in which backticks mark addresses."""
-    return escape(one_line(text, _MAX_SENTENCE))
-
-
 def mention(user: str) -> str:
     """Return a mention of a Slack user."""
     return f"<@{user}>" if _USER.fullmatch(user) else plain(user)
@@ -77,11 +84,6 @@ def mention(user: str) -> str:
 def mentions(ids: Iterable[str]) -> str:
     """Return a line that notifies Slack users and user groups."""
     return " ".join(f"<!subteam^{id}>" if _USERGROUP.fullmatch(id) else mention(id) for id in ids)
-
-
-def channel(identifier: str) -> str:
-    """Return a link to a Slack channel."""
-    return f"<#{identifier}>" if _CHANNEL.fullmatch(identifier) else plain(identifier)
 
 
 def time(at: datetime) -> str:
@@ -114,3 +116,98 @@ def cut(text: str, limit: int) -> str:
             break
         kept.append(piece)
     return "".join(kept) + "..."
+
+
+def section(text: str) -> Block:
+    """Return a paragraph of markup. Slack adds no links of its own."""
+    markup = models.MarkdownTextObject(text=cut(text, _MAX_SECTION) or _EMPTY, verbatim=True)
+    return models.SectionBlock(text=markup).to_dict()
+
+
+def header(text: str) -> Block:
+    """Return a heading."""
+    return models.HeaderBlock(text=text).to_dict()
+
+
+def sections(lines: Iterable[str]) -> list[Block]:
+    """Return the lines in as few paragraphs as possible, without cutting a line in two."""
+    texts: list[str] = []
+    for line in lines:
+        if texts and len(texts[-1]) + len(line) < _MAX_SECTION:
+            texts[-1] += f"\n{line}"
+        else:
+            texts.append(line)
+    return [section(text) for text in texts]
+
+
+def button(label: str, action_id: str, description: str, value: str = "", style: str = "") -> Block:
+    """Return a button.
+
+    :param description: what it does, for screen readers
+    :param value: a request's id
+    :param style: "primary" or "danger"
+    """
+    return models.ButtonElement(
+        text=label,
+        action_id=action_id,
+        accessibility_label=one_line(description, _MAX_LABEL),
+        value=value or None,
+        style=style or None,
+    ).to_dict()
+
+
+def message(lines: Iterable[str], *buttons: Block) -> Message:
+    """Return a message of sentences and buttons; empty lines are left out."""
+    kept = [line for line in lines if line]
+    described = [f"Button: {one['accessibility_label']}." for one in buttons]
+    text = cut(" ".join([*kept, *described]), TEXT_LIMIT)
+    row = [{"type": "actions", "elements": list(buttons)}] if buttons else []
+    return Message(text, [*sections(kept), *row])
+
+
+def field(
+    block_id: str,
+    label: str,
+    hint: str,
+    element: models.InputInteractiveElement,
+    *,
+    optional: bool = False,
+) -> Block:
+    """Return a labelled field of a form."""
+    return models.InputBlock(
+        block_id=block_id, label=label, hint=hint, element=element, optional=optional
+    ).to_dict()
+
+
+def verbatim(text: str) -> Block:
+    """Return text to copy, in which Slack interprets neither markup nor emoji."""
+    piece = {"type": "text", "text": text or _EMPTY}
+    return {
+        "type": "rich_text",
+        "elements": [{"type": "rich_text_preformatted", "elements": [piece]}],
+    }
+
+
+def modal(
+    callback_id: str,
+    title: str,
+    blocks: Sequence[Block],
+    *,
+    submit: str = "",
+    close: str = "Close",
+    metadata: str = "",
+) -> View:
+    """Return a modal.
+
+    :param submit: the label of the button that submits it; "" for none
+    :param metadata: a text that Slack returns with the submission
+    """
+    return ViewModel(
+        type="modal",
+        callback_id=callback_id,
+        title=one_line(title, _MAX_TITLE) or _EMPTY,
+        close=close,
+        blocks=list(blocks),
+        submit=submit or None,
+        private_metadata=metadata or None,
+    ).to_dict()

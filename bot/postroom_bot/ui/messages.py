@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from postroom_bot.domain import Reason
 from postroom_bot.ui import markup
 
+_MAX_SENTENCE = 1000
 _ASK_APPROVERS = "Ask {approvers} to enter your mailbox in the policy."
 
 #: From each code, its text.
@@ -214,29 +215,20 @@ _STATES = {
 }
 
 
-def approvals(quorum: Any) -> str:
-    """Return such as "1 approval from `mail-admins` and 2 approvals from `security`"."""
-    return markup.enumerate_items(
-        [f"{markup.count(n, 'approval')} from {markup.code(group)}" for group, n in quorum]
-    )
-
-
-def _code(value: Any) -> str:
-    if isinstance(value, str):
-        return markup.code(value)
-    return markup.enumerate_items([markup.code(str(one)) for one in value])
-
-
 _FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
-        "": _code,
+        "": lambda value: markup.enumerate_items(
+            [markup.code(str(one)) for one in ([value] if isinstance(value, str) else value)]
+        ),
         "n": lambda number: str(int(number)),
         "bare": lambda name: markup.plain(str(name)),
         "or": lambda names: " or ".join(map(markup.code, names)),
-        "sentence": lambda sentence: markup.sentence(str(sentence)),
+        "sentence": lambda text: markup.escape(markup.one_line(str(text), _MAX_SENTENCE)),
         "time": lambda at: markup.time(datetime.fromisoformat(at)),
         "state": _STATES.__getitem__,
-        "quorum": approvals,
+        "quorum": lambda quorum: markup.enumerate_items(
+            [f"{markup.count(n, 'approval')} from {markup.code(group)}" for group, n in quorum]
+        ),
         "reason": lambda reason: text(Reason(*reason)),
     }
 )

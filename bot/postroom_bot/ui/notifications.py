@@ -1,30 +1,162 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages about a request: the card, and notices to requesters, owners and auditors."""
+"""A request in words: its change and its state, its card, and the notices about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom_bot.domain import Action, Reason, Request, State, Vote
-from postroom_bot.ui import ids, messages
-from postroom_bot.ui.blocks import Block, button, message
-from postroom_bot.ui.markup import Message, code, escape, mention, mentions
-from postroom_bot.ui.parser import COMMAND
-from postroom_bot.ui.request_text import (
-    OWN_MAILBOX,
-    all_destinations,
-    approved_by,
-    blocked_text,
-    change_text,
-    end_text,
-    headline,
-    status_text,
-    title,
+from postroom_bot.domain import Action, Reason, Request, State, Vote, VoteState
+from postroom_bot.ui.markup import (
+    Block,
+    Message,
+    button,
+    code,
+    count,
+    enumerate_items,
+    escape,
+    mention,
+    mentions,
+    message,
+    plain,
 )
+from postroom_bot.ui.markup import time as time_text
+from postroom_bot.ui.messages import text
+from postroom_bot.ui.parser import COMMAND
 
+# The ids of buttons whose value is a request's id.
+REQUEST_APPROVE = "request_approve"
+REQUEST_DENY = "request_deny"
+REQUEST_CANCEL = "request_cancel"
+REQUEST_EXTEND = "request_extend"
+PASSWORD_SHOW = "password_show"  # noqa: S105 - the name of a button
+
+_OWN_MAILBOX = "your own mailbox"
+# A sentence names up to this many destinations.
+_MAX_NAMED = 2
 _RECEIVED = "Got it. I'll message you when it's done."
 _DRAFT = "The buttons follow. If they don't appear, use the later card of this request."
+
+
+def title(request: Request) -> str:
+    """Return what a request is called."""
+    return f"Request *{escape(request.id)}*"
+
+
+def headline(request: Request) -> str:
+    """Return the request's id and its change, for the requester."""
+    why = ", because its last day has passed" if request.origin == "expiry" else ""
+    return f"{title(request)}: {change_text(request, _OWN_MAILBOX)}{why}."
+
+
+def change_text(request: Request, own: str = "their own mailbox") -> str:
+    """Return such as "add sales@example.com to alice@example.com".
+
+    :param own: the requester's mailbox, if its address is not known yet
+    """
+    change = request.change
+    target = code(change.target)
+    holder = change.mailbox or request.requester_mailbox
+    mailbox = code(holder) if holder else own
+    until = f" until {change.expires_on.isoformat()}" if change.expires_on else ""
+    if len(change.destinations) <= _MAX_NAMED:
+        destinations = enumerate_items([code(one) for one in change.destinations])
+    else:
+        destinations = f"{len(change.destinations)} addresses"
+    match change.action:
+        case Action.ALIAS_ADD:
+            return f"add {target} to {mailbox}{until}"
+        case Action.ALIAS_REMOVE:
+            return f"remove {target} from {mailbox}"
+        case Action.FORWARD_ADD:
+            return f"forward {target} to {destinations}{until}"
+        case Action.FORWARD_REMOVE if change.destinations:
+            return f"stop forwarding {target} to {destinations}"
+        case Action.FORWARD_REMOVE:
+            return f"stop forwarding {target}"
+        case Action.PASSWORD:
+            return f"create a new password for {target if change.target else mailbox}"
+
+
+def all_destinations(request: Request) -> list[str]:
+    """Return a line for each destination, if `change_text` only counts them."""
+    destinations = request.change.destinations
+    if len(destinations) <= _MAX_NAMED:
+        return []
+    return [f"Destination: {code(one)}." for one in destinations]
+
+
+def approved_by(request: Request, votes: Sequence[Vote]) -> list[str]:
+    """Return "Approved by Bob (1 of 2)." for each approval that counts, oldest first."""
+    approvals = [vote for vote in votes if vote.approves and vote.state is VoteState.COUNTED]
+    return [
+        f"Approved by {mention(vote.voter)} ({place} of {request.approvals_needed})."
+        for place, vote in enumerate(sorted(approvals, key=lambda vote: vote.at), 1)
+    ]
+
+
+def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
+    """Return the request's state in a sentence or two."""
+    result = f" {text(request.result)}" if request.result else ""
+    match request.state:
+        case State.NEW:
+            status = "Checking."
+        case State.PENDING:
+            needed = [
+                f"{count(one.approvals, 'approval')} from {plain(one.group)}"
+                for one in request.quorum
+            ]
+            given = len(approved_by(request, votes))
+            so_far = f" ({given} so far)" if given else ""
+            expiry = f" It expires {time_text(request.decide_by)}." if request.decide_by else ""
+            status = f"Waiting for {enumerate_items(needed) or 'approval'}{so_far}.{expiry}"
+        case State.APPROVED if request.change.action is Action.PASSWORD:
+            # The result gives the reason if an earlier attempt failed.
+            status = f"Approved. Waiting for the mailbox's owner to create it.{result}"
+        case State.APPROVED:
+            status = "Approved."
+        case State.EXECUTING:
+            status = "Approved, in progress."
+        case ended:
+            denials = [
+                vote for vote in votes if not vote.approves and vote.state is VoteState.COUNTED
+            ]
+            if ended is State.DENIED and denials:
+                why = f": {code(denials[0].reason)}" if denials[0].reason else ""
+                return f"Denied by {mention(denials[0].voter)}{why}."
+            by = " by the requester" if ended is State.CANCELLED and not result else ""
+            at = f" {time_text(request.ended_at)}" if request.ended_at else ""
+            return f"{_ENDED[ended]}{by}{at}.{result}"
+    return f"{status}{end_text(request)}"
+
+
+_ENDED = {
+    State.DONE: "Done",
+    State.FAILED: "Failed",
+    State.REFUSED: "Stopped",
+    State.DENIED: "Denied",
+    State.EXPIRED: "Expired",
+    State.CANCELLED: "Cancelled",
+}
+
+
+def end_text(request: Request) -> str:
+    """Return when the alias or the forwarding ends, or ""."""
+    what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
+    return f" The {what} ends {time_text(request.ends_at)}." if request.ends_at else ""
+
+
+def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
+    """Return the request's id, change and state, and what delays it, for the requester."""
+    status = f"{headline(request)} {status_text(request, votes)}"
+    if not request.blocked or not request.is_open:
+        return status
+    status += f" {text(request.blocked)} I'll try again."
+    if request.state is State.NEW and request.decide_by:
+        status += f" If that doesn't help, I'll give up {time_text(request.decide_by)}."
+    elif request.state in (State.APPROVED, State.EXECUTING):
+        status += " If that doesn't help, I'll give up after about an hour."
+    return status
 
 
 def card(
@@ -43,7 +175,7 @@ def card(
     lines += all_destinations(request)
     if request.change.reason:
         lines.append(f"Reason: {code(request.change.reason)}.")
-    lines += [f"*Warning:* {messages.text(warning)}" for warning in request.warnings]
+    lines += [f"*Warning:* {text(warning)}" for warning in request.warnings]
     lines += approved_by(request, votes)
     lines.append(f"{title(request)}: {status_text(request, votes)}")
     if request.state is not State.PENDING:
@@ -55,14 +187,14 @@ def card(
         lines,
         button(
             "Approve",
-            ids.REQUEST_APPROVE,
+            REQUEST_APPROVE,
             f"Approve request {request.id}",
             value=request.id,
             style="primary",
         ),
         button(
             "Deny",
-            ids.REQUEST_DENY,
+            REQUEST_DENY,
             f"Deny request {request.id} and give a reason",
             value=request.id,
             style="danger",
@@ -78,7 +210,7 @@ def received(request: Request) -> Message:
 
 def received_text(request: Request) -> str:
     """Return the same as a sentence for a modal."""
-    return f"Request {request.id}: {change_text(request, OWN_MAILBOX)}. {_RECEIVED}"
+    return f"Request {request.id}: {change_text(request, _OWN_MAILBOX)}. {_RECEIVED}"
 
 
 def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
@@ -87,30 +219,30 @@ def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
     For an approved password it is for the mailbox's owner, with the button that creates it.
     """
     is_password = request.change.action is Action.PASSWORD
-    text = f"{headline(request)} {status_text(request, votes)}{blocked_text(request)}"
+    status = summary(request, votes)
     if request.state is State.DONE:
-        text += end_text(request)
+        status += end_text(request)
     if is_password and not request.quorum and request.state is State.FAILED:
-        text += f" {messages.text(Reason('password.create_another'))}"
+        status += f" {text(Reason('password.create_another'))}"
     if request.state is State.PENDING:
-        return message([text], cancel_button(request))
+        return message([status], cancel_button(request))
     if is_password and request.state is State.APPROVED:
-        text += f" {mention(request.requester)} asked for it."
+        status += f" {mention(request.requester)} asked for it."
         ready = "Create it when you are ready to copy it: it is shown once, and only to you."
         create = button(
             "Create password",
-            ids.PASSWORD_SHOW,
+            PASSWORD_SHOW,
             f"Create the new password of request {request.id}; asks for confirmation",
             value=request.id,
             style="primary",
         )
-        return message([text, ready], create)
-    return message([text])
+        return message([status, ready], create)
+    return message([status])
 
 
 def cancel_button(request: Request) -> Block:
     """Return the button that cancels a request."""
-    return button("Cancel", ids.REQUEST_CANCEL, f"Cancel request {request.id}", value=request.id)
+    return button("Cancel", REQUEST_CANCEL, f"Cancel request {request.id}", value=request.id)
 
 
 def reminder(
@@ -135,7 +267,7 @@ def ending(request: Request) -> Message:
     """Return the notice to the requester that an alias or a forwarder ends soon."""
     extend = button(
         "Extend by 30 days",
-        ids.REQUEST_EXTEND,
+        REQUEST_EXTEND,
         f"Ask for 30 more days for request {request.id}",
         value=request.id,
     )

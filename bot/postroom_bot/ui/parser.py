@@ -7,17 +7,99 @@ No error repeats what was typed, since it may be a password.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from datetime import date
+from typing import Any, NamedTuple
 
-from postroom_bot.domain import Action, Change
-from postroom_bot.ui import fields
+from postroom_bot import addresses
+from postroom_bot.domain import ID_ALPHABET, ID_LENGTH, Action, Change
+from postroom_bot.ui.markup import one_line
 
 COMMAND = "/email"
+MAX_REASON = 200
+MAX_DESTINATIONS = 10
 
-_T = TypeVar("_T")
+_REQUEST = re.compile(rf"(?:R-)?([{ID_ALPHABET}]{{{ID_LENGTH},8}})", re.IGNORECASE | re.ASCII)
+# Quotes and brackets around an address, and punctuation at the end of a sentence.
+_PUNCTUATION = "\"'`()[]<>,;:!?\u2018\u2019\u201c\u201d\u00ab\u00bb"
+
+
+def _trimmed(text: str) -> str:
+    return text.strip().rstrip(".").strip(_PUNCTUATION).strip()
+
+
+def _address(text: str) -> str | None:
+    try:
+        return addresses.address(_trimmed(text))
+    except addresses.InvalidAddress:
+        return None
+
+
+def _address_list(text: str) -> tuple[str, ...] | None:
+    """Return addresses separated by commas, spaces or "and", without duplicates, in order."""
+    words = [word for word in re.split(r"[\s,;]+", text) if word and word.casefold() != "and"]
+    found = list(dict.fromkeys(_address(word) for word in words))
+    known = tuple(one for one in found if one is not None)
+    return known if None not in found and 1 <= len(known) <= MAX_DESTINATIONS else None
+
+
+def _domain(text: str) -> str | None:
+    """Return a domain, which may be written as a web address."""
+    try:
+        return addresses.domain(re.sub(r"(?i)https?://", "", _trimmed(text)).removesuffix("/"))
+    except addresses.InvalidAddress:
+        return None
+
+
+def _day(text: str) -> date | None:
+    found = _trimmed(text)
+    try:
+        return (
+            date.fromisoformat(found) if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", found) else None
+        )
+    except ValueError:
+        return None
+
+
+def _request_id(text: str) -> str | None:
+    found = _REQUEST.fullmatch(_trimmed(text))
+    return f"R-{found[1].upper()}" if found else None
+
+
+def _reason(text: str) -> str | None:
+    # one_line cuts at the limit, so a longer text is recognised by one character more.
+    line = one_line(text, MAX_REASON + 1)
+    return line if len(line) <= MAX_REASON else None
+
+
+class Kind(NamedTuple):
+    """A kind of value in a command or a form.
+
+    :param read: returns the normalised value, or None for text that is not accepted
+    :param problem: the error for such a text, in mrkdwn
+    """
+
+    read: Callable[[str], Any]
+    problem: str
+
+
+ADDRESS = Kind(
+    _address,
+    "That is not an email address that I accept. Write it in full, such as `alice@example.com`;"
+    f" before the @, use {addresses.SIGNS}.",
+)
+DESTINATIONS = Kind(
+    _address_list,
+    f"Give 1 to {MAX_DESTINATIONS} destination addresses, separated by commas,"
+    " such as `alice@example.com, bob@example.com`.",
+)
+DOMAIN = Kind(_domain, "That is not a domain. Write it in full, such as `example.com`.")
+DAY = Kind(_day, "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`.")
+REQUEST = Kind(_request_id, "That is not a request number. It looks like `R-7K2M`.")
+REASON = Kind(_reason, f"The reason is too long. Use at most {MAX_REASON} characters.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +110,6 @@ class Menu:
 @dataclass(frozen=True, slots=True)
 class Help:
     """List the commands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Request a change other than a password."""
-
-    change: Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +152,9 @@ class Cancel:
     id: str
 
 
-Command = Menu | Help | Ask | ListAliases | ListForwards | Password | Dns | Status | Cancel
+#: The commands that ask Slack and the mail service.
+Lookup = ListAliases | ListForwards | Dns
+Command = Menu | Help | Change | Password | Status | Cancel | Lookup
 
 
 class InvalidCommand(Exception):
@@ -94,213 +171,162 @@ class TypedPassword(InvalidCommand):
         )
 
 
-class _Clauses:
-    """What follows a subcommand, split at its keywords; "" holds the words before the first."""
+class Clause(NamedTuple):
+    """A value in a subcommand.
 
-    def __init__(self, entry: Entry, words: Sequence[str]) -> None:
-        self._hint = entry.hint
-        self._clauses: dict[str, list[str]] = {"": []}
-        self.reason = ""
-        current = ""
-        for place, word in enumerate(words):
-            key = word.casefold()
-            if key == "because":
-                reason = fields.reason(" ".join(words[place + 1 :]))
-                if reason is None:
-                    raise InvalidCommand(fields.REASON_TOO_LONG)
-                self.reason = reason
-                break
-            if key not in entry.keywords:
-                self._clauses[current].append(word)
-            elif key in self._clauses:
-                raise InvalidCommand(f"`{key}` occurs twice. {self._hint}")
-            else:
-                current = key
-                self._clauses[key] = []
+    :param name: the attribute of the command or the change that holds it
+    :param keyword: the word that begins it; "" for the words before the first keyword
+    """
 
-    def optional(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T | None:
-        """Return the value of a clause, or None without the clause."""
-        words = self._clauses.get(key)
-        if words is None or not (key or words):
-            return None
-        value = read(" ".join(words))
-        if value is None:
-            raise InvalidCommand(f"{problem} {self._hint}")
-        return value
-
-    def required(self, key: str, read: Callable[[str], _T | None], problem: str) -> _T:
-        """Return the value of a clause."""
-        value = self.optional(key, read, problem)
-        if value is None:
-            raise InvalidCommand(f"The command is incomplete. {self._hint}")
-        return value
-
-    def nothing(self) -> None:
-        """Raise InvalidCommand if there are any words."""
-        if self._clauses != {"": []} or self.reason:
-            raise InvalidCommand(f"That is more than I expected. {self._hint}")
-
-
-def _alias_add(clauses: _Clauses) -> Command:
-    return Ask(
-        Change(
-            Action.ALIAS_ADD,
-            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
-            mailbox=clauses.optional("to", fields.address, fields.NOT_AN_ADDRESS),
-            expires_on=clauses.optional("until", fields.day, fields.NOT_A_DATE),
-            reason=clauses.reason,
-        )
-    )
-
-
-def _alias_remove(clauses: _Clauses) -> Command:
-    return Ask(
-        Change(
-            Action.ALIAS_REMOVE,
-            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
-            mailbox=clauses.optional("from", fields.address, fields.NOT_AN_ADDRESS),
-            reason=clauses.reason,
-        )
-    )
-
-
-def _alias_list(clauses: _Clauses) -> Command:
-    return ListAliases(clauses.optional("", fields.address, fields.NOT_AN_ADDRESS))
-
-
-def _forward_add(clauses: _Clauses) -> Command:
-    return Ask(
-        Change(
-            Action.FORWARD_ADD,
-            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
-            destinations=clauses.required("to", fields.address_list, fields.NOT_DESTINATIONS),
-            expires_on=clauses.optional("until", fields.day, fields.NOT_A_DATE),
-            reason=clauses.reason,
-        )
-    )
-
-
-def _forward_remove(clauses: _Clauses) -> Command:
-    destinations = clauses.optional("to", fields.address_list, fields.NOT_DESTINATIONS)
-    return Ask(
-        Change(
-            Action.FORWARD_REMOVE,
-            clauses.required("", fields.address, fields.NOT_AN_ADDRESS),
-            destinations=destinations or (),
-            reason=clauses.reason,
-        )
-    )
-
-
-def _forward_list(clauses: _Clauses) -> Command:
-    clauses.nothing()
-    return ListForwards()
-
-
-def _password(clauses: _Clauses) -> Command:
-    try:
-        mailbox = clauses.optional("", fields.address, fields.NOT_AN_ADDRESS)
-    except InvalidCommand:
-        raise TypedPassword from None
-    if clauses.reason:
-        raise TypedPassword
-    return Password(mailbox)
-
-
-def _dns(clauses: _Clauses) -> Command:
-    return Dns(clauses.required("", fields.domain, fields.NOT_A_DOMAIN))
-
-
-def _status(clauses: _Clauses) -> Command:
-    return Status(clauses.optional("", fields.request_id, fields.NOT_A_REQUEST))
-
-
-def _cancel(clauses: _Clauses) -> Command:
-    return Cancel(clauses.required("", fields.request_id, fields.NOT_A_REQUEST))
+    name: str
+    kind: Kind
+    keyword: str = ""
+    required: bool = False
 
 
 class Entry(NamedTuple):
     """A subcommand.
 
-    :param words: the words that select it
-    :param usage: its grammar: optional parts in brackets, placeholders in capitals
-    :param example: a valid example
+    :param usage: its words and its grammar: optional parts in brackets, placeholders in capitals
     :param summary: what it does, a sentence
-    :param keywords: the words that begin a clause
+    :param makes: the class of the command, or the action that is requested
+    :param because: whether a reason may follow, which only a request keeps
+    :param example: a valid example, unless it is the usage
     """
 
-    words: str
     usage: str
-    example: str
     summary: str
-    parse: Callable[[_Clauses], Command]
-    keywords: tuple[str, ...] = ()
+    makes: Action | Callable[..., Command]
+    clauses: tuple[Clause, ...] = ()
+    because: bool = True
+    example: str = ""
+
+    @property
+    def words(self) -> str:
+        """The words that select it."""
+        return re.sub(" [^a-z].*", "", self.usage)
 
     @property
     def hint(self) -> str:
         """How to write it."""
-        usage, example = f"{COMMAND} {self.usage}", f"{COMMAND} {self.example}"
-        return f"Write `{usage}`." if usage == example else f"Write `{usage}`, as in `{example}`."
+        example = f", as in `{COMMAND} {self.example}`" if self.example else ""
+        return f"Write `{COMMAND} {self.usage}`{example}."
 
+    def parse(self, words: Sequence[str]) -> Command:
+        """Return the command.
+
+        :param words: what follows the subcommand
+        :raises InvalidCommand: they don't fit
+        """
+        typed = self._split(words)
+        reason = REASON.read(" ".join(typed.pop("because", ())))
+        if reason is None:
+            raise InvalidCommand(REASON.problem)
+        values: dict[str, Any] = {}
+        for clause in self.clauses:
+            found = typed.pop(clause.keyword, None)
+            if found or (found is not None and clause.keyword):
+                values[clause.name] = clause.kind.read(" ".join(found))
+                if values[clause.name] is None:
+                    raise InvalidCommand(f"{clause.kind.problem} {self.hint}")
+            elif clause.required:
+                raise InvalidCommand(f"The command is incomplete. {self.hint}")
+        if typed.get(""):
+            raise InvalidCommand(f"That is more than I expected. {self.hint}")
+        if isinstance(self.makes, Action):
+            return Change(self.makes, **values, reason=reason)
+        return self.makes(**values)
+
+    def _split(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """Return the words after each keyword."""
+        keywords = {clause.keyword for clause in self.clauses}
+        typed: dict[str, list[str]] = {"": []}
+        current = ""
+        for place, word in enumerate(words, 1):
+            key = word.casefold()
+            if key == "because" and self.because:
+                return {**typed, "because": list(words[place:])}
+            if key not in keywords:
+                typed[current].append(word)
+            elif key in typed:
+                raise InvalidCommand(f"`{key}` occurs twice. {self.hint}")
+            else:
+                current = key
+                typed[key] = []
+        return typed
+
+
+_TARGET = Clause("target", ADDRESS, required=True)
+_OWN_OR_OTHER = Clause("mailbox", ADDRESS)
+_UNTIL = Clause("expires_on", DAY, "until")
 
 ENTRIES = (
     Entry(
-        "alias add",
         "alias add ADDRESS [to MAILBOX] [until YYYY-MM-DD] [because REASON]",
-        "alias add sales@example.com because customers ask for it",
         "Requests another address for your mailbox, or for another mailbox.",
-        _alias_add,
-        ("to", "until"),
+        Action.ALIAS_ADD,
+        (_TARGET, Clause("mailbox", ADDRESS, "to"), _UNTIL),
+        example="alias add sales@example.com because customers ask for it",
     ),
     Entry(
-        "alias remove",
         "alias remove ADDRESS [from MAILBOX] [because REASON]",
-        "alias remove sales@example.com",
         "Requests the removal of an address.",
-        _alias_remove,
-        ("from",),
+        Action.ALIAS_REMOVE,
+        (_TARGET, Clause("mailbox", ADDRESS, "from")),
+        example="alias remove sales@example.com",
     ),
     Entry(
-        "alias list",
         "alias list [MAILBOX]",
-        "alias list",
         "Lists the addresses of your mailbox.",
-        _alias_list,
+        ListAliases,
+        (_OWN_OR_OTHER,),
+        example="alias list",
     ),
     Entry(
-        "password",
         "password [MAILBOX]",
-        "password",
         "Creates a new password for your mailbox and shows it once.",
-        _password,
+        Password,
+        (_OWN_OR_OTHER,),
+        because=False,
+        example="password",
     ),
     Entry(
-        "forward add",
         "forward add ADDRESS to DESTINATION[, DESTINATION ...] [until YYYY-MM-DD] [because REASON]",
-        "forward add team@example.com to alice@example.com, bob@example.com",
         "Requests forwarding of an address to other addresses.",
-        _forward_add,
-        ("to", "until"),
+        Action.FORWARD_ADD,
+        (_TARGET, Clause("destinations", DESTINATIONS, "to", required=True), _UNTIL),
+        example="forward add team@example.com to alice@example.com, bob@example.com",
     ),
     Entry(
-        "forward remove",
         "forward remove ADDRESS [to DESTINATION[, DESTINATION ...]] [because REASON]",
-        "forward remove team@example.com to bob@example.com",
         "Requests the end of forwarding, to some destinations or to all.",
-        _forward_remove,
-        ("to",),
+        Action.FORWARD_REMOVE,
+        (_TARGET, Clause("destinations", DESTINATIONS, "to")),
+        example="forward remove team@example.com to bob@example.com",
     ),
-    Entry("forward list", "forward list", "forward list", "Lists the forwarders.", _forward_list),
-    Entry("dns", "dns DOMAIN", "dns example.com", "Lists the DNS records of a domain.", _dns),
+    Entry("forward list", "Lists the forwarders.", ListForwards, because=False),
     Entry(
-        "status",
-        "status [REQUEST]",
-        "status R-7K2M",
-        "Shows your requests, or one of them.",
-        _status,
+        "dns DOMAIN",
+        "Lists the DNS records of a domain.",
+        Dns,
+        (Clause("domain", DOMAIN, required=True),),
+        example="dns example.com",
     ),
-    Entry("cancel", "cancel REQUEST", "cancel R-7K2M", "Cancels your request.", _cancel),
-    Entry("help", "help", "help", "Shows this list.", lambda _: Help()),
+    Entry(
+        "status [REQUEST]",
+        "Shows your requests, or one of them.",
+        Status,
+        (Clause("id", REQUEST),),
+        example="status R-7K2M",
+    ),
+    Entry(
+        "cancel REQUEST",
+        "Cancels your request.",
+        Cancel,
+        (Clause("id", REQUEST, required=True),),
+        example="cancel R-7K2M",
+    ),
+    Entry("help", "Shows this list.", Help),
 )
 
 
@@ -310,9 +336,15 @@ def help_lines() -> list[str]:
     return ["You can type these commands. Only you see the answers.", *entries]
 
 
-_WRAPPED = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
-# The part of a wrapped link before what was typed: <mailto:a@b>, <https://example.com>, <!here>.
-_PREFIX = re.compile(r"\A(?:mailto:|https?://|!)", re.IGNORECASE)
+# What Slack wraps, and what was typed.
+_WRAPPED = (
+    # <@U1|ann>
+    (re.compile(r"<@[^<>|]*\|@?([^<>]+)>"), r"@\1"),
+    # <mailto:a@example.com|a@example.com>
+    (re.compile(r"<[^<>|]*\|([^<>]+)>"), r"\1"),
+    # <https://example.com>, <!here>
+    (re.compile(r"<(?:mailto:|https?://|!)?([^<>|]*)\|?>", re.IGNORECASE), r"\1"),
+)
 _PASSWORD = re.compile(r"pas+w|pwd|passp", re.IGNORECASE)
 
 
@@ -330,11 +362,18 @@ def parse(text: str) -> Command:
         return Menu()
     entry = _entry_of(words)
     if entry is not None:
-        return entry.parse(_Clauses(entry, words[len(entry.words.split()) :]))
+        if entry.makes is Help:
+            return Help()
+        try:
+            return entry.parse(words[len(entry.words.split()) :])
+        except InvalidCommand:
+            if entry.makes is Password:
+                raise TypedPassword from None
+            raise
     for place, word in enumerate(words):
         if _PASSWORD.match(word):
             rest = " ".join(words[place + 1 :])
-            if not word.isalpha() or (rest and fields.address(rest) is None):
+            if not word.isalpha() or (rest and ADDRESS.read(rest) is None):
                 raise TypedPassword
     raise InvalidCommand(f"I don't know that command. `{COMMAND} help` lists the commands.")
 
@@ -349,16 +388,7 @@ def _words(text: str) -> list[str]:
 
     The slash command itself may be repeated at the start.
     """
-    plain = _WRAPPED.sub(_unwrapped, text)
-    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
-        plain = plain.replace(entity, character)
-    words = plain.split()
+    for wrapped, typed in _WRAPPED:
+        text = wrapped.sub(typed, text)
+    words = html.unescape(text).split()
     return words[1:] if words[:1] == [COMMAND] else words
-
-
-def _unwrapped(link: re.Match[str]) -> str:
-    """Return the visible text of a link or a mention."""
-    target, label = link[1], link[2]
-    if label:
-        return f"@{label.removeprefix('@')}" if target.startswith("@") else label
-    return _PREFIX.sub("", target)

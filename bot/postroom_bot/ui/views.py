@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modals other than forms: the menu, a new password, the reason of a denial, and notes.
+"""The modals: the menu, the forms, a new password, the reason of a denial, and notes.
 
 The metadata of a view is a small JSON object of ids and addresses. Everything in it is checked
 again when the view is submitted.
@@ -9,55 +9,206 @@ again when the view is submitted.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from postroom_bot.domain import MessageRef
-from postroom_bot.ui import fields, ids
-from postroom_bot.ui.blocks import (
+from slack_sdk.models.blocks import (
+    DatePickerElement,
+    InputInteractiveElement,
+    Option,
+    PlainTextInputElement,
+    StaticSelectElement,
+)
+
+from postroom_bot.domain import Action, Change, MessageRef
+from postroom_bot.ui import parser
+from postroom_bot.ui.markup import (
+    MAX_ADDRESS,
+    VALUE,
     Block,
     View,
-    actions,
     button,
+    code,
     field,
     modal,
+    one_line,
     section,
     sections,
-    text_input,
     verbatim,
 )
-from postroom_bot.ui.markup import code, one_line
-from postroom_bot.ui.parser import help_lines
 
 TITLE = "Email"
 PASSWORD_TITLE = "New password"  # noqa: S105 - a title
 
+# The ids of the shortcut, of the buttons that open a form or the password modal, and of views that
+# are submitted.
+SHORTCUT_MENU = "postroom_menu"
+OPEN = "open_"
+OPEN_PASSWORD = f"{OPEN}password"
+PASSWORD_CONFIRM = "password_confirm"  # noqa: S105 - the name of a view
+DENY_REASON = "deny_reason"
+
+_MAX_OPTIONS = 100
+_MAX_OPTION = 75
+
+_REASON_INPUT = PlainTextInputElement(action_id=VALUE, max_length=parser.MAX_REASON)
+_INPUTS: Mapping[parser.Kind, InputInteractiveElement] = {
+    parser.ADDRESS: PlainTextInputElement(action_id=VALUE, max_length=MAX_ADDRESS),
+    parser.DESTINATIONS: PlainTextInputElement(action_id=VALUE, max_length=3000, multiline=True),
+    parser.DAY: DatePickerElement(action_id=VALUE),
+    parser.REASON: _REASON_INPUT,
+}
+
+
+class FormErrors(Exception):
+    """The submission is invalid.
+
+    :param errors: block ids and what is wrong, for Slack's ``response_action`` ``errors``
+    """
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__(", ".join(sorted(errors)))
+        self.errors = dict(errors)
+
+
+class Form(NamedTuple):
+    """A form that requests a change.
+
+    :param title: also the label of the button that opens it
+    :param description: of that button, for screen readers
+    :param text: what the change does
+    :param label: of the field with the address
+    :param hints: by the name of the value, in addition to the common ones
+    """
+
+    action: Action
+    title: str
+    description: str
+    text: str
+    label: str
+    hints: Mapping[str, str]
+
+    @property
+    def clauses(self) -> Iterator[parser.Clause]:
+        """The values, which are the blocks' ids too."""
+        (entry,) = (entry for entry in parser.ENTRIES if entry.makes is self.action)
+        return iter((*entry.clauses, parser.Clause("reason", parser.REASON)))
+
+
+_LABELS = {
+    "mailbox": "Mailbox",
+    "destinations": "Destinations",
+    "expires_on": "Last day",
+    "reason": "Reason",
+}
+_HINTS = {
+    "mailbox": "Leave this empty for your own mailbox.",
+    "reason": "The approvers see it.",
+}
+#: The forms by the id of their view.
+FORMS: Mapping[str, Form] = {
+    "alias_add": Form(
+        Action.ALIAS_ADD,
+        "Add an address",
+        "Request another address for a mailbox",
+        "Mail to the new address is delivered to the mailbox.",
+        "New address",
+        {
+            "target": "Such as sales@example.com",
+            "expires_on": "The address is removed after this day. Leave this empty to keep it.",
+        },
+    ),
+    "alias_remove": Form(
+        Action.ALIAS_REMOVE,
+        "Remove an address",
+        "Request the removal of an address",
+        "Mail to the address is no longer accepted.",
+        "Address to remove",
+        {"target": "Such as sales@example.com"},
+    ),
+    "forward_add": Form(
+        Action.FORWARD_ADD,
+        "Forward mail",
+        "Request forwarding of an address",
+        "Mail to the address is forwarded to the destinations. No copy is kept.",
+        "Address to forward",
+        {
+            "target": "Such as team@example.com",
+            "destinations": f"Up to {parser.MAX_DESTINATIONS} addresses, separated by commas.",
+            "expires_on": "Forwarding ends after this day. Leave this empty to keep it.",
+        },
+    ),
+    "forward_remove": Form(
+        Action.FORWARD_REMOVE,
+        "Stop forwarding",
+        "Request the end of forwarding",
+        "Mail to the address is no longer forwarded to these destinations.",
+        "Forwarded address",
+        {
+            "target": "Such as team@example.com",
+            "destinations": "Leave this empty to stop forwarding to all of them.",
+        },
+    ),
+}
+
+
+def form(callback_id: str, aliases: Sequence[str] = ()) -> View:
+    """Return the form with this id.
+
+    :param aliases: the person's own, to select one to remove
+    """
+    made = FORMS[callback_id]
+    labels, hints = {"target": made.label, **_LABELS}, {**_HINTS, **made.hints}
+    fields = {
+        name: field(name, labels[name], hints[name], _INPUTS[kind], optional=not is_required)
+        for name, kind, _keyword, is_required in made.clauses
+    }
+    fits = 0 < len(aliases) <= _MAX_OPTIONS and max(map(len, aliases)) <= _MAX_OPTION
+    if made.action is Action.ALIAS_REMOVE and fits:
+        del fields["mailbox"]
+        options = [Option(text=alias, value=alias) for alias in aliases]
+        select = StaticSelectElement(action_id=VALUE, options=options)
+        hint = "For another mailbox, type /email alias remove ADDRESS from MAILBOX."
+        fields["target"] = field("target", made.label, hint, select)
+    blocks = [section(made.text), *fields.values()]
+    return modal(callback_id, made.title, blocks, submit="Send request", close="Cancel")
+
+
+def read_form(callback_id: str, values: Mapping[str, Any]) -> Change:
+    """Return the change that a submitted form requests.
+
+    :param values: the view's ``state.values``
+    :raises FormErrors: a value is missing or invalid
+    """
+    errors: dict[str, str] = {}
+    read: dict[str, Any] = {}
+    for name, kind, _keyword, is_required in FORMS[callback_id].clauses:
+        entered = values.get(name, {}).get(VALUE, {})
+        selected = (entered.get("selected_option") or {}).get("value")
+        text = (entered.get("value") or entered.get("selected_date") or selected or "").strip()
+        if text:
+            read[name] = kind.read(text)
+            if read[name] is None:
+                # Slack renders no markup in these messages.
+                errors[name] = kind.problem.replace("`", "")
+        elif is_required:
+            errors[name] = "Fill this in."
+    if errors:
+        raise FormErrors(errors)
+    return Change(FORMS[callback_id].action, **read)
+
 
 def form_buttons() -> Block:
     """Return the row of buttons that open the forms and the password modal."""
-    return actions(
-        button("Add an address", ids.OPEN_ALIAS_ADD, "Request another address for a mailbox"),
-        button("Remove an address", ids.OPEN_ALIAS_REMOVE, "Request the removal of an address"),
-        button("Forward mail", ids.OPEN_FORWARD_ADD, "Request forwarding of an address"),
-        button("Stop forwarding", ids.OPEN_FORWARD_REMOVE, "Request the end of forwarding"),
-        button("New password", ids.OPEN_PASSWORD, "Create a new password for your mailbox"),
-    )
+    buttons = [button(one.title, OPEN + name, one.description) for name, one in FORMS.items()]
+    password = button("New password", OPEN_PASSWORD, "Create a new password for your mailbox")
+    return {"type": "actions", "elements": [*buttons, password]}
 
 
 def menu() -> View:
     """Return the menu."""
-    blocks = [section("What do you want to do?"), form_buttons(), *sections(help_lines())]
-    return modal(ids.MENU, TITLE, blocks)
-
-
-class Confirmed(NamedTuple):
-    """The confirmation to create a password.
-
-    :param request_id: the approved request; None for the person's own mailbox
-    """
-
-    mailbox: str
-    request_id: str | None
+    lines = sections(parser.help_lines())
+    return modal("menu", TITLE, [section("What do you want to do?"), form_buttons(), *lines])
 
 
 def password_confirm(mailbox: str, request_id: str | None = None) -> View:
@@ -67,7 +218,7 @@ def password_confirm(mailbox: str, request_id: str | None = None) -> View:
         " all devices."
     )
     return modal(
-        ids.PASSWORD_CONFIRM,
+        PASSWORD_CONFIRM,
         PASSWORD_TITLE,
         [section(text)],
         submit="Create password",
@@ -76,13 +227,10 @@ def password_confirm(mailbox: str, request_id: str | None = None) -> View:
     )
 
 
-def read_password_confirm(private_metadata: str) -> Confirmed:
-    """Return the metadata of `password_confirm`.
-
-    :raises ValueError: it belongs to another view
-    """
-    data = _metadata(private_metadata, {"mailbox", "request"})
-    return Confirmed(data["mailbox"], data["request"])
+def read_password_confirm(private_metadata: str) -> tuple[str, str | None]:
+    """Return the mailbox and the request's id of `password_confirm`."""
+    data = json.loads(private_metadata)
+    return data["mailbox"], data["request"]
 
 
 def password_shown(mailbox: str, password: str, mail_host: str) -> View:
@@ -91,7 +239,7 @@ def password_shown(mailbox: str, password: str, mail_host: str) -> View:
     :param mail_host: the host name for mail programs
     """
     return modal(
-        ids.PASSWORD_SHOWN,
+        "password_shown",
         PASSWORD_TITLE,
         [
             section("Shown once. Copy it now; closing this window removes it."),
@@ -113,14 +261,10 @@ def deny_reason(request_id: str, card: MessageRef) -> View:
 
     :param card: the message whose button was pressed
     """
-    reason = field(
-        ids.REASON,
-        "Reason",
-        text_input(fields.MAX_REASON),
-        hint="The requester and the approvers see it.",
-    )
+    hint = "The requester and the approvers see it."
+    reason = field("reason", "Reason", hint, _REASON_INPUT)
     return modal(
-        ids.DENY_REASON,
+        DENY_REASON,
         f"Deny {request_id}",
         [reason],
         submit="Deny",
@@ -129,24 +273,17 @@ def deny_reason(request_id: str, card: MessageRef) -> View:
     )
 
 
-class Denial(NamedTuple):
-    """A denial of a request, on this card."""
-
-    request_id: str
-    card: MessageRef
-    reason: str
-
-
-def read_deny_reason(private_metadata: str, values: Mapping[str, Any]) -> Denial:
-    """Return the submission of `deny_reason`.
+def read_deny_reason(
+    private_metadata: str, values: Mapping[str, Any]
+) -> tuple[str, MessageRef, str]:
+    """Return the request's id, the card and the reason of a submitted `deny_reason`.
 
     :param values: the view's ``state.values``
-    :raises ValueError: it belongs to another view
     """
-    data = _metadata(private_metadata, {"request", "channel", "ts"})
-    typed = values.get(ids.REASON, {}).get(ids.VALUE, {}).get("value") or ""
-    reason = one_line(typed, fields.MAX_REASON)
-    return Denial(data["request"], MessageRef(data["channel"], data["ts"]), reason)
+    data = json.loads(private_metadata)
+    typed = values.get("reason", {}).get(VALUE, {}).get("value") or ""
+    reason = one_line(typed, parser.MAX_REASON)
+    return data["request"], MessageRef(data["channel"], data["ts"]), reason
 
 
 def working(title: str, *, creates_password: bool = False) -> View:
@@ -154,16 +291,9 @@ def working(title: str, *, creates_password: bool = False) -> View:
     text = "Working on it. If this takes longer than a minute, close the window and try again."
     if creates_password:
         text = "Creating the password. Keep this window open: the password appears only here."
-    return modal(ids.WORKING, title, [section(text)])
+    return modal("working", title, [section(text)])
 
 
-def note(title: str, text: str) -> View:
+def note(text: str, title: str = TITLE) -> View:
     """Return a view with a sentence of markup."""
-    return modal(ids.NOTE, title, [section(text)])
-
-
-def _metadata(private_metadata: str, keys: set[str]) -> dict[str, Any]:
-    data = json.loads(private_metadata)
-    if not isinstance(data, dict) or set(data) != keys:
-        raise ValueError("The view's metadata does not belong to this view.")
-    return data
+    return modal("note", title, [section(text)])

@@ -24,7 +24,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
     problem,
 )
-from ansible_collections.postroom.email.tests.fakes.slack.faults import Faults
+from ansible_collections.postroom.email.tests.fakes.slack.webapi import Faults
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording

@@ -17,11 +17,11 @@ from sqlalchemy import select
 
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import (
     HttpTransport,
+    Parcel,
     Transport,
 )
-from ansible_collections.postroom.email.tests.fakes.slack.payloads import Parcel
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.records import Ack, Message
+from ansible_collections.postroom.email.tests.fakes.slack.world import Ack, Message
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
 from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording

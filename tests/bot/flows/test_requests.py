@@ -132,7 +132,7 @@ def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
 
 @ACKNOWLEDGED
 def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
-    """Those for whom there is no turn get an answer immediately; all are acknowledged."""
+    """Requests beyond the limit are answered immediately; all are acknowledged."""
     here = hurried.here
     before = len(here.alice.sees().ephemerals)
     with hurried.premises.recorder.holding("GET"):

@@ -25,9 +25,9 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     number_of,
 )
 from ansible_collections.postroom.email.tests.bot.ui.samples import strings
-from ansible_collections.postroom.email.tests.fakes.slack import payloads
+from ansible_collections.postroom.email.tests.fakes.slack import delivery
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import HttpTransport, Sent
-from ansible_collections.postroom.email.tests.fakes.slack.records import Message, View
+from ansible_collections.postroom.email.tests.fakes.slack.world import Message, View
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
     BOB,
@@ -73,14 +73,14 @@ def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None
     """It gets 401, a line in the log and a count in a metric, and its content is not logged."""
     here, bot, http, now = flow.here, flow.bots[0], _http(flow), time.time()
     verification = {"type": "url_verification", "challenge": "Say this."}
-    assert "Say this." in str(http.send(payloads.Parcel(payloads.EVENTS, verification), 30, at=now))
+    assert "Say this." in str(http.send(delivery.Parcel(delivery.EVENTS, verification), 30, at=now))
     here.alice.command("/email help")
     sent, asked = http.sent[-1], len(flow.requests())
     counted, unexpected = _errors(flow, "signature"), _errors(flow, "listener")
     lines = bot.log().count("without a valid signature")
     channel = here.slack.world.channels[here.alice.channel]
     text = "/email alias add forged@example.com"
-    parcel = payloads.command(here.slack.world, here.alice.user, channel, text)
+    parcel = delivery.command(here.slack.world, here.alice.user, channel, text)
     assert b"text=help" in sent.body
     forgeries = [
         http.signed(parcel, at=now, secret="0" * 32),
@@ -178,7 +178,7 @@ def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Messa
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
-    """Slack Connect shares buttons: a press and a command are refused at once, and audited."""
+    """Slack Connect shares buttons: a press and a command are refused immediately, and audited."""
     here, asked = flow.here, len(flow.requests())
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
@@ -189,7 +189,7 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         assert ELSEWHERE in text_of(here.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
         flow.audited("person.turned_away", person, "person.elsewhere")
-        # A press that claims to come from our workspace is judged by what Slack says.
+        # If a press claims to come from our workspace, the account in Slack decides.
         person.user = replace(person.user, team=here.slack.world.team)
         person.press(card, APPROVE)
         flow.audited("vote.refused", person, "person.other_workspace")
@@ -213,9 +213,9 @@ def test_typed_text_stays_text(flow: Deployment) -> None:
     here.carol.shortcut("postroom_menu")
     here.carol.press_in_view(here.window(here.carol, "menu"), "open_alias_add")
     form = here.window(here.carol, "alias_add")
-    here.carol.submit(form, {"address": "<!here|a>@example.com"})
-    assert set(here.window(here.carol, "alias_add").errors) == {"address"}
-    here.carol.submit(form, {"address": address, "reason": REASON})
+    here.carol.submit(form, {"target": "<!here|a>@example.com"})
+    assert set(here.window(here.carol, "alias_add").errors) == {"target"}
+    here.carol.submit(form, {"target": address, "reason": REASON})
     card = here.card_of(here.carol, address)
     (text,) = [one for one in strings(card.blocks) if "Reason:" in one]
     (line,) = [one for one in text.splitlines() if one.startswith("Reason:")]

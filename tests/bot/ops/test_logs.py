@@ -21,7 +21,7 @@ from slack_bolt.error import BoltUnhandledRequestError
 
 from postroom_bot.ops import logs
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack.handlers.errors import INTERNAL_ERROR, answer_error
+from postroom_bot.slack.bolt_app import INTERNAL_ERROR, answer_error
 from postroom_common.logs import log_crashes
 
 SECRET = 'api-"quoted"-secret'

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.records import Message
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import (
     Workspace as SlackWorkspace,
 )
+from ansible_collections.postroom.email.tests.fakes.slack.world import Message
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService

@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import payloads, views, webapi
+from . import delivery, views, webapi
 from .delivery import Postman
-from .records import Ack, CannotDo, Message, ResponseUrl, User, View
-from .world import World
+from .world import Ack, CannotDo, Message, ResponseUrl, User, View, World
 
 
 class Sight(NamedTuple):
@@ -75,7 +74,7 @@ class Person:
         """Type a slash command, such as `/email help`."""
         with self._world.changed:
             place = self._world.channels[self.channel]
-            parcel = payloads.command(self._world, self.user, place, text)
+            parcel = delivery.command(self._world, self.user, place, text)
         ack = self._postman.deliver(parcel)
         if ack.ok and ack.body:
             with self._world.changed:
@@ -92,7 +91,7 @@ class Person:
                 raise CannotDo(f"{self.user.name} does not see the message")
             block, element = views.find(message.blocks, action_id)
             action = views.pressed(block, element, self._world.fresh_ts())
-            parcel = payloads.press(self._world, self.user, message, action)
+            parcel = delivery.press(self._world, self.user, message, action)
         return self._postman.deliver(parcel)
 
     def press_in_view(self, view: View, action_id: str) -> Ack:
@@ -101,7 +100,7 @@ class Person:
             self._check_open(view)
             block, element = views.find(view.blocks, action_id)
             action = views.pressed(block, element, self._world.fresh_ts())
-            parcel = payloads.press_in_view(self._world, self.user, view, action)
+            parcel = delivery.press_in_view(self._world, self.user, view, action)
         return self._postman.deliver(parcel)
 
     def submit(self, view: View, values: Mapping[str, Any] | None = None) -> Ack:
@@ -113,7 +112,7 @@ class Person:
                 raise CannotDo("the modal has no submit button")
             _fill(view, values or {})
             view.errors = {}
-            parcel = payloads.submission(world, self.user, view)
+            parcel = delivery.submission(world, self.user, view)
         ack = self._postman.deliver(parcel)
         if ack.ok:
             with world.changed:
@@ -128,13 +127,13 @@ class Person:
 
     def shortcut(self, callback_id: str) -> Ack:
         """Choose a global shortcut."""
-        return self._postman.deliver(payloads.shortcut(self._world, self.user, callback_id))
+        return self._postman.deliver(delivery.shortcut(self._world, self.user, callback_id))
 
     def open_home(self) -> Ack:
         """Open the app's Home tab."""
         opened = {"type": "app_home_opened", "user": self.id, "tab": "home"}
         with self._world.changed:
-            parcel = payloads.event(self._world, {**opened, "channel": self.direct_channel})
+            parcel = delivery.event(self._world, {**opened, "channel": self.direct_channel})
         return self._postman.deliver(parcel)
 
     def _check_open(self, view: View) -> None:

@@ -18,11 +18,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
-from .delivery import FAILED, TIMEOUT
-from .faults import Faults
-from .payloads import EVENTS, Parcel
-from .records import Ack, Payload
-from .world import World, plain
+from .delivery import EVENTS, FAILED, TIMEOUT, Parcel
+from .webapi import Faults
+from .world import Ack, Payload, World, plain
 
 
 @dataclass

@@ -10,8 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
-from .records import Block, CannotDo, Payload, Refused, Scopes, View
-from .world import World, plain, with_block_ids
+from .world import Block, CannotDo, Payload, Refused, Scopes, View, World, plain, with_block_ids
 
 MAX_VIEW_SIZE = 250_000
 OPENED_FROM_MODAL = (

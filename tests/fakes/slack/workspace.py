@@ -10,13 +10,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
-from . import payloads, sockets, webapi
+from . import delivery, sockets, webapi
 from .delivery import Delivery, HttpTransport, Postman, Transport
-from .faults import Faults
 from .person import Person
-from .records import Ack, Call, Channel, Message, User
 from .sockets import Sockets
-from .world import PATIENCE, Clock, World, now
+from .webapi import Faults
+from .world import PATIENCE, Ack, Call, Channel, Clock, Message, User, World, now
 
 T = TypeVar("T")
 
@@ -71,7 +70,7 @@ class Workspace:
             self.world.users[person.id] = person.user
             user = person.user.as_slack(with_email=True)
         if announce:
-            self._postman.deliver(payloads.event(self.world, {"type": "user_change", "user": user}))
+            self._postman.deliver(delivery.event(self.world, {"type": "user_change", "user": user}))
 
     def channel(self, name: str, *people: Person) -> str:
         """Add a channel with people and the bot; return its id."""

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The modals: opening them, and submitted forms and passwords.
+
+A trigger expires after 3 seconds. A modal that needs answers from elsewhere is therefore opened as
+"working" first, and updated when the answers arrive.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from slack_bolt import App
+
+from postroom_bot.backends.slack_api import ViewRef
+from postroom_bot.domain import Action, Change
+from postroom_bot.errors import Denied, SlackRejected, SlackUnavailable
+from postroom_bot.slack.interactions import (
+    EXPECTED,
+    Answer,
+    Body,
+    Interaction,
+    Services,
+    interaction_of,
+    settle,
+)
+from postroom_bot.ui import messages, notifications, views
+from postroom_bot.ui.markup import View
+from postroom_bot.workflow.intake import DayOver
+from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice, Revealed
+
+#: How often a view with a new password is sent to Slack, and the pauses in between.
+TRIES = 4
+PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 5.0
+
+
+def register(app: App, services: Services) -> None:
+    """Register the handlers that open modals, and those of submitted ones."""
+
+    @app.shortcut(views.SHORTCUT_MENU)
+    def open_menu(ack: Answer, body: Body) -> None:
+        ack()
+        open_modal(services, interaction_of(body), views.menu())
+
+    def open_form(ack: Answer, body: Body) -> None:
+        ack()
+        acted = interaction_of(body)
+        name = str(body["actions"][0]["action_id"]).removeprefix(views.OPEN)
+        if views.FORMS[name].action is not Action.ALIAS_REMOVE:
+            open_modal(services, acted, views.form(name))
+            return
+        opened = open_modal(services, acted, views.working(views.TITLE))
+        aliases: list[str] = []
+        # Without the list, the person types the address.
+        with suppress(*EXPECTED):
+            aliases = services.lookups.aliases(acted.user, acted.team).aliases
+        services.deps.slack_api.update_view(opened, views.form(name, aliases))
+
+    def form(ack: Answer, body: Body) -> None:
+        ack(**submit_form(services, interaction_of(body), body["view"]))
+
+    for name in views.FORMS:
+        app.block_action(views.OPEN + name)(open_form)
+        app.view_submission(name)(form)
+
+    def open_password(ack: Answer, body: Body) -> None:
+        ack()
+        acted = interaction_of(body)
+        offer_password(services, acted, request_id=acted.value or None)
+
+    for name in (views.OPEN_PASSWORD, notifications.PASSWORD_SHOW):
+        app.block_action(name)(open_password)
+
+    @app.view_submission(views.PASSWORD_CONFIRM)
+    def create_password(ack: Answer, body: Body) -> None:
+        view = body["view"]
+        mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
+        working = views.working(views.PASSWORD_TITLE, creates_password=True)
+        ack(response_action="update", view=working)
+        # The acknowledgement has replaced the view, so its hash has changed.
+        window = ViewRef(str(view["id"]), hash="")
+        reveal_password(services, interaction_of(body), window, mailbox, request_id)
+
+
+def submit_form(services: Services, acted: Interaction, view: View) -> dict[str, Any]:
+    """Request the change in a submitted form. Return the acknowledgement: a note or errors."""
+    try:
+        change = views.read_form(str(view["callback_id"]), view["state"]["values"])
+        request = services.intake.submit(acted.key, change, acted.user, acted.team)
+    except views.FormErrors as error:
+        return {"response_action": "errors", "errors": error.errors}
+    except DayOver as error:
+        errors = {"expires_on": messages.plain(error.reason)}
+        return {"response_action": "errors", "errors": errors}
+    except Denied as denial:
+        text = messages.text(denial.reason)
+    else:
+        text = notifications.received_text(request)
+    return {"response_action": "update", "view": views.note(text)}
+
+
+def open_modal(services: Services, acted: Interaction, view: View) -> ViewRef:
+    """Open a modal, or update the one that the button is in."""
+    if acted.modal is None:
+        return services.deps.slack_api.open_view(acted.trigger, view)
+    return services.deps.slack_api.update_view(acted.modal, view)
+
+
+def offer_password(
+    services: Services,
+    acted: Interaction,
+    mailbox: str | None = None,
+    request_id: str | None = None,
+) -> None:
+    """Ask for confirmation of a new password, request one, or show why there is none."""
+    opened = open_modal(services, acted, views.working(views.PASSWORD_TITLE))
+    user, team = acted.user, acted.team
+    try:
+        try:
+            offer = services.passwords.offer(user, team, mailbox, request_id)
+            view = views.password_confirm(offer.mailbox, offer.request_id)
+        except NeedsApproval:
+            change = Change(Action.PASSWORD, mailbox or "")
+            request = services.intake.submit(acted.key, change, user, team)
+            view = views.note(notifications.received_text(request))
+    except EXPECTED as error:
+        text = services.reason_text(acted, Action.PASSWORD, error)
+        view = views.note(text, views.PASSWORD_TITLE)
+    services.deps.slack_api.update_view(opened, view)
+
+
+def reveal_password(
+    services: Services, acted: Interaction, window: ViewRef, mailbox: str, request_id: str | None
+) -> None:
+    """Create a password and show it in the modal, which shows "working" by now."""
+    acknowledged = time.monotonic()
+
+    def show(made: Revealed) -> None:
+        password = made.password.get_secret_value()
+        update(views.password_shown(made.mailbox, password, services.mail_host))
+
+    def update(view: View) -> None:
+        """Update the modal, with retries: the new password exists nowhere else."""
+        settle(acknowledged)
+        for _ in range(TRIES - 1):
+            try:
+                services.deps.slack_api.update_view(window, view)
+            except SlackUnavailable as error:
+                time.sleep(min(error.retry_after or PAUSE_SECONDS, MAX_PAUSE_SECONDS))
+            else:
+                return
+        services.deps.slack_api.update_view(window, view)
+
+    try:
+        services.passwords.reveal(acted.key, acted.user, acted.team, mailbox, request_id, show)
+    except PressedTwice:
+        # Keep what the first delivery shows.
+        return
+    except EXPECTED as error:
+        text = services.reason_text(acted, Action.PASSWORD, error)
+        # The person gets a message as well if the password was not shown, in case the window was
+        # closed.
+        ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()
+        with suppress(*ignored):
+            update(views.note(text, views.PASSWORD_TITLE))
