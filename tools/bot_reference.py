@@ -7,7 +7,6 @@ A test compares the page with what this prints.
 
 from __future__ import annotations
 
-import argparse
 import runpy
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ if __name__ == "__main__":
     # It makes the bot importable.
     runpy.run_path(str(ROOT / "tests" / "conftest.py"))
 
+import click  # noqa: E402
 from pydantic.fields import FieldInfo  # noqa: E402
 
 from postroom_bot import cli, config  # noqa: E402
@@ -90,7 +90,7 @@ def slash_commands() -> Iterator[tuple[str, str]]:
 def settings() -> Iterator[tuple[str, str, str]]:
     """Yield the rows about the settings."""
     for name, field in config.Settings.model_fields.items():
-        text = [field.description or ""]
+        text = [" ".join((field.description or "").split())]
         if name in config.REQUIRED_WITH:
             setting, value = config.REQUIRED_WITH[name]
             text.append(f"Required if `{setting}` is `{value}`.")
@@ -109,39 +109,27 @@ def _default(field: FieldInfo) -> str:
 
 def commands() -> Iterator[tuple[str, str]]:
     """Yield the rows about the commands of the program, with their options."""
-    yield from _commands(cli.parser_of_commands(), "")
+    yield from _commands(cli.cli, "")
 
 
-def _commands(parser: argparse.ArgumentParser, prefix: str) -> Iterator[tuple[str, str]]:
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of them
-        if not isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+def _commands(group: click.Group, prefix: str) -> Iterator[tuple[str, str]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{prefix}{name} ")
             continue
-        abouts = {choice.dest: choice.help for choice in action._choices_actions}  # noqa: SLF001
-        for name, command in action.choices.items():
-            nested = list(_commands(command, f"{prefix}{name} "))
-            yield from nested or [_command(f"{prefix}{name}", command, abouts[name] or "")]
+        parameters = [one for one in command.params if one.name != "file"]
+        usage = " ".join([f"{prefix}{name}", *map(_usage, parameters)])
+        options = [one for one in parameters if isinstance(one, click.Option)]
+        details = "; ".join(f"`{option.opts[0]}`: {option.help}" for option in options)
+        about = " ".join((command.help or "").split())
+        yield f"`{usage}`", f"{about} {details}{'.' if details else ''}".rstrip()
 
 
-def _command(name: str, command: argparse.ArgumentParser, about: str) -> tuple[str, str]:
-    options = [
-        action
-        for action in command._actions  # noqa: SLF001
-        if action.dest not in ("help", "config")
-    ]
-    usage = " ".join([name, *map(_usage, options)])
-    details = "; ".join(f"`{_label(option)}`: {option.help}" for option in options)
-    return f"`{usage}`", f"{about} {details}{'.' if details else ''}".rstrip()
-
-
-def _label(option: argparse.Action) -> str:
-    return option.option_strings[0] if option.option_strings else str(option.metavar)
-
-
-def _usage(option: argparse.Action) -> str:
-    if not option.option_strings:
-        return f"{option.metavar} ..." if option.nargs == "+" else str(option.metavar)
-    value = "" if option.nargs == 0 else f" {option.metavar}"
-    return f"[{_label(option)}{value}]"
+def _usage(parameter: click.Parameter) -> str:
+    if isinstance(parameter, click.Argument):
+        return str(parameter.metavar)
+    value = f" {parameter.metavar}" if parameter.metavar else ""
+    return f"[{parameter.opts[0]}{value}]"
 
 
 def exit_statuses() -> Iterator[tuple[str, str]]:

@@ -1,23 +1,33 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the policy file's reference from its schema: `policy_reference.py`.
+"""Write the policy's JSON Schema and reference from the model: `policy_reference.py`.
 
-It is the part of `docs/policy.md` from its mark on; a test compares it with what this writes.
+They are `schemas/policy.schema.json` and `docs/policy.md` from its mark on; a test checks that both
+are current.
 """
 
 from __future__ import annotations
 
 import json
+import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
+if __name__ == "__main__":
+    # It makes the bot importable.
+    runpy.run_path(str(ROOT / "tests" / "conftest.py"))
 
+from pydantic.json_schema import GenerateJsonSchema  # noqa: E402
+
+from postroom_bot.policy.model import Policy  # noqa: E402
 from tools.definition_reference import Schema, tables  # noqa: E402
 
 SCHEMA = ROOT / "schemas" / "policy.schema.json"
 PAGE = ROOT / "docs" / "policy.md"
+ADDRESS = "https://github.com/postroom/email/raw/main/schemas/policy.schema.json"
 
 MARK = """\
 ## Reference of the policy file
@@ -25,6 +35,31 @@ MARK = """\
 <!-- From here on written by tools/policy_reference.py from schemas/policy.schema.json. -->
 """
 ABOUT = "What may be missing has a default, or means that there is no such thing."
+
+
+class _Generator(GenerateJsonSchema):
+    """Describes the file: an optional key may be missing but not null, names have a pattern."""
+
+    def nullable_schema(self, schema: Any) -> Schema:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> Schema:
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def dict_schema(self, schema: Any) -> Schema:
+        return {**super().dict_schema(schema), "additionalProperties": False}
+
+
+def schema() -> Schema:
+    """Return the JSON Schema of the policy file."""
+    wrapped = json.dumps(Policy.model_json_schema(schema_generator=_Generator))
+    # Docstrings are wrapped.
+    found = json.loads(wrapped.replace(r"\n", " "))
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    title, description = found.pop("title"), found.pop("description")
+    return {"$schema": dialect, "$id": ADDRESS, "title": title, "description": description, **found}
 
 
 def reference(schema: Schema) -> str:
@@ -39,4 +74,5 @@ def page(text: str, schema: Schema) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text("utf-8"), json.loads(SCHEMA.read_text("utf-8"))), "utf-8")
+    SCHEMA.write_text(json.dumps(schema(), indent=2) + "\n", "utf-8")
+    PAGE.write_text(page(PAGE.read_text("utf-8"), schema()), "utf-8")

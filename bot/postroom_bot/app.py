@@ -25,11 +25,10 @@ from postroom_bot.backends import factory
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.config import Settings
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
-from postroom_bot.ops.health import Health, HealthApp
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.ops.policy_reloader import PolicyReloader
 from postroom_bot.ops.startup_checks import StartupChecks, problems
-from postroom_bot.ops.web_server import WebServer
+from postroom_bot.ops.web_server import Health, HealthApp, WebServer
+from postroom_bot.policy.loader import PolicyReloader
 from postroom_bot.slack import bolt_app
 from postroom_bot.slack.interactions import Services
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
@@ -69,7 +68,8 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             transport = _transport(settings, deps, closing)
             health_checks = {
                 "database": lambda: _database_health(deps.database),
-                "policy": policies.health,
+                # After an invalid change, the previous policy remains in force.
+                "policy": lambda: Health(works=True, text=policies.status),
                 "slack": lambda: _slack_health(deps.slack_api, transport),
                 # Requests wait during an outage of the mail API, so the bot stays ready.
                 "mail": lambda: Health(works=True, text=deps.mail.last_answer),

@@ -1,13 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line: `postroom-bot serve`, and what operators and policy writers need beside it.
-
-Exit status: 0 for success, 1 if a check found problems, 2 if the command failed.
-"""
+"""The command line: `serve`, and the commands for operators and authors of policies."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import getpass
 import importlib.metadata
@@ -20,8 +16,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 from zoneinfo import ZoneInfo
+
+import click
 
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
@@ -31,9 +29,9 @@ from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change, State
 from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_bot.ops import logs, startup_checks
-from postroom_bot.policy import dry_run
-from postroom_bot.policy.explain import explain
+from postroom_bot.policy.explain import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
+from postroom_bot.policy.model import Policy
 from postroom_bot.slack import bolt_app
 from postroom_bot.slack.manifest import manifest
 from postroom_bot.store import audit, ledger, requests
@@ -41,7 +39,7 @@ from postroom_bot.store.schema import SCHEMA, migrate
 from postroom_bot.ui import messages, parser
 from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.intake import Intake
-from postroom_common.database import Connection, Database, DatabaseError, check_url
+from postroom_common.database import Connection, Database, DatabaseError
 from postroom_common.logs import log_crashes
 
 #: The exit statuses of all commands.
@@ -51,24 +49,28 @@ EXIT_STATUSES = {
     "found no rows of the request, or `cancel` could not cancel it.",
     2: "The command could not run. Standard error has a line for each error.",
 }
-#: What keeps a command from being done; each is a sentence.
-_NOT_DONE = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
+#: What prevents a command; each is a sentence.
+_FAILURES = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give the exit status."""
-    options = parser_of_commands().parse_args(arguments)
+    """Run a command and return the exit status."""
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
-        return int(options.run(options))
-    except SettingsError as error:
-        problems: Sequence[str] = error.mistakes
-    except PolicyError as error:
-        problems = error.sentences
-    except Unavailable as error:
-        problems = [messages.plain(error.once)]
-    except Rejected as error:
-        problems = [messages.plain(error.reason)]
-    except _NOT_DONE as error:
+        # click's own `main` would handle interrupts and closed pipes in its way.
+        with cli.make_context("postroom-bot", words) as context:
+            return int(cli.invoke(context) or 0)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (SettingsError, PolicyError) as error:
+        problems: Sequence[str] = error.sentences
+    except (Unavailable, Rejected) as error:
+        reason = error.once if isinstance(error, Unavailable) else error.reason
+        problems = [messages.plain(reason)]
+    except _FAILURES as error:
         problems = [str(error)]
     except KeyboardInterrupt:
         problems = ["interrupted"]
@@ -79,182 +81,285 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         problems = [f"something can't be read or written ({error.strerror or error})"]
     for problem in problems:
-        _say(_redacted(f"postroom-bot: {problem}"), sys.stderr)
+        click.echo(_redacted(f"postroom-bot: {problem}"), err=True)
     return 2
 
 
-def _serve(options: argparse.Namespace) -> int:
-    given = config.load(options.config)
+def _version() -> str:
+    try:
+        return f"%(prog)s {importlib.metadata.version('postroom')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "%(prog)s, from a checkout"
+
+
+def _settings_file(context: click.Context, _option: click.Parameter, value: Path | None) -> Any:
+    """Return the file given after the command, or else before it."""
+    context.obj = value or context.obj
+    return context.obj
+
+
+_CONFIG = click.option(
+    "--config",
+    "file",
+    type=Path,
+    metavar="FILE",
+    callback=_settings_file,
+    help=f"settings file in YAML (default: {config.CONFIG_VARIABLE})",
+)
+_POLICY = click.option(
+    "--policy", type=Path, metavar="FILE", help="use this policy file and read no settings"
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(message=_version(), version="")
+@_CONFIG
+def cli(file: Path | None) -> None:
+    """Manage email addresses, forwarding and passwords from Slack."""
+
+
+@cli.command("serve")
+@_CONFIG
+@click.option(
+    "--ready-file",
+    type=Path,
+    metavar="FILE",
+    help="write a JSON file with pid, admin and slack when ready, and delete it at exit",
+)
+def _serve(file: Path | None, ready_file: Path | None) -> None:
+    """Run the bot."""
+    given = config.load(file)
     logs.configure(style=given.log_format, level=given.log_level, secrets=given.secrets())
     log_crashes(logs.PROGRAM)
     try:
-        app.run(given, options.ready_file)
-    except (*_NOT_DONE, Rejected, PolicyError):
+        app.run(given, ready_file)
+    except (*_FAILURES, Rejected, PolicyError):
         raise
     except Exception:  # noqa: BLE001 - logged, and the process ends
         # Python would wait for threads, which may wait for Slack forever.
         sys.excepthook(*sys.exc_info())
         logging.shutdown()
         os._exit(1)
-    return 0
 
 
-def _check_config(options: argparse.Namespace) -> int:
-    """Tell of every mistake in the settings and in the policy."""
-    policy_file: Path | None = options.policy
-    problems = [] if policy_file else _problems_of_settings(options.config)
-    policy_file = policy_file or config.partly(options.config).policy_file
+@cli.command("check-config")
+@_CONFIG
+@click.option(
+    "--online",
+    is_flag=True,
+    help="also verify tokens, people and user groups with the mail service and Slack",
+)
+@_POLICY
+def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> int:
+    """Validate the settings and the policy."""
+    policy_file, rules, problems = policy, None, list[str]()
+    if policy_file is None:
+        try:
+            policy_file = config.load(file).policy_file
+        except SettingsError as error:
+            problems += error.sentences
+            policy_file = error.policy_file
     if policy_file is not None:
         try:
-            load(policy_file)
+            rules = load(policy_file)
         except PolicyError as error:
             problems += error.sentences
-    if options.online and not problems:
-        problems += _problems_online(config.load(options.config), policy_file)
+    if online and rules is not None and not problems:
+        problems += _problems_online(config.load(file), rules)
     for problem in problems:
-        _say(_redacted(problem))
+        click.echo(_redacted(problem))
     if not problems:
-        _say("No mistakes found.")
+        click.echo("No mistakes found.")
     return 1 if problems else 0
 
 
-def _problems_of_settings(path: Path | None) -> list[str]:
-    problems: list[str] = []
-    try:
-        config.load(path)
-    except SettingsError as error:
-        problems += error.mistakes
-    try:
-        check_url(config.partly(path).database or Settings.model_fields["database"].default)
-    except DatabaseError as error:
-        problems.append(str(error))
-    return problems
-
-
-def _problems_online(given: Settings, policy_file: Path | None) -> list[str]:
+def _problems_online(given: Settings, policy: Policy) -> list[str]:
     """Return the problems that only the mail service and Slack can report."""
     # Problems are printed as sentences. The same problems in a log would hide them.
     logs.configure(style="text", level="critical", secrets=given.secrets())
-    policy = load(policy_file or given.policy_file)
     slack_api = bolt_app.slack_api_of(given)
     bolt_app.workspace_of(slack_api, given)
     bolt_app.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(startup_checks.problems(slack_api, factory.mail_of(given, end), policy))
-    unchecked = ", ".join(startup_checks.channels(policy))
-    _say(f"Not checked before the first card is posted: {unchecked}.")
+    # The bot does without the scope for channels.
+    channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
+    channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
+    channels |= {"channels.audit": policy.channels.audit}
+    unchecked = ", ".join(f"{key} {channel}" for key, channel in channels.items() if channel)
+    click.echo(f"Not checked before the first card is posted: {unchecked}.")
     return found
 
 
-def _explain(options: argparse.Namespace) -> int:
-    policy = load(options.policy or config.load(options.config).policy_file)
-    mailbox = address(options.mailbox) if options.mailbox else None
-    person = dry_run.person(policy, options.user, mailbox, options.group)
-    change = _change_of(" ".join(options.words), person.mailbox)
-    domains = [domain(name) for name in options.domain]
-    facts = dry_run.facts(policy, person, change, domains)
-    for line in explain(policy, person, change, facts, messages.plain):
-        _say(line)
-    if groups := dry_run.unasked(policy, person):
-        named = ", ".join(groups)
-        _say(f"Not checked: the members of the user groups of {named}. Only Slack has them.")
-    return 0
+@cli.command("explain")
+@_CONFIG
+@_POLICY
+@click.option(
+    "--user",
+    metavar="ID",
+    default="",
+    help="the requester's Slack user id, which selects the pinned mailbox and the groups",
+)
+@click.option(
+    "--mailbox",
+    metavar="ADDRESS",
+    help="the requester's mailbox (default: the one pinned to --user)",
+)
+@click.option(
+    "--group", metavar="NAME", multiple=True, help="another group of the requester (repeatable)"
+)
+@click.option(
+    "--domain",
+    "domains",
+    metavar="DOMAIN",
+    multiple=True,
+    help="a domain of the tenant (repeatable, default: those of the known mailboxes)",
+)
+@click.argument("words", metavar="WORD...", nargs=-1, required=True)
+def _explain(
+    file: Path | None,
+    policy: Path | None,
+    user: str,
+    mailbox: str | None,
+    group: tuple[str, ...],
+    domains: tuple[str, ...],
+    words: tuple[str, ...],
+) -> None:
+    """Explain the policy's decision on a request, rule by rule.
 
-
-def _change_of(words: str, mailbox: str | None) -> Change:
-    """Return the change that these words of a slash command request."""
-    asked = parser.parse(words)
+    The words are the command as typed in Slack, such as: alias add a@example.com. Does not contact
+    any service.
+    """
+    rules = load(policy or config.load(file).policy_file)
+    person = person_of(rules, user, address(mailbox) if mailbox else None, group)
+    asked = parser.parse(" ".join(words))
     if isinstance(asked, parser.Password):
-        return Change(Action.PASSWORD, asked.mailbox or mailbox or "")
-    if isinstance(asked, Change):
-        return asked
-    raise ValueError("this needs no decision: a policy only decides what changes something")
+        change = Change(Action.PASSWORD, asked.mailbox or person.mailbox or "")
+    elif isinstance(asked, Change):
+        change = asked
+    else:
+        raise StartError("this needs no decision: a policy only decides what changes something")
+    facts = facts_of(rules, person, change, map(domain, domains))
+    for line in explain(rules, person, change, facts, messages.plain):
+        click.echo(line)
+    unknown = [n for n, g in rules.groups.items() if g.usergroups and n not in person.groups]
+    if unknown:
+        named = ", ".join(unknown)
+        click.echo(f"Not checked: the members of the user groups of {named}. Only Slack has them.")
 
 
-def _manifest(options: argparse.Namespace) -> int:
-    _print_json(manifest(socket_mode=options.url is None, url=options.url))
-    return 0
+@cli.command("migrate")
+@_CONFIG
+def _migrate(file: Path | None) -> None:
+    """Migrate the database to this version's schema."""
+    migrate(config.load(file).database)
+    click.echo("The database has the schema that this version needs.")
 
 
-def _migrate(options: argparse.Namespace) -> int:
-    migrate(config.load(options.config).database)
-    _say("The database has the schema that this version needs.")
-    return 0
-
-
-def _ledger(options: argparse.Namespace) -> int:
-    given = config.load(options.config)
+@cli.command("ledger")
+@_CONFIG
+def _ledger(file: Path | None) -> None:
+    """Print the changes made through Slack as a definition for email_tenant."""
+    given = config.load(file)
     with _database(given) as database:
         changes = [entry.change for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
         there = factory.mail_of(given, end).mailboxes()
-        _print_json(definition(changes, there, ZoneInfo(given.time_zone)))
-    return 0
+    found = definition(changes, there, ZoneInfo(given.time_zone))
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
-def _requests(options: argparse.Namespace) -> int:
-    """Print the open requests, oldest first, a line of JSON each."""
-    with _database(config.load(options.config)) as database:
+@cli.command("requests")
+@_CONFIG
+def _requests(file: Path | None) -> None:
+    """List the open requests as JSON lines."""
+    with _database(config.load(file)) as database:
         for one in database.read(requests.open_by):
             asked = {"id": one.id, "state": one.state, "requester": one.requester}
             times = {"created_at": one.created_at, "expires_at": one.execute_by or one.decide_by}
-            _say(json.dumps({**asked, **times, **one.change.as_dict()}, default=str))
-    return 0
+            click.echo(json.dumps({**asked, **times, **one.change.as_dict()}, default=str))
 
 
-def _cancel(options: argparse.Namespace) -> int:
-    """Cancel a request; a running bot then updates its card and writes to the requester."""
+@cli.command("cancel")
+@_CONFIG
+@click.argument("request", metavar="ID")
+def _cancel(file: Path | None, request: str) -> int:
+    """Cancel any open request such as R-7K2M, update its card and notify the requester."""
     try:
         operator = f"operator:{getpass.getuser()}"
     except (KeyError, OSError):
         # In a container, a user may have a number and no name.
         operator = f"operator:{os.getuid()}"
-    with _database(config.load(options.config)) as database:
-        if (found := database.read(lambda c: requests.get(c, options.request))) is None:
-            _say(f"postroom-bot: request {options.request} does not exist", sys.stderr)
+    with _database(config.load(file)) as database:
+        if (found := database.read(lambda c: requests.get(c, request))) is None:
+            click.echo(f"postroom-bot: request {request} does not exist", err=True)
             return 1
         intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
-        _say(messages.plain(intake.cancel(key, found.id, operator, operator=True)))
+        click.echo(messages.plain(intake.cancel(key, found.id, operator, operator=True)))
+        # A running bot then updates the card and writes to the requester.
         after = database.read(lambda c: requests.get(c, found.id))
     return 0 if after is not None and after.state is State.CANCELLED else 1
 
 
-def _audit_verify(options: argparse.Namespace) -> int:
-    with _database(config.load(options.config)) as database:
+@cli.group("audit")
+def _audit() -> None:
+    """Read or verify the audit."""
+
+
+@_audit.command("verify")
+@_CONFIG
+@click.option(
+    "--lines", type=Path, metavar="FILE", help="also compare it with this file of streamed lines"
+)
+def _audit_verify(file: Path | None, lines: Path | None) -> int:
+    """Verify the audit's hash chain."""
+
+    def verified(connection: Connection) -> audit.Verified:
+        if lines is None:
+            return audit.verify(connection)
         try:
-            found = database.read(lambda c: _verified(c, options.lines))
+            with lines.open(encoding="utf-8") as streamed:
+                return audit.verify_lines(connection, streamed)
+        except OSError as error:
+            raise StartError(f"{lines} can't be read ({error.strerror})") from None
+
+    with _database(config.load(file)) as database:
+        try:
+            found = database.read(verified)
         except audit.Tampered as error:
-            _say(error.sentence)
+            click.echo(error.sentence)
             return 1
-    _say(f"The audit is in order: {found.count} rows, the last one with hash {found.head}.")
+    click.echo(f"The audit is in order: {found.count} rows, the last one with hash {found.head}.")
     return 0
 
 
-def _verified(connection: Connection, lines: Path | None) -> audit.Verified:
-    if lines is None:
-        return audit.verify(connection)
-    try:
-        with lines.open(encoding="utf-8") as file:
-            return audit.verify_lines(connection, file)
-    except OSError as error:
-        raise StartError(f"{lines} can't be read ({error.strerror})") from None
-
-
-def _audit_show(options: argparse.Namespace) -> int:
-    """Print rows as the lines that are streamed, page by page."""
-    page = partial(audit.rows, limit=audit.PAGE, request_id=options.request)
-    after: int = options.after
+@_audit.command("show")
+@_CONFIG
+@click.option("--after", default=0, metavar="SEQ", help="only rows after this one")
+@click.option("--request", metavar="ID", help="only rows of this request")
+def _audit_show(file: Path | None, after: int, request: str | None) -> int:
+    """Print the audit as JSON lines."""
+    page = partial(audit.rows, limit=audit.PAGE, request_id=request)
     found = False
-    with _database(config.load(options.config)) as database:
+    with _database(config.load(file)) as database:
         while rows := database.read(partial(page, after=after)):
             for row in rows:
-                _say(row.line())
+                click.echo(row.line())
             after, found = rows[-1].seq, True
-    if options.request and not found:
-        _say(f"postroom-bot: no audit rows about {options.request}", sys.stderr)
+    if request and not found:
+        click.echo(f"postroom-bot: no audit rows about {request}", err=True)
         return 1
     return 0
+
+
+@cli.command("manifest")
+@_CONFIG
+@click.option("--url", metavar="URL", help="the https:// URL for HTTP mode (default: Socket Mode)")
+def _manifest(file: Path | None, url: str | None) -> None:  # noqa: ARG001 - for all commands
+    """Print the Slack app's manifest."""
+    app_manifest = manifest(socket_mode=url is None, url=url)
+    click.echo(json.dumps(app_manifest, indent=2, ensure_ascii=False))
 
 
 @contextlib.contextmanager
@@ -267,151 +372,6 @@ def _database(given: Settings) -> Iterator[Database]:
         database.close()
 
 
-def _print_json(data: Any) -> None:
-    _say(json.dumps(data, indent=2, ensure_ascii=False))
-
-
 def _redacted(problem: str) -> str:
     """Return a message without secrets, such as one that was taken for a file name."""
-    return logs.Redactor(config.secrets_in(os.environ))(problem)
-
-
-def _say(line: str, to: TextIO | None = None) -> None:
-    (to or sys.stdout).write(line + "\n")
-
-
-def _version() -> str:
-    try:
-        return f"%(prog)s {importlib.metadata.version('postroom')}"
-    except importlib.metadata.PackageNotFoundError:
-        return "%(prog)s, from a checkout"
-
-
-def parser_of_commands() -> argparse.ArgumentParser:
-    """Return the parser of the program's arguments."""
-    parser = argparse.ArgumentParser(
-        "postroom-bot", description="Manage email addresses, forwarding and passwords from Slack."
-    )
-    parser.add_argument("--version", action="version", version=_version())
-    _add_config(parser, default=None)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serve = _added(commands, "serve", "Run the bot.")
-    serve.add_argument(
-        "--ready-file",
-        type=Path,
-        metavar="FILE",
-        help="write a JSON file with pid, admin and slack when ready, and delete it at exit",
-    )
-    serve.set_defaults(run=_serve)
-    _add_policy_commands(commands)
-    _add_database_commands(commands)
-    shown = _added(commands, "manifest", "Print the Slack app's manifest.")
-    shown.add_argument(
-        "--url", metavar="URL", help="the https:// URL for HTTP mode (default: Socket Mode)"
-    )
-    shown.set_defaults(run=_manifest)
-    return parser
-
-
-def _add_config(parser: argparse.ArgumentParser, default: Any) -> None:
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        default=default,
-        help=f"settings file in YAML (default: {config.CONFIG_VARIABLE})",
-    )
-
-
-def _added(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
-    """Add a command that accepts --config, too."""
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=about)
-    # Without it here, a --config before the command stays in force.
-    _add_config(parser, default=argparse.SUPPRESS)
-    return parser
-
-
-def _add_policy_commands(commands: Any) -> None:
-    check = _added(commands, "check-config", "Validate the settings and the policy.")
-    check.add_argument(
-        "--online",
-        action="store_true",
-        help="also verify tokens, people and user groups with the mail service and Slack",
-    )
-    check.set_defaults(run=_check_config)
-    why = _added(
-        commands,
-        "explain",
-        "Explain the policy's decision on a request, rule by rule. Does not contact any service.",
-    )
-    why.set_defaults(run=_explain)
-    for command in (check, why):
-        command.add_argument(
-            "--policy", type=Path, metavar="FILE", help="use this policy file and read no settings"
-        )
-    why.add_argument(
-        "--user",
-        metavar="ID",
-        default="",
-        help="the requester's Slack user id, which selects the pinned mailbox and the groups",
-    )
-    why.add_argument(
-        "--mailbox",
-        metavar="ADDRESS",
-        help="the requester's mailbox (default: the one pinned to --user)",
-    )
-    why.add_argument(
-        "--group",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="another group of the requester (repeatable)",
-    )
-    why.add_argument(
-        "--domain",
-        metavar="DOMAIN",
-        action="append",
-        default=[],
-        help="a domain of the tenant (repeatable, default: those of the known mailboxes)",
-    )
-    why.add_argument(
-        "words",
-        metavar="WORD",
-        nargs="+",
-        help="the command as typed in Slack, such as: alias add a@example.com",
-    )
-
-
-def _add_database_commands(commands: Any) -> None:
-    _added(commands, "migrate", "Migrate the database to this version's schema.").set_defaults(
-        run=_migrate
-    )
-    books = _added(
-        commands, "ledger", "Print the changes made through Slack as a definition for email_tenant."
-    )
-    books.set_defaults(run=_ledger)
-    _added(commands, "requests", "List the open requests as JSON lines.").set_defaults(
-        run=_requests
-    )
-    cancel = _added(
-        commands, "cancel", "Cancel any open request, update its card and notify the requester."
-    )
-    cancel.add_argument("request", metavar="ID", help="a request id such as R-7K2M")
-    cancel.set_defaults(run=_cancel)
-    audits = commands.add_parser("audit", help="Read or verify the audit.").add_subparsers(
-        required=True, metavar="COMMAND"
-    )
-    verify = _added(audits, "verify", "Verify the audit's hash chain.")
-    verify.add_argument(
-        "--lines",
-        type=Path,
-        metavar="FILE",
-        help="also compare it with this file of streamed lines",
-    )
-    verify.set_defaults(run=_audit_verify)
-    show = _added(audits, "show", "Print the audit as JSON lines.")
-    show.add_argument(
-        "--after", type=int, default=0, metavar="SEQ", help="only rows after this one"
-    )
-    show.add_argument("--request", metavar="ID", help="only rows of this request")
-    show.set_defaults(run=_audit_show)
+    return logs.Redactor(config.secrets_in_environment())(problem)

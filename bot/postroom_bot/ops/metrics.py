@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-
-CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _ACK_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0)
 _WORK_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -45,12 +42,5 @@ class Metrics:
             registry=self.registry,
         )
         self.open_requests = Gauge(
-            "postroom_bot_open_requests",
-            "Open requests.",
-            ("state",),
-            registry=self.registry,
+            "postroom_bot_open_requests", "Open requests.", ("state",), registry=self.registry
         )
-
-    def page(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
-        return generate_latest(self.registry)

@@ -1,17 +1,25 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serving a WSGI application with threads."""
+"""The web server, and the endpoints for operators: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cheroot import wsgi
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from postroom_bot.errors import StartError
+from postroom_bot.ops.metrics import Metrics
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
 
 #: Slack's largest payload, a submitted modal with its whole view, is far smaller.
 BODY_BYTES = 512 * 1024
@@ -25,8 +33,52 @@ Application = Callable[..., Iterable[bytes]]
 log = logging.getLogger(__name__)
 
 
+class Health(NamedTuple):
+    """The state of one component.
+
+    :param works: whether the bot is ready as far as this component is concerned
+    """
+
+    works: bool
+    text: str = "ok"
+
+
+class HealthApp:
+    """The WSGI application with ``/healthz``, ``/readyz`` and ``/metrics``.
+
+    :param checks: the components of readiness, by name
+    """
+
+    def __init__(self, checks: Mapping[str, Callable[[], Health]], metrics: Metrics) -> None:
+        self._checks = checks
+        self._metrics = metrics
+
+    def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        status, kind = HTTPStatus.OK, "text/plain"
+        match environ.get("PATH_INFO"):
+            case "/healthz":
+                body = b"ok\n"
+            case "/readyz":
+                found = {name: check() for name, check in self._checks.items()}
+                ready = all(health.works for health in found.values())
+                status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
+                texts = {name: health.text for name, health in found.items()}
+                kind = "application/json"
+                body = json.dumps({"ready": ready, **texts}).encode() + b"\n"
+            case "/metrics":
+                kind, body = CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self._metrics.registry)
+            case _:
+                status = HTTPStatus.NOT_FOUND
+                body = b"use /healthz, /readyz or /metrics\n"
+        length = ("content-length", str(len(body)))
+        headers = [("content-type", kind), length, ("cache-control", "no-store")]
+        start(f"{status.value} {status.phrase}", headers)
+        return [body]
+
+
 class WebServer:
-    """Serves until it is stopped, and finishes the current requests first."""
+    """Serves a WSGI application with threads. Finishes the current requests before it stops."""
 
     def __init__(self, application: Application, host: str, port: int, *, threads: int) -> None:
         self._host, self._port = host, port

@@ -2,62 +2,127 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decide about a change: controls, rules that deny, the first rule that matches, then its floors.
 
-Decisions and explanations come from the same evaluation, so they cannot differ.
+Controls and floors are built in, and no policy can switch them off. Decisions and explanations come
+from the same evaluation, so they cannot differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from postroom_bot.domain import Change, Decision, Person, Quorum, Reason, Verdict
-from postroom_bot.policy.builtin_rules import CONTROLS, FLOOR, floors
-from postroom_bot.policy.case import Case, Facts, case_of
-from postroom_bot.policy.matching import misfits
+from postroom_bot.addresses import InvalidAddress, address, domain_of, local_of
+from postroom_bot.domain import Action, Change, Decision, Person, Quorum, Reason, Verdict
 from postroom_bot.policy.model import Policy, Rule
+from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
-__all__ = ["Evaluation", "Facts", "Step", "decide", "evaluate"]
+ALIASES = frozenset({Action.ALIAS_ADD, Action.ALIAS_REMOVE})
+#: Actions on a person's mailbox; a forwarder has no owner.
+OF_A_MAILBOX = ALIASES | {Action.PASSWORD}
+#: The approvals that a floor requires.
+FLOOR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a decision depends on besides the person and the change.
+
+    :param own_domains: keys of the domains that are ours
+    :param open_requests: open requests of the person, without this one
+    :param requests_today: requests of the person in the last 24 hours, without this one
+    :param aliases: how many aliases the mailbox has, or None if unknown
+    :param reserved_for: the last owner of the target, a mailbox or the former forwarder itself, or
+        None if the target is not reserved
+    :param mailbox_owner_user: the Slack user who owns the mailbox, if known
+    """
+
+    own_domains: frozenset[str]
+    open_requests: int = 0
+    requests_today: int = 0
+    aliases: int | None = None
+    reserved_for: str | None = None
+    mailbox_owner_user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A requested change with everything that rules check, computed once.
+
+    :param target: the address to add or remove, or the mailbox of the password; "" for the
+        person's own mailbox if that is unknown
+    :param mailbox: the mailbox to change; None for a forwarder, or if unknown
+    :param own: whether this is the person's own mailbox
+    :param reserved: whether the target is a reserved name in any spelling
+    :param sensitive: whether colleagues trust the target, or it looks like a reserved name
+    :param external: the destinations outside of our domains
+    """
+
+    person: Person
+    change: Change
+    facts: Facts
+    target: str
+    mailbox: str | None
+    own: bool
+    reserved: bool
+    sensitive: bool
+    external: tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """The result of one control or rule.
+    """The result of one control or rule, by its name; built-in names are in angle brackets.
 
-    :param name: of the rule; built-in ones are in angle brackets
-    :param note: the result in words, for explanations; "" for the step that decides
-    :param decides: whether the decision was made here
+    :param note: the result in words, for explanations; "" for a control that denies
     """
 
     name: str
     note: str = ""
-    decides: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A decision and every step to it; the last step decides."""
-
-    decision: Decision
-    steps: tuple[Step, ...]
 
 
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
     """Return the policy's decision about a person's change; never raises."""
-    return evaluate(policy, person, change, facts).decision
+    return evaluate(policy, person, change, facts)[0]
 
 
-def evaluate(policy: Policy, person: Person, change: Change, facts: Facts) -> Evaluation:
-    """Return the decision and the steps to it."""
-    case = case_of(policy, person, change, facts)
+def evaluate(
+    policy: Policy, person: Person, change: Change, facts: Facts
+) -> tuple[Decision, list[Step]]:
+    """Return the decision and the steps to it; the last step decides."""
+    mailbox = mailbox_of(person, change)
+    target = (mailbox or "") if change.action is Action.PASSWORD else change.target
+    local, more = local_of(target), policy.reserved
+    case = Case(
+        person=person,
+        change=change,
+        facts=facts,
+        target=target,
+        mailbox=mailbox,
+        own=mailbox is not None and mailbox == person.mailbox,
+        reserved=is_reserved(local, more.names),
+        sensitive=is_sensitive(local, more.names, more.patterns),
+        external=tuple(d for d in change.destinations if domain_of(d) not in facts.own_domains),
+    )
     steps: list[Step] = []
-    for step, decision in _steps(policy, case):
-        steps.append(step)
-        if decision is not None:
-            break
-    else:
-        decision = _default(policy, case)
-        steps.append(Step(decision.rule, decides=True))
-    return Evaluation(decision, tuple(steps))
+
+    def denied(rule: str, reason: Reason) -> tuple[Decision, list[Step]]:
+        steps.append(Step(rule))
+        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest), steps
+
+    for name, about, refusal in _controls(policy, case):
+        if refusal is not None:
+            return denied(name, refusal)
+        steps.append(Step(name, f"Passed: {about}."))
+    for rule in ordered(policy):
+        if reasons := list(_misfits(rule, case)):
+            steps.append(Step(rule.name, f"Does not fit: {'; '.join(reasons)}."))
+            continue
+        steps.append(Step(rule.name, "Fits."))
+        return _decided_by(policy, rule, case), steps
+    if case.reserved:
+        params = {"address": case.target, "approvers": policy.approvers}
+        return denied("<reserved>", Reason("address.reserved", params))
+    return denied("<default>", Reason("policy.no_rule", {"approvers": policy.approvers}))
 
 
 def ordered(policy: Policy) -> tuple[Rule, ...]:
@@ -65,38 +130,111 @@ def ordered(policy: Policy) -> tuple[Rule, ...]:
     return tuple(sorted(policy.rules, key=lambda rule: rule.deny is None))
 
 
-def _steps(policy: Policy, case: Case) -> Iterator[tuple[Step, Decision | None]]:
-    """Yield a step for each control and rule, with the decision if it makes one."""
-    for control in CONTROLS:
-        refusal = control.refuses(policy, case)
-        if refusal is None:
-            yield Step(control.name, f"Passed: {control.about}."), None
-        else:
-            yield Step(control.name, decides=True), _denied(policy, control.name, refusal)
-    for rule in ordered(policy):
-        if reasons := list(misfits(rule, case)):
-            yield Step(rule.name, f"Does not fit: {'; '.join(reasons)}."), None
-        else:
-            yield Step(rule.name, "Fits.", decides=True), _decided_by(policy, rule, case)
+def mailbox_of(person: Person, change: Change) -> str | None:
+    """Return the mailbox that a change affects; None for a forwarder, or if unknown."""
+    if change.action not in OF_A_MAILBOX:
+        return None
+    named = change.target if change.action is Action.PASSWORD else change.mailbox
+    return named or person.mailbox
 
 
-def _denied(policy: Policy, rule: str, reason: Reason) -> Decision:
-    return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest)
+def raised(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
+    """Return a quorum of at least two approvals; the missing ones come from its first group."""
+    first, *others = quorum or (Quorum(policy.approvers, 0),)
+    missing = max(0, FLOOR - sum(one.approvals for one in quorum))
+    return (first._replace(approvals=first.approvals + missing), *others)
 
 
-def _default(policy: Policy, case: Case) -> Decision:
-    params = {"approvers": policy.approvers}
-    if case.reserved:
-        reason = Reason("address.reserved", {"address": case.target, **params})
-        return _denied(policy, "<reserved>", reason)
-    return _denied(policy, "<default>", Reason("policy.no_rule", params))
+def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | None]]:
+    """Yield each control's name, what it ensures, and the reason if it denies the change."""
+    person, change, facts = case.person, case.change, case.facts
+    yield "<person>", "the person may use the bot", person.obstacle
+
+    refusal = None
+    if change.action in OF_A_MAILBOX and not case.mailbox:
+        refusal = person.mailbox_obstacle or Reason("mailbox.unnamed")
+    yield "<identity>", "the mailbox is known", refusal
+
+    yield "<invalid>", "every address is valid", _invalid_address(case)
+
+    names = (domain_of(name) for name in (case.target, case.mailbox) if name is not None)
+    foreign = next((name for name in names if name not in facts.own_domains), None)
+    refusal = None if foreign is None else Reason("domain.foreign", {"domain": foreign})
+    yield "<domain>", "every domain is ours", refusal
+
+    refusal = None
+    adds = change.action in {Action.ALIAS_ADD, Action.FORWARD_ADD}
+    if adds and (owner := facts.reserved_for) is not None:
+        # A former forwarder may become one again, and the last owner of an alias may forward it.
+        is_alias = change.action in ALIASES
+        if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
+            refusal = Reason("address.kept_free", {"address": case.target})
+    yield "<tombstone>", "the address is not kept free for another owner", refusal
+
+    refusal, limits = None, policy.limits
+    full = (facts.aliases or 0) >= limits.aliases_per_mailbox
+    if facts.open_requests >= limits.open_requests:
+        refusal = Reason("limit.open_requests", {"count": facts.open_requests})
+    elif facts.requests_today >= limits.requests_per_day:
+        refusal = Reason("limit.requests_per_day", {"count": facts.requests_today})
+    elif change.action is Action.ALIAS_ADD and full:
+        refusal = Reason("limit.aliases", {"count": limits.aliases_per_mailbox})
+    yield "<limits>", "the limits are kept", refusal
+
+
+def _invalid_address(case: Case) -> Reason | None:
+    change = case.change
+    if change.action is Action.FORWARD_ADD and not change.destinations:
+        return Reason("forward.no_destinations", {"address": change.target})
+    for text in (case.target, *([case.mailbox] if case.mailbox else []), *change.destinations):
+        try:
+            key = address(text)
+        except InvalidAddress as error:
+            return Reason("address.invalid", {"problem": str(error)})
+        if key != text:
+            return Reason("address.not_normalized", {"address": text, "normalized": key})
+    return None
+
+
+def _misfits(rule: Rule, case: Case) -> Iterator[str]:
+    """Yield each condition of a rule that a case does not meet, in words for explanations."""
+    action = case.change.action
+    if action not in rule.actions:
+        yield f"it is for {', '.join(rule.actions)}"
+    if case.person.groups.isdisjoint(rule.groups):
+        yield f"the person is not in {' or '.join(rule.groups)}"
+    if rule.own is not None and rule.own is not case.own:
+        yield f"it is for {'the own mailbox' if rule.own else 'other mailboxes'}"
+    domain = domain_of(case.target)
+    if rule.domains and not any(fnmatchcase(domain, pattern) for pattern in rule.domains):
+        yield f"the domain is none of {', '.join(rule.domains)}"
+    if rule.addresses and not any(fnmatchcase(case.target, one) for one in rule.addresses):
+        yield f"the address is none of {', '.join(rule.addresses)}"
+    restricted = rule.destinations != "any" and action is Action.FORWARD_ADD
+    if restricted and (rule.destinations == "external") is not bool(case.external):
+        yield f"it is for {rule.destinations} destinations"
+    # Only an explicit rule allows a reserved name.
+    reserved = False if rule.reserved is None and rule.deny is None else rule.reserved
+    if reserved is not None and reserved is not case.reserved:
+        yield f"it is for names that are {'' if reserved else 'not '}reserved"
 
 
 def _decided_by(policy: Policy, rule: Rule, case: Case) -> Decision:
     """Return the decision of a rule that matches, with the floors applied."""
     if rule.deny is not None:
-        return _denied(policy, rule.name, Reason("policy.deny", {"text": rule.deny}))
-    warnings = list(floors(case))
+        reason = Reason("policy.deny", {"text": rule.deny})
+        return Decision(Verdict.DENY, rule.name, reason, policy_digest=policy.digest)
+    # The floors: reasons for two approvals regardless of the rule.
+    warnings: list[Reason] = []
+    action, target = case.change.action, {"address": case.target}
+    if case.reserved:
+        warnings.append(Reason("warning.reserved", target))
+    elif case.sensitive and action is not Action.PASSWORD:
+        warnings.append(Reason("warning.sensitive", target))
+    if case.external and action is Action.FORWARD_ADD:
+        warnings.append(Reason("warning.external", {**target, "destinations": list(case.external)}))
+    if action is Action.PASSWORD and not case.own:
+        warnings.append(Reason("warning.password"))
     quorum = raised(policy, rule.quorum) if warnings else rule.quorum
     if case.mailbox and not case.own and not case.facts.mailbox_owner_user:
         warnings.append(Reason("warning.no_owner", {"mailbox": case.mailbox}))
@@ -109,10 +247,3 @@ def _decided_by(policy: Policy, rule: Rule, case: Case) -> Decision:
         reason = Reason("policy.two_approvers", params)
     verdict = Verdict.APPROVE if quorum else Verdict.ALLOW
     return Decision(verdict, rule.name, reason, quorum, tuple(warnings), policy.digest)
-
-
-def raised(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
-    """Return a quorum of at least two approvals; the missing ones come from its first group."""
-    first, *others = quorum or (Quorum(policy.approvers, 0),)
-    missing = max(0, FLOOR - sum(one.approvals for one in quorum))
-    return (first._replace(approvals=first.approvals + missing), *others)

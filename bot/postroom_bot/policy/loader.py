@@ -1,29 +1,50 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loading the policy file. All errors are reported together, with their lines.
+"""Load and validate the policy file. All errors are reported together, with their lines.
 
 Anchors, aliases and tags are refused, so that people and the program read the file alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from postroom_bot.policy.consistency import Way, mistakes
-from postroom_bot.policy.model import Policy
-from postroom_bot.policy.validation_messages import sentences
+from postroom_bot.domain import Action, Quorum
+from postroom_bot.policy.engine import FLOOR, OF_A_MAILBOX, raised
+from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
 
-_LARGEST = 256 * 1024
-_DEEPEST = 12
+_MAX_BYTES = 256 * 1024
+_MAX_DEPTH = 12
 _NO_VALUE = (
     "The value is missing or invalid, or # begins a comment. Add one, in quotes if it "
     "begins with #, or remove the key."
 )
+_MAPPING = "Must be a mapping: keys with values, one per line."
+#: What is clearer for a YAML file than pydantic's own message, by the type of the error.
+_MESSAGES = {
+    "missing": "This key is required. Add it.",
+    "string_type": "Must be a string. Quote it if it looks like a number or a date.",
+    "bool_type": "Must be true or false.",
+    "model_type": _MAPPING,
+    "mapping_type": _MAPPING,
+    "dict_type": _MAPPING,
+    "tuple_type": "Must be a list.",
+    "too_short": "Must not be empty. Add an item, or remove the key.",
+}
+
+#: The keys and the list indices, from 0, that lead to a part of the file.
+Way = tuple[str | int, ...]
+#: The path of each error, and a sentence with the remedy.
+Mistakes = Iterator[tuple[Way, str]]
+
+log = logging.getLogger(__name__)
 
 
 class Problem(NamedTuple):
@@ -47,135 +68,170 @@ class Problem(NamedTuple):
 class PolicyError(Exception):
     """A policy file is invalid. It has these problems, in the order of their lines."""
 
-    def __init__(self, problems: tuple[Problem, ...], path: Path | None = None) -> None:
-        self.problems = problems
+    def __init__(self, problems: Iterable[Problem], path: Path | None = None) -> None:
+        self.problems = tuple(problems)
         #: A sentence for each problem, with file, line and key.
-        self.sentences = tuple(f"{path}: {one}" if path else str(one) for one in problems)
+        self.sentences = tuple(f"{path}: {one}" if path else str(one) for one in self.problems)
         super().__init__("\n".join(self.sentences))
 
 
-def load(path: str | Path) -> Policy:
+class PolicyReloader:
+    """Holds the policy in force, from a file. Threads share it.
+
+    :raises PolicyError: the file can't be used
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._policy = load(path)
+        #: For readiness: "ok", or that the file has errors, which are in the log by then.
+        self.status = "ok"
+
+    def current(self) -> Policy:
+        """Return the policy in force."""
+        return self._policy
+
+    def reload(self) -> None:
+        """Reload the file. If it has errors, keep the policy in force."""
+        try:
+            self._policy = load(self._path)
+        except PolicyError as error:
+            log.warning("the policy was not reloaded because the file has errors:")
+            for sentence in error.sentences:
+                log.warning("%s", sentence)
+            self.status = "the file has errors (see the log); the previous policy is still in force"
+        else:
+            log.info("the policy was reloaded: %s", self._policy.digest)
+            self.status = "ok"
+
+
+def load(path: Path) -> Policy:
     """Load a policy file.
 
     :raises PolicyError: with all errors. The policy as a whole is checked only if every key is
         valid.
     """
     try:
-        return parse(_text_of(Path(path)))
+        with path.open("rb") as file:
+            raw = file.read(_MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:
+            raise _broken(f"The policy file is larger than {_MAX_BYTES // 1024} KiB. Shorten it.")
+        return parse(raw.decode("utf-8-sig"))
+    except OSError as error:
+        problems = _broken(f"The policy file cannot be read: {error.strerror}.").problems
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        problems = _broken("The policy file is not UTF-8. Save it as UTF-8.", line).problems
     except PolicyError as error:
-        raise PolicyError(error.problems, Path(path)) from None
+        problems = error.problems
+    raise PolicyError(problems, path)
 
 
 def parse(text: str) -> Policy:
     """Parse the text of a policy file. Raises as ``load`` does."""
     document = _Document(text)
+    policy: Policy | None = None
     try:
         policy = Policy.model_validate(document.data)
+        found = iter(()) if document.errors else mistakes(policy)
     except ValidationError as error:
-        document.add_errors(sentences(error))
-        raise document.error() from None
-    if not document.has_problems:
-        document.add_errors(mistakes(policy))
-    if document.has_problems:
-        raise document.error()
+        found = _errors_of_keys(error)
+    for way, sentence in found:
+        document.add_error(way, sentence)
+    if policy is None or document.errors:
+        raise PolicyError(sorted(document.problems(), key=lambda one: one.line or 0))
     return policy
 
 
-def _text_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise _broken(f"The policy file cannot be read: {error.strerror}.") from None
-    if len(raw) > _LARGEST:
-        raise _broken(f"The policy file is larger than {_LARGEST // 1024} KiB. Shorten it.")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise _broken("The policy file is not UTF-8. Save it as UTF-8.", line) from None
-
-
 def _broken(text: str, line: int | None = None) -> PolicyError:
-    return PolicyError((Problem(line, "", text),))
+    return PolicyError([Problem(line, "", text)])
 
 
-def _compose(text: str) -> tuple[yaml.SafeLoader, yaml.Node]:
-    """Return the loader and the root node of a file."""
-    _check_events(text)
-    loader = yaml.SafeLoader(text)
-    try:
-        root = loader.get_single_node()
-    finally:
-        loader.dispose()
-    if root is None:
-        raise _broken("The policy file is empty. Start from the example in the documentation.")
-    return loader, root
-
-
-def _check_events(text: str) -> None:
-    """Refuse aliases, and deep nesting."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        line = event.start_mark.line + 1 if event.start_mark else None
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise _broken("Anchors (&) and aliases (*) are not supported. Write it out.", line)
-        if depth > _DEEPEST:
-            raise _broken("The nesting is too deep. Check brackets and indentation.", line)
+def _errors_of_keys(error: ValidationError) -> Mistakes:
+    """Yield the path of each of pydantic's errors, with its message or a clearer one."""
+    found = error.errors(include_url=False, include_input=False)
+    # pydantic marks errors of a key itself.
+    ways = [tuple(step for step in one["loc"] if step != "[key]") for one in found]
+    for way, one in zip(ways, found, strict=True):
+        # pydantic also reports a list as too short if all its items are invalid.
+        if one["type"] == "too_short" and any(w[: len(way)] == way != w for w in ways):
+            continue
+        model: type[BaseModel] = Policy
+        examples: list[Any] | None = None
+        # The names of groups and the numbers of rules are not fields.
+        for step in (way[0], *way[2:]) if way[:1] in {("groups",), ("rules",)} else way:
+            if field := model.model_fields.get(str(step)):
+                examples = field.examples
+                kinds = (field.annotation, *get_args(field.annotation))
+                inner = (k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
+                model = next(inner, model)
+        text = _MESSAGES.get(one["type"], f"{one['msg']}.")
+        if one["type"] == "value_error":
+            text = str(one["ctx"]["error"])
+        elif one["type"] == "extra_forbidden":
+            text = f"Unknown key. The keys here are: {', '.join(sorted(model.model_fields))}."
+        elif examples:
+            text += f" Example: {json.dumps(examples[0])}"
+        yield way, text
 
 
 class _Document:
     """A file as plain data, with the lines of its parts and their errors."""
 
     def __init__(self, text: str) -> None:
-        try:
-            self._loader, root = _compose(text)
-        except yaml.YAMLError as error:
-            raise _not_yaml(error) from None
         self._lines: dict[Way, int] = {}
-        self._errors: dict[Way, tuple[int, str]] = {}
+        self.errors: dict[Way, tuple[int, str]] = {}
+        try:
+            _check_events(text)
+            self._loader = yaml.SafeLoader(text)
+            root = self._loader.get_single_node()
+        except yaml.YAMLError as error:
+            mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+            about = problem or getattr(error, "reason", None) or "it ends early"
+            remedy = "Check the indentation, quotes and brackets."
+            if "'\\t'" in about:
+                remedy = "Use spaces, not tabs."
+            line = mark.line + 1 if mark else None
+            raise _broken(f"Not valid YAML: {about}. {remedy}", line) from None
+        if root is None:
+            raise _broken("The policy file is empty. Start from the example in the documentation.")
         self.data = self._value(root, ())
 
     def add_error(self, way: Way, text: str, line: int | None = None) -> None:
         """Add an error of a part. Only the first one is kept."""
-        nearest = next(self._lines[w] for w in _upwards(way) if w in self._lines)
-        self._errors.setdefault(way, (line or nearest, text))
+        upwards = (way[:length] for length in range(len(way), -1, -1))
+        nearest = next(self._lines[one] for one in upwards if one in self._lines)
+        self.errors.setdefault(way, (line or nearest, text))
 
-    def add_errors(self, found: Iterable[tuple[Way, str]]) -> None:
-        """Add several errors."""
-        for way, text in found:
-            self.add_error(way, text)
-
-    @property
-    def has_problems(self) -> bool:
-        """Whether there are errors."""
-        return bool(self._errors)
-
-    def error(self) -> PolicyError:
-        """Return an exception with all errors in the order of their lines."""
-        problems = (
-            Problem(line, self._where(way), text) for way, (line, text) in self._errors.items()
-        )
-        return PolicyError(tuple(sorted(problems, key=lambda one: one.line or 0)))
+    def problems(self) -> Iterator[Problem]:
+        """Yield the errors, in which rules are identified by their names."""
+        for way, (line, text) in self.errors.items():
+            words: list[str] = []
+            part: Any = self.data
+            for step in way:
+                try:
+                    part = part[step]
+                except (KeyError, IndexError, TypeError):
+                    part = None
+                if isinstance(step, str):
+                    words.append(step)
+                else:
+                    name = part.get("name") if isinstance(part, dict) else None
+                    words.append(name if isinstance(name, str) else str(step + 1))
+            yield Problem(line, ".".join(words), text)
 
     def _value(self, node: yaml.Node, way: Way) -> Any:
         self._lines.setdefault(way, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, way)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, (*way, n)) for n, item in enumerate(node.value)]
-        value = self._scalar(node)
-        if value is None:
-            self.add_error(way, _NO_VALUE)
-        return value
-
-    def _mapping(self, node: yaml.MappingNode, way: Way) -> dict[str, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            value = self._scalar(node)
+            if value is None:
+                self.add_error(way, _NO_VALUE)
+            return value
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
-            line = key_node.start_mark.line + 1
+            key, line = self._scalar(key_node), key_node.start_mark.line + 1
             if not isinstance(key, str):
                 text = "A key must be a string. Quote it if it looks like something else."
                 self.add_error((*way, "?" if key is None else str(key)), text, line)
@@ -187,39 +243,108 @@ class _Document:
         return found
 
     def _scalar(self, node: yaml.Node) -> Any:
-        """Return a value; None also for an invalid date or binary."""
+        """Return a value; None for an invalid date or binary, and for lists and mappings."""
+        if not isinstance(node, yaml.ScalarNode):
+            return None
         try:
             return self._loader.construct_object(node)
         except (yaml.YAMLError, ValueError, OverflowError):
             return None
 
-    def _where(self, way: Way) -> str:
-        """Return the keys that lead to a part. Rules are identified by their names."""
-        words: list[str] = []
-        part: Any = self.data
-        for step in way:
-            part = _inner(part, step)
-            name = part.get("name") if isinstance(part, dict) else None
-            number = str(step + 1) if isinstance(step, int) else step
-            words.append(name if isinstance(step, int) and isinstance(name, str) else number)
-        return ".".join(words)
+
+def _check_events(text: str) -> None:
+    """Refuse aliases, and deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        line = event.start_mark.line + 1 if event.start_mark else None
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise _broken("Anchors (&) and aliases (*) are not supported. Write it out.", line)
+        if depth > _MAX_DEPTH:
+            raise _broken("The nesting is too deep. Check brackets and indentation.", line)
 
 
-def _inner(part: Any, step: str | int) -> Any:
-    try:
-        return part[step]
-    except (KeyError, IndexError, TypeError):
-        return None
+def mistakes(policy: Policy) -> Mistakes:
+    """Yield the errors in a policy as a whole, after each key is valid."""
+    owners: dict[str, str] = {}
+    for user, mailbox in policy.identity.pinned.items():
+        first = owners.setdefault(mailbox, user)
+        if first != user:
+            text = f"{mailbox} is already pinned to {first}. A mailbox has one owner; keep one."
+            yield ("identity", "pinned", user), text
+    for name, group in policy.groups.items():
+        if name == EVERYONE:
+            yield ("groups", name), "This group is built in. Choose another name."
+        elif not group.users and not group.usergroups:
+            yield ("groups", name), "The group has no members. List users or usergroups."
+    automatic = [rule for rule in policy.rules if rule.automatic]
+    approvers = Quorum(policy.approvers, FLOOR)
+    if text := unknown_group(policy, policy.approvers) or _too_few(policy, approvers, automatic):
+        yield ("approvers",), text
+    if policy.requests.remind_after >= policy.requests.expire_after:
+        text = "The request would expire before the reminder. Make it shorter than expire_after."
+        yield ("requests", "remind_after"), text
+    names = [rule.name for rule in policy.rules]
+    for number, rule in enumerate(policy.rules):
+        if rule.name in names[:number]:
+            yield ("rules", number, "name"), "Another rule has the same name. Choose another name."
+        yield from ((("rules", number, *key), text) for key, text in _of_rule(policy, rule))
 
 
-def _upwards(way: Way) -> list[Way]:
-    """Return a path and those of its parents, the nearest first."""
-    return [way[:length] for length in range(len(way), -1, -1)]
+def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
+    """Return why a group is too small for these approvals of requests by these rules, or "".
+
+    Requesters can't approve their own requests, so a group that contains all of them can give one
+    approval less. Only Slack knows the members of `everyone` and of user groups.
+    """
+    group = policy.groups.get(quorum.group)
+    if group is None or group.usergroups:
+        return ""
+    members = set(group.users)
+    groups = [policy.groups.get(name) for rule in rules for name in rule.groups]
+    known = all(one is not None and not one.usergroups for one in groups)
+    requesters = {user for one in groups if one for user in one.users}
+    among = known and bool(requesters) and requesters <= members
+    if len(members) - among >= quorum.approvals:
+        return ""
+    approvals = f"{quorum.approvals} approval{'' if quorum.approvals == 1 else 's'}"
+    size = f"{len(members)} member{'' if len(members) == 1 else 's'}"
+    why = ". All requesters are members, and they can't approve their own requests" if among else ""
+    return (
+        f"{approvals} of {quorum.group} can be required here, but the group has {size}{why}. "
+        "Add members, or a usergroup."
+    )
 
 
-def _not_yaml(error: yaml.YAMLError) -> PolicyError:
-    mark = getattr(error, "problem_mark", None)
-    about = getattr(error, "problem", None) or getattr(error, "reason", None) or "it breaks off"
-    is_tab = "'\\t'" in about
-    remedy = "Use spaces, not tabs." if is_tab else "Check the indentation, quotes and brackets."
-    return _broken(f"Not valid YAML: {about}. {remedy}", mark.line + 1 if mark else None)
+def _of_rule(policy: Policy, rule: Rule) -> Mistakes:
+    for place, group in enumerate(rule.groups):
+        if text := unknown_group(policy, group):
+            yield ("groups", place), text
+    for group in rule.approvals or {}:
+        if text := unknown_group(policy, group):
+            yield ("approvals", group), text
+    only_own_password = set(rule.actions) == {Action.PASSWORD} and rule.own is True
+    may_be_raised = rule.approvals and (rule.reserved or not only_own_password)
+    for quorum in raised(policy, rule.quorum) if may_be_raised else rule.quorum:
+        if text := _too_few(policy, quorum, [rule]):
+            yield ("approvals", quorum.group), text
+    if rule.own is not None and not OF_A_MAILBOX.issuperset(rule.actions):
+        text = "A forwarder has no owner. List the actions: alias.add, alias.remove, password."
+        yield ("own",), text
+    if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:
+        text = "Only new forwarders have destinations. Use it with actions: [forward.add]."
+        yield ("destinations",), text
+    if rule.automatic and (why := _certain_floor(rule)):
+        yield ("automatic",), f"Two approvals are always required for {why}"
+
+
+def _certain_floor(rule: Rule) -> str:
+    """Return what in a rule can't be automatic, with the remedy, or ""."""
+    if rule.reserved:
+        return "reserved names. Use approvals instead of automatic."
+    if Action.PASSWORD in rule.actions and rule.own is not True:
+        return "the password of another mailbox. Add own: true, or use approvals."
+    if Action.FORWARD_ADD in rule.actions and rule.destinations != "internal":
+        return "forwarding to other domains. Add destinations: internal, or use approvals."
+    return ""

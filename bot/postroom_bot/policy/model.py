@@ -8,34 +8,28 @@ reference are generated from the descriptions.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
+from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
 
+from postroom_bot.addresses import address, domain, pattern
 from postroom_bot.domain import Action, Quorum, digest_of
 from postroom_bot.policy.protected_names import RESERVED, SENSITIVE
-from postroom_bot.policy.types import (
-    Address,
-    AddressPattern,
-    Approvals,
-    ChannelId,
-    Domain,
-    DomainPattern,
-    Duration,
-    GroupName,
-    LocalName,
-    LocalPattern,
-    Number,
-    RuleName,
-    Sentence,
-    UsergroupId,
-    UserId,
-    Version,
-    Yes,
-    duration,
-)
 
 #: The built-in group of everyone who may use the bot.
 EVERYONE = "everyone"
@@ -43,29 +37,87 @@ EVERYONE = "everyone"
 EFFECTS = ("deny", "approvals", "automatic")
 
 
+_DURATION = re.compile(r"([1-9][0-9]{0,3})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def duration(value: Any) -> timedelta:
+    """Return the duration that a string such as ``24h`` means.
+
+    :raises ValueError: it is not a duration
+    """
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise ValueError("Must be a duration: a number and m, h or d, such as 24h.")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
+    """Return a validator of the type, too: in Python, true equals 1."""
+
+    def check(value: Any) -> Any:
+        if type(value) is not type(wanted) or value != wanted:
+            raise ValueError(f"Must be {json.dumps(wanted)}{remedy}.")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _text(title: str, example: str, pattern: str) -> Any:
+    """Return the metadata of a string that matches a pattern as a whole."""
+    return Field(title=title, examples=[example], pattern=f"^{pattern}$")
+
+
+GroupName = Annotated[str, _text("Group name", "mail-admins", "[a-z][a-z0-9-]{0,39}")]
+RuleName = Annotated[str, _text("Rule name", "own-aliases", "[a-z][a-z0-9-]{0,59}")]
+UserId = Annotated[str, _text("User id", "U024BE7LH", "[UW][A-Z0-9]{2,20}")]
+UsergroupId = Annotated[str, _text("User group id", "S0614TZR7", "S[A-Z0-9]{2,20}")]
+ChannelId = Annotated[str, _text("Channel id", "C024BE91L", "[CG][A-Z0-9]{2,20}")]
+AddressPattern = Annotated[
+    str,
+    _text("Pattern of addresses", "sales-*@example.com", r"[^\s@\[\]]+@[^\s@\[\]]+"),
+    AfterValidator(pattern),
+]
+DomainPattern = Annotated[
+    str, _text("Pattern of domains", "*.example.org", r"[^\s@\[\]]+"), AfterValidator(pattern)
+]
+LocalName = Annotated[str, _text("Local part", "vpn", "[A-Za-z0-9._-]{1,64}")]
+LocalPattern = Annotated[str, _text("Pattern of local parts", "press*", "[a-z0-9*?]{1,64}")]
+Address = Annotated[
+    str, AfterValidator(address), Field(title="Address", examples=["alice@example.com"])
+]
+Domain = Annotated[str, AfterValidator(domain), Field(title="Domain", examples=["example.com"])]
+Sentence = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=300),
+    Field(title="Text", examples=["Ask your project lead."]),
+]
+Number = Annotated[int, Field(ge=1, le=10000, title="Number", examples=[5])]
+Approvals = Annotated[int, Field(ge=1, le=10, title="Number", examples=[1])]
+Version = Annotated[Literal[1], _only(wanted=1), Field(title="Number", examples=[1])]
+Yes = Annotated[Literal[True], _only(wanted=True, remedy=", or omitted")]
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(duration),
+    PlainSerializer(lambda value: f"{int(value.total_seconds()) // 60}m"),
+    WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$", "title": "Duration"}),
+]
+
+
 def _some(**about: Any) -> Any:
     """Return an optional list field, stored as a tuple."""
     return Field(default=(), strict=False, **about)
 
 
-def _lasting(text: str, description: str) -> Any:
+def _lasting(text: str) -> Any:
     """Return a duration field with a default."""
-    extra: dict[str, Any] = {"default": text}
-    return Field(
-        default=duration(text),
-        description=description,
-        examples=[text],
-        json_schema_extra=extra,
-    )
-
-
-def _up_to(number: int, description: str) -> Any:
-    """Return a limit field with a default."""
-    return Field(default=number, description=description, examples=[number])
+    return Field(default=duration(text), examples=[text], json_schema_extra={"default": text})
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
 
 
 class SlackEmail(_Part):
@@ -73,106 +125,82 @@ class SlackEmail(_Part):
 
     model_config = ConfigDict(title="Slack email")
 
-    domains: tuple[Domain, ...] = Field(
-        strict=False,
-        min_length=1,
-        description="Domains whose addresses are trusted. List no domain in which people can "
-        "choose their Slack address freely.",
-        examples=[["example.com"]],
-    )
-    cooldown: Duration = _lasting("72h", "How long a changed address is not trusted.")
+    domains: tuple[Domain, ...] = Field(strict=False, min_length=1, examples=[["example.com"]])
+    """Domains whose addresses are trusted. List no domain in which people can choose their Slack
+    address freely."""
+    cooldown: Duration = _lasting("72h")
+    """How long a changed address is not trusted."""
 
 
 class Identity(_Part):
     """The owners of mailboxes. Pinned mailboxes take precedence."""
 
     pinned: Mapping[UserId, Address] = Field(
-        default_factory=dict,
-        description="The mailbox of each Slack user, by user id. It can't be changed in Slack.",
-        examples=[{"U024BE7LH": "alice@example.com"}],
+        default_factory=dict, examples=[{"U024BE7LH": "alice@example.com"}]
     )
+    """The mailbox of each Slack user, by user id. It can't be changed in Slack."""
     slack_email: SlackEmail | None = Field(
-        default=None,
-        description="Trust confirmed addresses in Slack profiles. Without it, only pinned "
-        "mailboxes have owners.",
-        examples=[{"domains": ["example.com"], "cooldown": "72h"}],
+        default=None, examples=[{"domains": ["example.com"], "cooldown": "72h"}]
     )
+    """Trust confirmed addresses in Slack profiles. Without it, only pinned mailboxes
+    have owners."""
 
 
 class Group(_Part):
     """A group of people, by their Slack ids."""
 
-    users: tuple[UserId, ...] = _some(
-        description="Slack users, by id.", examples=[["U024BE7LH", "U024BE7LJ"]]
-    )
-    usergroups: tuple[UsergroupId, ...] = _some(
-        description="Slack user groups, by id. Their current members count.",
-        examples=[["S0614TZR7"]],
-    )
-    channel: ChannelId | None = Field(
-        default=None,
-        description="The channel for the cards that this group approves, instead of "
-        "`channels.approvals`.",
-        examples=["C024BE91L"],
-    )
+    users: tuple[UserId, ...] = _some(examples=[["U024BE7LH", "U024BE7LJ"]])
+    """Slack users, by id."""
+    usergroups: tuple[UsergroupId, ...] = _some(examples=[["S0614TZR7"]])
+    """Slack user groups, by id. Their current members count."""
+    channel: ChannelId | None = Field(default=None, examples=["C024BE91L"])
+    """The channel for the cards that this group approves, instead of `channels.approvals`."""
 
 
 class Channels(_Part):
     """The channels that the bot posts to. Invite it to them."""
 
-    approvals: ChannelId = Field(
-        description="The channel for the cards with *Approve* and *Deny*.",
-        examples=["C024BE91L"],
-    )
-    audit: ChannelId | None = Field(
-        default=None,
-        description="The channel that gets a line about every completed request.",
-        examples=["C024BE92M"],
-    )
-    mention_approvers: bool = Field(
-        default=True,
-        description="Whether cards and reminders notify the groups that approve.",
-        examples=[False],
-    )
+    approvals: ChannelId = Field(examples=["C024BE91L"])
+    """The channel for the cards with *Approve* and *Deny*."""
+    audit: ChannelId | None = Field(default=None, examples=["C024BE92M"])
+    """The channel that gets a line about every completed request."""
+    mention_approvers: bool = Field(default=True, examples=[False])
+    """Whether cards and reminders notify the groups that approve."""
 
 
 class Reserved(_Part):
     """Protected names in addition to the built-in ones, which can't be removed."""
 
-    names: tuple[LocalName, ...] = _some(
-        description="Local parts that only a rule with `reserved: true` allows, always with two "
-        "approvals. Case, `+tag` and punctuation don't matter.",
-        examples=[["vpn", "certificates"]],
-    )
-    patterns: tuple[LocalPattern, ...] = _some(
-        description="Patterns of local parts, without punctuation, that need two approvals "
-        "whatever a rule says.",
-        examples=[["press*", "donations"]],
-    )
+    names: tuple[LocalName, ...] = _some(examples=[["vpn", "certificates"]])
+    """Local parts that only a rule with `reserved: true` allows, always with two approvals. Case,
+    `+tag` and punctuation don't matter."""
+    patterns: tuple[LocalPattern, ...] = _some(examples=[["press*", "donations"]])
+    """Patterns of local parts, without punctuation, that need two approvals whatever a
+    rule says."""
 
 
 class Limits(_Part):
     """Limits for each person and mailbox."""
 
-    open_requests: Number = _up_to(5, "Open requests of a person.")
-    requests_per_day: Number = _up_to(20, "Requests of a person in 24 hours.")
-    aliases_per_mailbox: Number = _up_to(20, "Aliases of a mailbox.")
+    open_requests: Number = Field(default=5, examples=[5])
+    """Open requests of a person."""
+    requests_per_day: Number = Field(default=20, examples=[20])
+    """Requests of a person in 24 hours."""
+    aliases_per_mailbox: Number = Field(default=20, examples=[20])
+    """Aliases of a mailbox."""
 
 
 class Requests(_Part):
     """The times of requests."""
 
-    expire_after: Duration = _lasting("24h", "When an undecided request expires.")
-    remind_after: Duration = _lasting(
-        "4h",
-        "When the approvers are reminded, once. By default half of `expire_after`, at most 4h.",
-    )
-    end_notice: Duration = _lasting(
-        "3d", "How long before the end of an alias or a forwarder its requester is notified."
-    )
-    tombstone: Duration = _lasting(
-        "90d", "How long a removed address stays reserved for its previous owner."
-    )
+    expire_after: Duration = _lasting("24h")
+    """When an undecided request expires."""
+    remind_after: Duration = _lasting("4h")
+    """When the approvers are reminded, once. By default half of `expire_after`, at most 4h."""
+    end_notice: Duration = _lasting("3d")
+    """How long before the end of an alias or a forwarder its requester is notified."""
+    tombstone: Duration = _lasting("90d")
+    """How long a removed address stays reserved for its previous owner."""
 
     @model_validator(mode="after")
     def _remind_before_the_end(self) -> Self:
@@ -189,67 +217,43 @@ class Rule(_Part):
         json_schema_extra={"oneOf": [{"required": [effect]} for effect in EFFECTS]}
     )
 
-    name: RuleName = Field(
-        description="The rule's name in messages and in the audit.",
-        examples=["own-aliases"],
-    )
+    name: RuleName = Field(examples=["own-aliases"])
+    """The rule's name in messages and in the audit."""
     actions: tuple[Annotated[Action, Field(strict=False)], ...] = Field(
-        default=tuple(Action),
-        strict=False,
-        min_length=1,
-        description="The requested actions.",
-        examples=[["alias.add", "alias.remove"]],
+        default=tuple(Action), strict=False, min_length=1, examples=[["alias.add", "alias.remove"]]
     )
+    """The requested actions."""
     groups: tuple[GroupName, ...] = Field(
-        default=(EVERYONE,),
-        strict=False,
-        min_length=1,
-        description="The requester is a member of at least one of these groups.",
-        examples=[["everyone"]],
+        default=(EVERYONE,), strict=False, min_length=1, examples=[["everyone"]]
     )
-    own: bool | None = Field(
-        default=None,
-        description="Whether the requester owns the mailbox. Only for aliases and passwords, "
-        "because a forwarder has no owner.",
-        examples=[True],
-    )
-    domains: tuple[DomainPattern, ...] = _some(
-        description="The domain of the added or removed address matches at least one of these "
-        "patterns.",
-        examples=[["example.com", "*.example.org"]],
-    )
-    addresses: tuple[AddressPattern, ...] = _some(
-        description="The added or removed address matches at least one of these patterns.",
-        examples=[["sales-*@example.com"]],
-    )
+    """The requester is a member of at least one of these groups."""
+    own: bool | None = Field(default=None, examples=[True])
+    """Whether the requester owns the mailbox. Only for aliases and passwords, because a forwarder
+    has no owner."""
+    domains: tuple[DomainPattern, ...] = _some(examples=[["example.com", "*.example.org"]])
+    """The domain of the added or removed address matches at least one of these patterns."""
+    addresses: tuple[AddressPattern, ...] = _some(examples=[["sales-*@example.com"]])
+    """The added or removed address matches at least one of these patterns."""
     destinations: Literal["internal", "external", "any"] = Field(
-        default="any",
-        description="Whether all destinations of a new forwarder are in the tenant's domains "
-        "(`internal`), or at least one is not (`external`). Only for `forward.add`.",
-        examples=["internal"],
+        default="any", examples=["internal"]
     )
-    reserved: bool | None = Field(
-        default=None,
-        description="Whether the address is a reserved name. Only a rule with `true` allows "
-        "reserved names, and it allows no others. Without it, a denying rule applies to both.",
-        examples=[True],
-    )
+    """Whether all destinations of a new forwarder are in the tenant's domains (`internal`), or at
+    least one is not (`external`). Only for `forward.add`."""
+    reserved: bool | None = Field(default=None, examples=[True])
+    """Whether the address is a reserved name. Only a rule with `true` allows reserved names, and
+    it allows no others. Without it, a denying rule applies to both."""
     deny: Sentence | None = Field(
-        default=None,
-        description="Denies the request, with this sentence for the requester. Denying rules "
-        "come before all others.",
-        examples=["Contractors have no aliases. Ask your project lead."],
+        default=None, examples=["Contractors have no aliases. Ask your project lead."]
     )
+    """Denies the request, with this sentence for the requester. Denying rules come before all
+    others."""
     approvals: Mapping[GroupName, Approvals] | None = Field(
-        default=None,
-        min_length=1,
-        description="Allows the request after this number of approvals from each group. The "
-        "requester's own approval never counts.",
-        examples=[{"mail-admins": 1}],
+        default=None, min_length=1, examples=[{"mail-admins": 1}]
     )
-    automatic: Yes | None = Field(
-        default=None, description="Allows the request without approval.", examples=[True]
-    )
+    """Allows the request after this number of approvals from each group. The requester's own
+    approval never counts."""
+    automatic: Yes | None = Field(default=None, examples=[True])
+    """Allows the request without approval."""
 
     @model_validator(mode="after")
     def _has_one_effect(self) -> Self:
@@ -271,18 +275,16 @@ def _section(model: type[_Part], **example: Any) -> Any:
 class Policy(_Part):
     """Who may request what, and who approves it."""
 
-    version: Version = Field(description="The version of this format.", examples=[1])
+    version: Version = Field(examples=[1])
+    """The version of this format."""
     identity: Identity = _section(Identity, pinned={"U024BE7LH": "alice@example.com"})
     groups: Mapping[GroupName, Group] = Field(
-        min_length=1,
-        description="Groups, by name. `everyone` is built in: everyone who may use the bot.",
-        examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}],
+        min_length=1, examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}]
     )
-    approvers: GroupName = Field(
-        description="The group that approves if the rule is automatic but a built-in rule "
-        "requires two approvals.",
-        examples=["mail-admins"],
-    )
+    """Groups, by name. `everyone` is built in: everyone who may use the bot."""
+    approvers: GroupName = Field(examples=["mail-admins"])
+    """The group that approves if the rule is automatic but a built-in rule requires two
+    approvals."""
     channels: Channels = Field(description=Channels.__doc__, examples=[{"approvals": "C024BE91L"}])
     reserved: Reserved = _section(Reserved, names=["vpn"])
     limits: Limits = _section(Limits, open_requests=5)
@@ -290,12 +292,12 @@ class Policy(_Part):
     rules: tuple[Rule, ...] = Field(
         strict=False,
         min_length=1,
-        description="The rules. Denying rules are evaluated first, then the others from top to "
-        "bottom. The first rule that applies decides; if none applies, the request is denied.",
         examples=[
             [{"name": "own-password", "actions": ["password"], "own": True, "automatic": True}]
         ],
     )
+    """The rules. Denying rules are evaluated first, then the others from top to bottom. The first
+    rule that applies decides; if none applies, the request is denied."""
 
     @cached_property
     def digest(self) -> str:

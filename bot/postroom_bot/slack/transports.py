@@ -26,8 +26,7 @@ from slack_sdk.socket_mode.websocket_client import SocketModeClient
 
 from postroom_bot.config import Settings
 from postroom_bot.errors import StartError
-from postroom_bot.ops.health import Health
-from postroom_bot.ops.web_server import GRACE_SECONDS, WebServer
+from postroom_bot.ops.web_server import GRACE_SECONDS, Health, WebServer
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment

@@ -11,8 +11,7 @@ from typing import Any
 from postroom_bot.backends.ledger import in_force
 from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
 from postroom_bot.errors import Rejected
-from postroom_bot.policy.case import ALIASES, mailbox_of
-from postroom_bot.policy.engine import Facts, decide
+from postroom_bot.policy.engine import ALIASES, Facts, decide, mailbox_of
 from postroom_bot.policy.model import EVERYONE, Policy
 from postroom_bot.store import ledger, requests, reservations
 from postroom_bot.workflow.dependencies import Dependencies

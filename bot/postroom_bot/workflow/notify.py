@@ -15,7 +15,7 @@ from functools import partial
 
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.policy.case import ALIASES
+from postroom_bot.policy.engine import ALIASES
 from postroom_bot.store import notifications as notification_rows
 from postroom_bot.store import votes
 from postroom_bot.ui import notifications

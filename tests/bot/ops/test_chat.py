@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace import Works
 from postroom_bot.app import _slack_health
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.errors import SlackRejected, SlackUnavailable
-from postroom_bot.ops.health import Health
+from postroom_bot.ops.web_server import Health
 from postroom_bot.ui import views
 from postroom_bot.ui.markup import Message
 

@@ -69,7 +69,7 @@ def test_mistakes_are_reported_together(
     status, out, _ = run("check-config")
     lines = out.splitlines()
     assert status == 1
-    assert [line.split()[2] for line in lines[:2]] == ["mode", "api_token"]
+    assert [line.split()[0] for line in lines[:3]] == ["mode", "database", "api_token"]
     assert database.strip().removeprefix("postroom-bot: ") in lines
     assert any(line.startswith(f"{file}: line 1: ") for line in lines)
     for words in (("--config", "nowhere.yml", "migrate"), ("migrate", "--config", "nowhere.yml")):

@@ -63,11 +63,11 @@ def test_what_prevents_a_start_is_one_sentence(
     for name, value in wrong.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
     assert main(["serve"]) == 2
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("postroom-bot: ")
-    assert sentence in told
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("postroom-bot: ")
+    assert sentence in line
     for name in ("slack_bot_token", "slack_app_token", "api_token"):
-        assert str(in_environment[name]) not in told
+        assert str(in_environment[name]) not in line
 
 
 @pytest.mark.full

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Settings: where they come from, and that all mistakes are told at once, without values."""
+"""Settings: their sources, and that all errors are reported together, without values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GOOD = {
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Begin without any setting, wherever the tests run."""
+    """Remove all settings of the environment in which the tests run."""
     for name in os.environ:
         if name.upper().startswith(config.PREFIX):
             monkeypatch.delenv(name)
@@ -40,14 +40,14 @@ def give(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 
 
 def mistakes() -> tuple[str, ...]:
-    """Return what is said of the settings as they are."""
+    """Return the errors in the current settings."""
     with pytest.raises(SettingsError) as caught:
         load()
-    return caught.value.mistakes
+    return caught.value.sentences
 
 
 def test_defaults_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has to be given is enough, and nothing listens beyond this machine."""
+    """The required settings are enough, and the bot only listens on the loopback address."""
     give(monkeypatch, **GOOD)
     found = load()
     assert (found.mode, found.executor, found.replicas) == ("socket", "mail", 1)
@@ -58,7 +58,7 @@ def test_defaults_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_variables_come_before_secrets_and_those_before_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Each source overrules the weaker ones."""
+    """Each source takes precedence over the next."""
     file = tmp_path / "bot.yml"
     file.write_text("".join(f"{name}: {value}-file\n" for name, value in GOOD.items()))
     for name in ("slack_bot_token", "api_token"):
@@ -71,16 +71,14 @@ def test_variables_come_before_secrets_and_those_before_the_file(
     assert found.mail_host == "mail.example.com-file"
 
 
-def test_everything_that_is_missing_is_told_at_once() -> None:
+def test_all_missing_settings_are_reported_together() -> None:
     """Each sentence names the setting and its variable."""
     *found, file, secrets = mistakes()
     assert "POSTROOM_BOT_CONFIG" in file
     assert "Secrets" in secrets
     assert len(found) == len(GOOD)
-    for name, sentence in zip(
-        sorted(GOOD), sorted(found, key=lambda one: one.split()[2]), strict=True
-    ):
-        assert f"The setting {name} ({config.variable(name)}) is" in sentence
+    for name, sentence in zip(sorted(GOOD), sorted(found), strict=True):
+        assert sentence.startswith(f"{name} ({config.variable(name)}): ")
 
 
 def test_mistakes_with_secret_files_are_named(
@@ -96,38 +94,44 @@ def test_mistakes_with_secret_files_are_named(
         (folder / name).write_text("Hunter2")
     [said] = mistakes()
     assert f"{folder}/postroom_bot_slak_token" in said
+    (folder / "postroom_bot_slak_token").rename(folder / "postroom_bot_workers")
+    (folder / "postroom_bot_workers").write_bytes(b"Hunter\xff")
+    [said] = mistakes()
+    assert "workers" in said
+    assert "Hunter" not in said
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"mode": "http"}, "slack_signing_secret (POSTROOM_BOT_SLACK_SIGNING_SECRET) is needed"),
-        ({"slack_bot_token": "xapp-1"}, "must be a token that begins with xoxb-."),
-        ({"replicas": "2"}, "must be 1 on SQLite; more replicas need PostgreSQL"),
+        ({"mode": "http"}, "slack_signing_secret (POSTROOM_BOT_SLACK_SIGNING_SECRET): Required"),
+        ({"slack_bot_token": "xapp-1"}, "Must be a token that begins with xoxb-."),
+        ({"replicas": "2"}, "Must be 1 on SQLite; more replicas need PostgreSQL"),
         ({"polcy_file": "x"}, "POSTROOM_BOT_POLCY_FILE is not a setting"),
-        ({"api_url": "mail.example.com"}, "must be an address that begins with https://"),
-        ({"http_port": "65536"}, "http_port (POSTROOM_BOT_HTTP_PORT) must be 65535 at most."),
-        ({"workers": "0"}, "workers (POSTROOM_BOT_WORKERS) must be 1 at least."),
-        ({"workers": "many"}, "workers (POSTROOM_BOT_WORKERS) must be a whole number."),
-        ({"timeout": "0"}, "timeout (POSTROOM_BOT_TIMEOUT) must be more than 0."),
-        ({"timeout": "soon"}, "timeout (POSTROOM_BOT_TIMEOUT) must be a number."),
-        ({"validate_certs": "si"}, "must be true or false."),
-        ({"mode": "mail"}, "mode (POSTROOM_BOT_MODE) must be 'socket' or 'http'."),
-        ({"mail_host": "https://mail.example.com"}, "must be a host name alone, such as mail."),
-        ({"executor": "awx"}, "awx_url (POSTROOM_BOT_AWX_URL) is needed where executor is awx"),
-        ({"lease": "30"}, "lease (POSTROOM_BOT_LEASE) must be longer than timeout"),
+        ({"api_url": "mail.example.com"}, "Must be a URL that begins with https://"),
+        ({"api_url": "https://:443"}, "Must be a URL that begins with https://"),
+        ({"http_port": "65536"}, "http_port (POSTROOM_BOT_HTTP_PORT): "),
+        ({"workers": "0"}, "workers (POSTROOM_BOT_WORKERS): "),
+        ({"workers": "many"}, "workers (POSTROOM_BOT_WORKERS): "),
+        ({"timeout": "0"}, "timeout (POSTROOM_BOT_TIMEOUT): "),
+        ({"timeout": "soon"}, "timeout (POSTROOM_BOT_TIMEOUT): "),
+        ({"validate_certs": "si"}, "validate_certs (POSTROOM_BOT_VALIDATE_CERTS): "),
+        ({"mode": "mail"}, "mode (POSTROOM_BOT_MODE): Input should be 'socket' or 'http'."),
+        ({"mail_host": "https://mail.example.com"}, "Must be a host name alone, such as mail."),
+        ({"executor": "awx"}, "awx_url (POSTROOM_BOT_AWX_URL): Required if executor is awx"),
+        ({"lease": "30"}, "lease (POSTROOM_BOT_LEASE): Must be longer than timeout"),
         ({"config": "nowhere.yml"}, "nowhere.yml can't be read"),
     ],
 )
 def test_a_mistake_has_a_sentence(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], sentence: str
 ) -> None:
-    """What is wrong is told in words that lead to its repair, none of them hidden as a secret."""
+    """It names the setting, its variable and the remedy, and redaction hides no part of it."""
     give(monkeypatch, **{**GOOD, **given})
     assert sentence in Redactor()(" ".join(mistakes()))
 
 
-def test_awx_is_entered_in_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_awx_has_one_kind_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Either a token or a user with a password."""
     templates = {f"awx_{name}_template": "7" for name in ("add_alias", "remove_alias", "forwarder")}
     awx = {"executor": "awx", "awx_url": "https://awx.example.com", **templates}
@@ -140,16 +144,19 @@ def test_awx_is_entered_in_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["mode: [", "- mode"])
-def test_a_file_that_is_no_mapping(tmp_path: Path, text: str) -> None:
-    """It is told as one mistake, without its text."""
+def test_a_file_that_is_not_a_mapping(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    """It is one error, without the text of the file; unknown variables are reported too."""
     file = tmp_path / "bot.yml"
     file.write_text(text)
-    with pytest.raises(SettingsError, match=r"is not (valid YAML|a YAML mapping)"):
+    monkeypatch.setenv("POSTROOM_BOT_STRAY", "1")
+    with pytest.raises(SettingsError, match=r"is not a YAML mapping.*POSTROOM_BOT_STRAY"):
         load(file)
 
 
-def test_secrets_show_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither as text nor in a representation; all of them are known to the log."""
+def test_secrets_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings hide them in all representations, and list them for redaction in the log."""
     give(monkeypatch, **GOOD, database="postgresql://bot:db-secret@db/bot")
     found = load()
     assert "-secret" not in f"{found!r} {found}"

@@ -22,10 +22,8 @@ from pydantic import ValidationError
 from ansible_collections.postroom.email.tests.bot.policy.policies import BASE, policy_of
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tools import policy_reference
-from postroom_bot.policy.consistency import mistakes
-from postroom_bot.policy.loader import PolicyError, Problem, load, parse
+from postroom_bot.policy.loader import PolicyError, Problem, load, mistakes, parse
 from postroom_bot.policy.model import Policy
-from postroom_bot.policy.schema import ADDRESS, part, schema
 
 EXAMPLE = repository.read("bot/examples/policy.yml")
 GOOD = """\
@@ -48,8 +46,8 @@ MISTAKES = [
     ("version: 1", "version: '1'", 1, "version", "Must be 1"),
     ("approvers: admins\n", "", 1, "approvers", "required"),
     ("U024BE7LJ", "7", 4, "groups.admins.users.2", "a string"),
-    ("U024BE7LJ", "bob", 4, "groups.admins.users.2", "valid user id. Write it like U024"),
-    ("admins:\n", "Admins!:\n", 3, "groups.Admins!", "valid group name"),
+    ("U024BE7LJ", "bob", 4, "groups.admins.users.2", 'Example: ["U024BE7LH"'),
+    ("admins:\n", "Admins!:\n", 3, "groups.Admins!", 'Example: {"mail-admins"'),
     ("own: true", "own: 1", 11, f"{RULE}.own", "true or false"),
     ("own: true", "own:", 11, f"{RULE}.own", "missing or invalid"),
     ("C024BE91L", "#mail", 7, "channels.approvals", "# begins a comment"),
@@ -61,9 +59,9 @@ MISTAKES = [
     ("own: true", "own: 2026-99-99", 11, f"{RULE}.own", "missing or invalid"),
     ("own: true", "own: !!python/name:os.system", 11, f"{RULE}.own", "missing or invalid"),
     ("automatic: true", "automatic: false", 12, f"{RULE}.automatic", "Must be true"),
-    ("automatic: true", "deny: ''", 12, f"{RULE}.deny", "not be empty"),
+    ("automatic: true", "deny: ''", 12, f"{RULE}.deny", "at least 1"),
     ("    automatic: true\n", "", 9, RULE, "exactly one of deny"),
-    ("automatic: true", "approvals: {admins: 0}", 12, f"{RULE}.approvals.admins", "at least 1"),
+    ("automatic: true", "approvals: {admins: 0}", 12, f"{RULE}.approvals.admins", "or equal to 1"),
     ("automatic: true", "approvals: {}", 12, f"{RULE}.approvals", "not be empty"),
     ("[password]", "password", 9, f"{RULE}.actions", "list. Example:"),
     ("[password]", "[passwd]", 9, f"{RULE}.actions.1", "'alias.add', "),
@@ -97,7 +95,7 @@ def test_the_example_is_valid_with_and_without_a_byte_order_mark(tmp_path: Path)
     """Editors on some systems write one; a file may hold the needed keys alone."""
     path = tmp_path / "policy.yml"
     path.write_text(EXAMPLE, "utf-8-sig")
-    assert load(path) == load(str(repository.ROOT / "bot/examples/policy.yml"))
+    assert load(path) == load(repository.ROOT / "bot/examples/policy.yml")
     policy = parse(GOOD)
     assert policy.rules[0].name == "own-password"
     assert policy.requests.expire_after.total_seconds() == 24 * 3600
@@ -167,18 +165,17 @@ def keys() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_the_published_schema_is_the_model_s() -> None:
     """It is valid, its address is the one that the example names, and the reference page has it."""
-    assert repository.read("schemas/policy.schema.json") == json.dumps(schema(), indent=2) + "\n"
+    assert (
+        repository.read("schemas/policy.schema.json")
+        == json.dumps(policy_reference.schema(), indent=2) + "\n"
+    )
     Draft202012Validator.check_schema(SCHEMA)
     repository_url = repository.read_yaml("galaxy.yml")["repository"]
-    assert SCHEMA["$id"] == ADDRESS == f"{repository_url}/raw/main/schemas/policy.schema.json"
-    assert ADDRESS in EXAMPLE
+    assert SCHEMA["$id"] == f"{repository_url}/raw/main/schemas/policy.schema.json"
+    assert SCHEMA["$id"] in EXAMPLE
     page = repository.read("docs/policy.md")
     assert policy_reference.MARK in page
     assert policy_reference.page(page, SCHEMA) == page
-    assert part(("groups", "admins", "users", 0))["title"] == "User id"
-    assert part(("rules", 3, "own"))["type"] == "boolean"
-    assert part(("channels",))["properties"].keys() == {"approvals", "audit", "mention_approvers"}
-    assert part(("nothing", "here")) == {}
 
 
 def test_each_key_has_a_description_and_valid_examples() -> None:
