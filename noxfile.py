@@ -174,6 +174,15 @@ def fix(session: nox.Session) -> None:
     session.run("ruff", "format", *(session.posargs or ["."]))
 
 
+@nox.session(python=interpreter(MAIN_PYTHONS), default=False)
+def reference(session: nox.Session) -> None:
+    """Write the generated pages of docs/reference."""
+    session.install(ansible_core(MAIN_CORE), *BASE, *BOT)
+    link_collection(session)
+    for page in ("bot", "definition", "message", "playbook", "policy"):
+        session.run("python", f"tools/{page}_reference.py", env={"PYTHONPATH": ".collections"})
+
+
 @nox.session(default=False)
 def changelog(session: nox.Session) -> None:
     """Write the notes of the version that galaxy.yml states, out of the fragments."""

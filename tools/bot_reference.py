@@ -1,14 +1,13 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the bot's reference from its code: `bot_reference.py > docs/reference/bot.md`.
+"""Write the bot's reference, `docs/reference/bot.md`, from its code.
 
-A test compares the page with what this prints.
+A test checks that it is current.
 """
 
 from __future__ import annotations
 
 import runpy
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,8 +31,8 @@ HEAD = """\
 
 <!-- Written by tools/bot_reference.py from the bot's code. -->
 
-[The bot's README](../../bot/README.md) shows how to install the bot and
-[Operate the bot](../bot-operation.md) how to run it. [The policy](../policy.md) has its own
+[Your first request in Slack](../tutorials/first-request.md) shows how to install the bot and
+[Operate the bot](../guides/bot-operation.md) how to run it. [The policy](policy.md) has its own
 reference.
 """
 SLASH = f"`{COMMAND}` alone opens a menu. Only the person who types a command sees the response."
@@ -152,4 +151,4 @@ def _metric(metric: Any) -> tuple[str, str, str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    (ROOT / "docs" / "reference" / "bot.md").write_text(page(), "utf-8")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Generate the JSON Schema of the definition and its reference from the pydantic model.
 
-`PYTHONPATH=.collections python tools/definition_reference.py` writes
-`schemas/definition.schema.json` and `docs/definition.md`. A test checks that both are current.
+They are `schemas/definition.schema.json` and `docs/reference/definition.md`. A test checks that
+both are current.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schemas" / "definition.schema.json"
-PAGE = ROOT / "docs" / "definition.md"
+PAGE = ROOT / "docs" / "reference" / "definition.md"
 
 Schema = dict[str, Any]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs" / "site"
+DOCS = ("tutorials", "guides", "reference", "explanation")
 COLLECTION = "postroom.email"
 PARTS = ("doctrees", "home", "html", "source", "static")
 MERMAID = Path("node_modules", "mermaid", "dist", "mermaid.min.js")
@@ -24,14 +25,13 @@ MERMAID = Path("node_modules", "mermaid", "dist", "mermaid.min.js")
 
 def pages() -> dict[str, Path]:
     """Return the file of the repository that each page shows, but for the plugins' reference."""
-    guides = {file.stem: file for file in (ROOT / "docs").glob("*.md") if file.stem != "README"}
+    docs = {
+        f"{part}/{file.stem}": file for part in DOCS for file in (ROOT / "docs" / part).glob("*.md")
+    }
     roles = {f"roles/{file.parent.name}": file for file in ROOT.glob("roles/*/README.md")}
     programs = {name: ROOT / name / "README.md" for name in ("bot", "service")}
-    reference = {
-        f"{file.stem}-reference": file for file in (ROOT / "docs" / "reference").glob("*.md")
-    }
     start = {"index": ROOT / "docs" / "README.md", "readme": ROOT / "README.md"}
-    return {**start, **guides, **reference, **roles, **programs, "changelog": ROOT / "CHANGELOG.md"}
+    return {**start, **docs, **roles, **programs, "changelog": ROOT / "CHANGELOG.md"}
 
 
 def lay_out(source: Path) -> None:
@@ -69,7 +69,7 @@ def build(folder: Path, mermaid: Path) -> None:
         shutil.rmtree(folder / part, ignore_errors=True)
     source, static = folder / "source", folder / "static"
     lay_out(source)
-    write_reference(source / "reference", folder / "home")
+    write_reference(source / "plugins", folder / "home")
     static.mkdir()
     shutil.copy(mermaid / MERMAID, static)
     strict = ("-W", "--keep-going", "-q", "-E", "-j", "auto")

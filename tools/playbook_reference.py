@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the reference of the playbooks from their argument files: `playbook_reference.py > FILE`.
+"""Write the reference of the playbooks, `docs/reference/playbooks.md`, from their argument files.
 
-The file is `docs/playbooks.md`; a test compares it with what this prints.
+A test checks that it is current.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ If the message of a failed task names an option of a module, it also names the p
 for that option. A variable given with `-e` that looks like an option, but that the playbook does
 not use, gives a warning.
 
-In AWX, each playbook that changes or reads a tenant is a job template; see [AWX](awx.md). The
-tables list the survey questions. Other variables come from a credential or are set in the job
-template.
+In AWX, each playbook that changes or reads a tenant is a job template; see
+[AWX](../guides/awx.md). The tables list the survey questions. Other variables come from a
+credential or are set in the job template.
 
 | Playbook | What it does | Run again |
 |---|---|---|
@@ -97,7 +97,7 @@ def reference(files: Mapping[str, Arguments]) -> str:
 def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
     """Yield the lines about one playbook."""
     arguments = files[playbook]
-    source = f"[{playbook}.yml](../playbooks/{playbook}.yml)"
+    source = f"[{playbook}.yml](../../playbooks/{playbook}.yml)"
     yield from ("", f"## {playbook}", "")
     yield from (f"{_escaped(arguments['short_description'])}: {source}.", "")
     for paragraph in [*map(_escaped, arguments["description"]), _promise(arguments)]:
@@ -109,7 +109,7 @@ def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
     for role in arguments.get("roles", []):
         yield ""
         yield (
-            f"It also takes the variables of the role [{role}](../roles/{role}/README.md), "
+            f"It also takes the variables of the role [{role}](../../roles/{role}/README.md), "
             "under their own names."
         )
 
@@ -161,4 +161,4 @@ def _escaped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    print(reference(read_all()), end="")
+    (ROOT / "docs" / "reference" / "playbooks.md").write_text(reference(read_all()), "utf-8")

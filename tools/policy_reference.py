@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the policy's JSON Schema and reference from the model: `policy_reference.py`.
+"""Write the JSON Schema of the policy file and its reference from the model.
 
-They are `schemas/policy.schema.json` and `docs/policy.md` from its mark on; a test checks that both
-are current.
+They are `schemas/policy.schema.json` and `docs/reference/policy.md`; a test checks that both are
+current.
 """
 
 from __future__ import annotations
@@ -26,15 +26,20 @@ from postroom_bot.policy.model import Policy  # noqa: E402
 from tools.definition_reference import Schema, tables  # noqa: E402
 
 SCHEMA = ROOT / "schemas" / "policy.schema.json"
-PAGE = ROOT / "docs" / "policy.md"
+PAGE = ROOT / "docs" / "reference" / "policy.md"
 ADDRESS = "https://github.com/postroom/email/raw/main/schemas/policy.schema.json"
 
-MARK = """\
-## Reference of the policy file
+HEAD = """\
+# The policy file
 
-<!-- From here on written by tools/policy_reference.py from schemas/policy.schema.json. -->
+<!-- Written by tools/policy_reference.py from schemas/policy.schema.json. -->
+
+[Write the policy](../guides/policy.md) explains how the bot decides, and [the
+example](../../bot/examples/policy.yml) has most of these keys. The file contains plain keys, lists
+and values. Anchors, aliases, duplicate keys, empty values and unknown keys are errors, so that a
+typing error can't make a rule weaker than intended.
 """
-ABOUT = "What may be missing has a default, or means that there is no such thing."
+ABOUT = "Keys that are not marked *Needed* may be missing."
 
 
 class _Generator(GenerateJsonSchema):
@@ -63,16 +68,10 @@ def schema() -> Schema:
 
 
 def reference(schema: Schema) -> str:
-    """Return the part of the page that is written from the schema."""
-    return "\n".join([MARK, *tables(schema, ABOUT, "###")])
-
-
-def page(text: str, schema: Schema) -> str:
-    """Return the page with its reference written anew."""
-    guide, _, _ = text.partition(MARK)
-    return guide + reference(schema)
+    """Return the whole page."""
+    return "\n".join([HEAD, *tables(schema, ABOUT)])
 
 
 if __name__ == "__main__":
     SCHEMA.write_text(json.dumps(schema(), indent=2) + "\n", "utf-8")
-    PAGE.write_text(page(PAGE.read_text("utf-8"), schema()), "utf-8")
+    PAGE.write_text(reference(schema()), "utf-8")

@@ -147,7 +147,7 @@ class Settings(BaseSettings):
     """The number of requests that one bot processes in parallel, from 1 to 64."""
 
     policy_file: Path
-    """The [policy](../policy.md)."""
+    """The [policy](policy.md)."""
 
     api_url: Url
     """The URL of the mail service's API."""

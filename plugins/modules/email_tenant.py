@@ -31,7 +31,7 @@ options:
   definition_files:
     description:
       - Definition files in YAML or JSON on the host that runs the module. They are not templated. The
-        format is documented in C(docs/definition.md) of the collection, and
+        format is documented in C(docs/reference/definition.md) of the collection, and
         C(schemas/definition.schema.json) lets editors validate it.
       - Files are merged with each other and with O(domains), O(mailboxes) and O(forwarders). The
         aliases and members of an object in several files are combined. If files contradict each

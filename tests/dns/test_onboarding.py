@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.support.site import Api
 
 ONE, TWO, PASTED = "one.onboarded.example", "xn--bcher-kva.example", "pasted.example"
 KEY = bind.new_key("mail")
-GUIDE = readme.CHECKOUT / "docs" / "dns.md"
+GUIDE = readme.CHECKOUT / "docs" / "guides" / "dns.md"
 GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 

@@ -10,7 +10,12 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 README = CHECKOUT / "README.md"
-GUIDES = sorted((CHECKOUT / "docs").glob("*.md"))
+#: The pages in docs/, but for the index.
+PAGES = sorted(
+    file
+    for part in ("tutorials", "guides", "reference", "explanation")
+    for file in (CHECKOUT / "docs" / part).glob("*.md")
+)
 
 _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)

@@ -27,11 +27,11 @@ from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.schema import migrate
 from postroom_common.database import Connection, Database
 
-#: tests/dns and tests/ops follow these, with a name server and a controller.
-ELSEWHERE = ("dns", "awx")
+#: tests/dns, tests/ops and test_bot.py follow these: with a name server, a controller, and a bot.
+ELSEWHERE = ("dns", "awx", "first-request")
 GUIDES = [
     file
-    for file in readme.GUIDES
+    for file in readme.PAGES
     if file.stem not in ELSEWHERE and any(b.language == "console" for b in readme.all_blocks(file))
 ]
 #: The guide that begins with an empty tenant.

@@ -32,7 +32,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def test_each_playbook_has_an_argument_file() -> None:
-    """The other files are shared, each follows the schema, and the reference shows them all."""
+    """The other files are shared, each follows the schema, and both pages show them all."""
     assert list(reference.playbooks(FILES)) == PLAYBOOKS
     shared = {name for file in FILES.values() for name in file.get("options_from", [])}
     assert shared == FILES.keys() - {*PLAYBOOKS}
@@ -42,7 +42,10 @@ def test_each_playbook_has_an_argument_file() -> None:
     for name, file in FILES.items():
         part = "playbook" if name in PLAYBOOKS else "shared"
         Draft202012Validator({"$defs": definitions, "$ref": f"#/$defs/{part}"}).validate(file)
-    assert repository.read("docs/playbooks.md") == reference.reference(FILES)
+    assert repository.read("docs/reference/playbooks.md") == reference.reference(FILES)
+    table = r"^\| \[`(\w+)`\]\(docs/reference/playbooks\.md#\1\) \| (.+)\. \|$"
+    rows = dict(re.findall(table, repository.read("README.md"), re.MULTILINE))
+    assert rows == {name: FILES[name]["short_description"] for name in PLAYBOOKS}
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)

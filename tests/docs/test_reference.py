@@ -16,13 +16,12 @@ import yaml
 from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant import messages as model
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
 from ansible_collections.postroom.email.tests.docs import examples
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.site import Api
-from ansible_collections.postroom.email.tools import playbook_reference
+from ansible_collections.postroom.email.tools import message_reference, playbook_reference
 from postroom_bot.config import Settings
 
 MODULES = "ansible_collections.postroom.email.plugins.modules"
@@ -32,7 +31,8 @@ README = repository.read("README.md")
 #: What a tenant has to hold for a module's examples, where it is not the default.
 TENANTS: dict[str, tuple[str, ...]] = {"email_domain": (), "email_mailbox": ("example.com",)}
 DEFAULT_TENANT = ("example.com", "alice@example.com", "bob@example.com")
-_LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+_LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 #: A variable, but not a part of another name or of a file's name.
@@ -77,16 +77,25 @@ def test_the_examples_of_a_module_run(
 def test_the_shared_options_are_documented() -> None:
     """The fragment and the guide list the options that every module accepts."""
     compare(API_OPTIONS, yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
-    guide = repository.read("docs/modules.md").partition("\n## Names")[0]
+    guide = repository.read("docs/reference/modules.md").partition("\n## Names")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)) == sorted(API_OPTIONS)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    headings = _HEADING.findall(_FENCED.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_linked_file_exists(page: Path) -> None:
-    """Each relative link of a page leads to a file."""
-    links = [link for link in _LINK.findall(repository.read(page)) if "://" not in link]
-    folder = repository.ROOT / page.parent
-    assert [link for link in links if not (folder / link).exists()] == []
+    """Each relative link of a page leads to a file, and to a heading on it."""
+    for link, anchor in _LINK.findall(repository.read(page)):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        file = repository.ROOT / page.parent / link if link else repository.ROOT / page
+        assert file.exists(), link
+        assert not anchor or anchor in anchors(file), (link, anchor)
 
 
 def facts(text: str) -> set[str]:
@@ -126,12 +135,15 @@ def codes_of(error: type[errors.PostroomError]) -> dict[str, str]:
     return codes
 
 
+def test_the_reference_of_messages_is_up_to_date() -> None:
+    """docs/reference/messages.md is what tools/message_reference.py writes."""
+    assert repository.read("docs/reference/messages.md") == message_reference.page()
+
+
 def test_every_kind_of_failure_is_explained() -> None:
-    """Troubleshooting has one row with the kind and the code of each `failure`."""
-    text = repository.read("docs/troubleshooting.md")
-    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text, re.MULTILINE)
+    """The reference of messages has one row with the code and the kind of each `failure`."""
+    rows = [(kind.strip("`"), code.strip("`")) for code, kind, _ in message_reference.failures()]
     codes = codes_of(errors.PostroomError)
-    assert {model.InvalidDefinition.__name__, spf.SpfConflict.__name__} < codes.keys()
     for abstract in ("PostroomError", "ServiceError"):
         del codes[abstract]
     assert len(set(codes.values())) == len(codes)
@@ -139,10 +151,9 @@ def test_every_kind_of_failure_is_explained() -> None:
 
 
 def test_spf_records_are_merged_as_documented() -> None:
-    """Each row of the table in docs/dns.md is a result of merging."""
-    rows = re.findall(
-        r"^\| `(v=spf1 [^`]+)` \| `([^`]+)` \|$", repository.read("docs/dns.md"), re.MULTILINE
-    )
+    """Each row of the table in docs/guides/dns.md is a result of merging."""
+    page = repository.read("docs/guides/dns.md")
+    rows = re.findall(r"^\| `(v=spf1 [^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE)
     assert len(rows) >= 3
     for before, after in rows:
         assert spf.merge([before], "v=spf1 include:spf.postroom.test ~all") == after

@@ -112,6 +112,13 @@ def is_read(data: Any) -> bool:
     return True
 
 
+def test_a_definition_of_the_first_release_is_valid() -> None:
+    """It has every key of that release."""
+    definition = repository.read_yaml("tests/docs/first_release_definition.yml")
+    assert is_read(definition)
+    assert VALIDATOR.is_valid(definition)
+
+
 def test_the_schema_and_the_reader_accept_the_same_files() -> None:
     """A file is valid for an editor exactly if email_tenant accepts it, as far as shapes go."""
     assert is_read(WHOLE)
@@ -144,7 +151,7 @@ def test_the_schema_is_published() -> None:
     assert SCHEMA["$id"] == f"{repository_url}/raw/main/schemas/definition.schema.json"
     Draft202012Validator.check_schema(SCHEMA)
     assert definition_reference.schema() == SCHEMA
-    assert repository.read("docs/definition.md") == definition_reference.reference(SCHEMA)
+    assert repository.read("docs/reference/definition.md") == definition_reference.reference(SCHEMA)
     parts = [SCHEMA, *SCHEMA["$defs"].values()]
     parts += [rules for part in parts for rules in part.get("properties", {}).values()]
     for part in parts:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser
 
+from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.browser import browser
 
@@ -62,17 +63,17 @@ def test_every_link_works(pages: list[Path]) -> None:
 def test_everything_has_its_page(pages: list[Path]) -> None:
     """Modules, filters, inventory plugins, roles, guides and programs; playbooks have anchors."""
     plugins = [
-        f"reference/{file.stem}_{kind.rstrip('s')}"
+        f"plugins/{file.stem}_{kind.rstrip('s')}"
         for kind in ("modules", "filter", "inventory")
         for file in repository.sources(f"plugins/{kind}/")
     ]
-    roles = [f"reference/{role}_role" for role in repository.roles()]
+    roles = [f"plugins/{role}_role" for role in repository.roles()]
     roles += [f"roles/{role}" for role in repository.roles()]
-    guides = [file.stem for file in (repository.ROOT / "docs").glob("*.md")]
-    wanted = {*plugins, *roles, *guides, "readme", "bot", "service"} - {"README"}
+    docs = [f"{file.parent.name}/{file.stem}" for file in readme.PAGES]
+    wanted = {*plugins, *roles, *docs, "readme", "bot", "service"}
     assert wanted - {str(page.relative_to(SITE).with_suffix("")) for page in pages} == set()
     playbooks = {name.replace("_", "-") for name in repository.playbooks()}
-    assert playbooks - anchors(SITE / "playbooks.html") == set()
+    assert playbooks - anchors(SITE / "reference" / "playbooks.html") == set()
 
 
 def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) -> None:
@@ -84,7 +85,7 @@ def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) 
     requests: list[str] = []
     with browser.new_page() as page:
         page.on("request", lambda request: requests.append(request.url))
-        for name in ("index", "architecture", "reference/email_tenant_module", "search"):
+        for name in ("index", "explanation/architecture", "plugins/email_tenant_module", "search"):
             page.goto((SITE / f"{name}.html").as_uri(), wait_until="networkidle")
     assert len(requests) > 10
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
@@ -92,10 +93,10 @@ def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) 
 
 def test_the_pictures_are_drawn(browser: Browser) -> None:
     """The guide has each picture's source, and a browser draws them."""
-    text = repository.read("docs/architecture.md")
+    text = repository.read("docs/explanation/architecture.md")
     blocks = re.findall(r"^```mermaid\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     files = (repository.ROOT / "docs" / "pictures").glob("*.mmd")
     assert sorted(blocks) == sorted(file.read_text("utf-8") for file in files)
     with browser.new_page() as page:
-        page.goto((SITE / "architecture.html").as_uri())
+        page.goto((SITE / "explanation" / "architecture.html").as_uri())
         page.wait_for_function("document.querySelectorAll('pre.mermaid > svg').length == 2")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files and commands of docs/run-your-own.md work."""
+"""The files and commands of the tutorial and the guide about mail hosts work."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tools import playbook_reference
 
-GUIDE = repository.ROOT / "docs" / "run-your-own.md"
+DOCS = repository.ROOT / "docs"
+PAGES = [DOCS / "tutorials" / "run-your-own.md", DOCS / "guides" / "mail-host.md"]
 DOMAIN = "guide.example"
-BLOCKS = readme.all_blocks(GUIDE)
+BLOCKS = [block for page in PAGES for block in readme.all_blocks(page)]
 FILES = {block.file_name: block.text for block in BLOCKS if block.language == "yaml"}
 COMMANDS = [line for block in BLOCKS if block.language == "shell" for line in block.commands]
 

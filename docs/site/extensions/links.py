@@ -37,11 +37,6 @@ _LABELS = {
 }
 
 _FILES = {"index": "docs/README.md", "readme": "README.md", "changelog": "CHANGELOG.md"}
-#: The generated pages, which would otherwise be among the plugins.
-_FILES |= {
-    f"{file.stem}-reference": f"docs/reference/{file.name}"
-    for file in (ROOT / "docs" / "reference").glob("*.md")
-}
 
 
 def file_of(page: str) -> str:
@@ -55,9 +50,9 @@ def file_of(page: str) -> str:
 def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
     """Return the page that shows a file of the repository, and where on it, if there is one."""
     if plugin := _PLUGIN.fullmatch(file):
-        return f"reference/{plugin['name']}_{plugin['kind']}", ""
+        return f"plugins/{plugin['name']}_{plugin['kind']}", ""
     if playbook := _PLAYBOOK.fullmatch(file):
-        return "playbooks", playbook[1]
+        return "reference/playbooks", playbook[1]
     return next(((page, "") for page in pages if file_of(page) == file), None)
 
 

@@ -74,25 +74,28 @@ class TooExpensive(PostroomError):
 
 
 class Incomplete(PostroomError):
-    """Some of several changes failed or were not attempted. ``done`` has the others."""
+    """Some of several changes failed or were not attempted. ``changes`` has the others."""
 
     code = "incomplete"
 
 
 class Interrupted(PostroomError):
-    """The task was cancelled."""
+    """The task was stopped by a signal. ``changes`` has what was written before."""
 
     code = "interrupted"
 
 
 class NotPublished(PostroomError):
-    """The wait timed out before all records were published."""
+    """The wait timed out before all records were published. Another run may succeed."""
 
     code = "not_published"
 
 
 class ProbeFailed(PostroomError):
-    """A login did not show whether a password works. Nothing was written."""
+    """A login did not show whether a password works. Nothing was written.
+
+    Another run may succeed.
+    """
 
     code = "probe_failed"
 
@@ -115,28 +118,28 @@ class ServiceError(PostroomError):
 
 
 class Unreachable(ServiceError):
-    """The connection failed, so nothing was sent."""
+    """The connection failed, so nothing was sent. Another run may succeed."""
 
     code = "unreachable"
     transient = True
 
 
 class UntrustedCertificate(Unreachable):
-    """The service's certificate could not be verified."""
+    """The service's certificate could not be verified. Nothing was sent."""
 
     code = "untrusted_certificate"
     transient = False
 
 
 class ConnectionBroken(ServiceError):
-    """The response is incomplete. The request may have taken effect."""
+    """The response is incomplete. The request may have taken effect. Another run may succeed."""
 
     code = "connection_broken"
     transient = True
 
 
 class DeadlineExceeded(ServiceError):
-    """The timeout of the task expired."""
+    """The timeout of the task expired. Another run may succeed."""
 
     code = "deadline_exceeded"
 
@@ -154,7 +157,7 @@ class Forbidden(ServiceError):
 
 
 class ProxyRefused(Forbidden):
-    """A proxy has probably refused the request. A retry may succeed."""
+    """A proxy has probably refused the request. Another run may succeed."""
 
     code = "proxy_refused"
     transient = True
@@ -173,7 +176,7 @@ class AlreadyExists(ServiceError):
 
 
 class CreatedMeanwhile(AlreadyExists):
-    """Another client has just created the same object, with the same addresses and members."""
+    """Another client has just created the same object. Another run may succeed."""
 
     code = "created_concurrently"
 
@@ -185,14 +188,17 @@ class Rejected(ServiceError):
 
 
 class Throttled(ServiceError):
-    """The service asks for fewer requests. This one had no effect."""
+    """The service asks for fewer requests. Another run may succeed."""
 
     code = "throttled"
     transient = True
 
 
 class ServerFailed(ServiceError):
-    """The service or a proxy failed with 5xx. 502, 503 and 504 are transient."""
+    """The service or a proxy failed with a status 5xx. The request may have taken effect.
+
+    Another run may succeed.
+    """
 
     code = "server_failed"
 
@@ -202,25 +208,25 @@ class ServerFailed(ServiceError):
 
 
 class BadAnswer(ServiceError):
-    """The response is not one of this API, or is incomplete."""
+    """The response is not one of this API, or is incomplete. A write may have taken effect."""
 
     code = "unexpected_response"
 
 
 class LostUpdate(ServiceError):
-    """Another client keeps overwriting the change."""
+    """Another client keeps overwriting the change. It was written, but is lost."""
 
     code = "lost_update"
 
 
 class NameServerError(PostroomError):
-    """A query or update to a name server failed."""
+    """A query or update to a name server failed. Another run may succeed."""
 
     code = "name_server_error"
 
 
 class NameServersNotFound(NameServerError):
-    """The resolvers do not return the name servers of a name.
+    """The resolvers do not return the name servers of a name. Nothing was written.
 
     :param cause: the problem, one sentence
     :param remedy: the remedy, one sentence
@@ -234,25 +240,28 @@ class NameServersNotFound(NameServerError):
 
 
 class NoAnswer(NameServerError):
-    """No valid response. An update may have taken effect."""
+    """A name server gave no valid response. An update may have taken effect.
+
+    Another run may succeed.
+    """
 
     code = "no_response"
 
 
 class KeyRefused(NameServerError):
-    """The TSIG key is unknown or wrong, or the clocks differ."""
+    """The TSIG key is unknown or wrong, or the clocks differ. Nothing was written."""
 
     code = "key_refused"
 
 
 class UpdateRefused(NameServerError):
-    """The zone or the name may not be changed, or not with this key."""
+    """The zone or the name may not be changed, or not with this key. Nothing was written."""
 
     code = "update_refused"
 
 
 class ZoneChanged(NameServerError):
-    """Another client changed the records. Nothing was written."""
+    """Another client changed the records. Nothing was written. Another run may succeed."""
 
     code = "zone_changed"
 

@@ -278,12 +278,12 @@ def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
 
 
 def test_the_guide_works(tmp_path: Path, stage: Stage) -> None:
-    """The commands of docs/awx.md create all templates, and then change one schedule."""
+    """The commands of docs/guides/awx.md create all templates, and then change one schedule."""
     folder = tmp_path / "desk"
     folder.mkdir()
     with running_service(tmp_path / "service") as service:
         reader = Reader(folder, service, variables=stage.connection)
-        reader.follow(readme.CHECKOUT / "docs" / "awx.md")
+        reader.follow(readme.CHECKOUT / "docs" / "guides" / "awx.md")
     templates = {name.removeprefix("Postroom ") for name in stage.controller.names("job_templates")}
     of_hosts = {"awx", "deploy_bot", *repository.mail_host_playbooks()}
     assert templates >= {*repository.playbooks()} - of_hosts

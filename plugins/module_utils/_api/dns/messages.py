@@ -17,7 +17,7 @@ _MISSING = ("there is no {noun} record at {name}", "At {name}, add the record {r
 _NAMESERVERS = "Check the option nameservers or, if it is not set, the delegation of {domain}."
 _REPLACE = "At {name}, replace the published key by the record {record}"
 #: The detail of a verdict, as a clause, and its remedy.
-_VERDICTS: dict[str, tuple[str, str]] = {
+VERDICTS: dict[str, tuple[str, str]] = {
     "present": ("the record is there", ""),
     "mx_missing": _MISSING,
     "spf_missing": _MISSING,
@@ -101,8 +101,9 @@ _VERDICTS: dict[str, tuple[str, str]] = {
         "Sign the zone of {name} again, or replace or remove the DS record at its registrar.",
     ),
 }
+_OTHER_KEY = "its DKIM key is not the service's"
 #: Why a record set is changed, as a clause.
-_REASONS = {
+REASONS = {
     "mx_missing": "it lacks the mail server {host} (priority {priority})",
     "spf_missing": "it lacks the SPF record",
     "dkim_missing": "it lacks the DKIM key",
@@ -110,6 +111,10 @@ _REASONS = {
     "mx_priority": "its mail server {host} has priority {found} instead of {priority}",
     "mx_repeated": "its mail server {host} has priority {found} besides {priority}",
     "spf_incomplete": "its SPF record lacks {terms}",
+    "dkim_other_key": _OTHER_KEY,
+    "dkim_revoked": _OTHER_KEY,
+    "dkim_truncated": _OTHER_KEY,
+    "dkim_quoted": _OTHER_KEY,
     "dkim_several": "it has other DKIM keys beside the service's",
     "ttl": "its TTL is {found} seconds instead of {wanted}",
     "mx_withdrawn": "the mail server {host} (priority {priority}) is withdrawn",
@@ -118,7 +123,6 @@ _REASONS = {
     "dkim_withdrawn": "the service's DKIM key is withdrawn",
     "txt_withdrawn": "a text of the service is withdrawn",
 }
-_DKIM_REASON = "its DKIM key is not the service's"
 #: Refusals, warnings and advice.
 _TEXTS = {
     "elsewhere": "{set} can't be published: {redirection}. Delete the record at {owner}, or "
@@ -157,12 +161,12 @@ _TEXTS = {
 
 def detail(code: str, params: Params) -> str:
     """Return what a verdict found, as a clause."""
-    return _VERDICTS[code][0].format(**params)
+    return VERDICTS[code][0].format(**params)
 
 
 def remedy(code: str, params: Params) -> str:
     """Return the sentence that fixes what a verdict found, or an empty text."""
-    return _VERDICTS[code][1].format(**params)
+    return VERDICTS[code][1].format(**params)
 
 
 def sentences(code: str, params: Params) -> str:
@@ -173,7 +177,7 @@ def sentences(code: str, params: Params) -> str:
 
 def reason(code: str, params: Params) -> str:
     """Return why a record set is changed, as a clause."""
-    return _REASONS.get(code, _DKIM_REASON).format(**params)
+    return REASONS[code].format(**params)
 
 
 def text(code: str, **params: object) -> str:

@@ -92,9 +92,10 @@ def load(path: str) -> Source:
 
 def _require_mapping(data: object) -> None:
     if not isinstance(data, dict):
+        problem = "The file is empty." if data is None else "The file is not a mapping."
         raise Malformed(
-            f"The file is {'empty' if data is None else 'not a mapping'}. Write lists under the "
-            "keys domains, mailboxes and forwarders, such as mailboxes: []."
+            f"{problem} Write lists under the keys domains, mailboxes and forwarders, such as "
+            "mailboxes: []."
         )
 
 

@@ -5,8 +5,9 @@
 """The format of a tenant definition.
 
 pydantic validates definitions with these classes, and tools/definition_reference.py generates the
-JSON Schema and docs/definition.md from them. They are plain dataclasses and pydantic is imported at
-use, so that this file can be imported without it, as ``ansible-test sanity --test import`` does.
+JSON Schema and docs/reference/definition.md from them. They are plain dataclasses and pydantic is
+imported at use, so that this file can be imported without it, as ``ansible-test sanity --test
+import`` does.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ class Problem(NamedTuple):
 
 
 class InvalidDefinition(InvalidInput):
-    """The definition itself has problems. Nothing was sent.
+    """The definition itself has problems. Nothing was sent. ``problems`` lists them.
 
     :param problems: all of them, at least one
     """

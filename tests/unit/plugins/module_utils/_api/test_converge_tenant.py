@@ -184,9 +184,11 @@ def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect
     assert converged(connect(server), PARTS, foretold.digest).digest == foretold.digest
 
 
-@pytest.mark.parametrize("expected", ["sha256:", "0" * 64, "sha256:" + "0" * 64 + "\n"])
+@pytest.mark.parametrize(
+    "expected", ["v2:sha256:", "0" * 64, f"v2:sha256:{0:064}\n", f"sha256:{0:064}"]
+)
 def test_a_malformed_digest_is_refused(expected: str, serve: Serve, connect: Connect) -> None:
-    """Before anything is sent."""
+    """Before anything is sent; so is the last one, which has the format of the first release."""
     server = serve(inhabited())
     with pytest.raises(errors.InvalidInput, match=r"^expected_plan: "):
         checked(connect(server), PARTS, expected)

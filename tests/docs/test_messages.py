@@ -1,0 +1,64 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Messages that the pages quote are in the code, word for word."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.support import repository
+
+#: A message, as in *"... does not exist"*.
+_QUOTE = re.compile(r'(?<!")\*"(.+?)"\*', re.DOTALL)
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+#: A value in a format string or a template.
+_VALUE = re.compile(r"\{\{.*?\}\}|\{[^{}]*\}", re.DOTALL)
+_QUOTED = {page: _QUOTE.findall(_FENCED.sub("", page.read_text("utf-8"))) for page in readme.PAGES}
+
+
+def one_line(text: str) -> str:
+    """Return a text with single spaces."""
+    return " ".join(text.split())
+
+
+def strings(file: Path) -> Iterator[str]:
+    """Yield the strings in Python code; the values in f-strings are spaces."""
+    for node in ast.walk(ast.parse(repository.read(file))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+            yield "\n".join(map(str, parts))
+
+
+@functools.cache
+def code() -> str:
+    """Return all strings of the programs and plugins, and the tasks of playbooks and roles."""
+    texts = [
+        _VALUE.sub("\n", text)
+        for file in repository.sources("bot/", "common/", "plugins/", "service/")
+        for text in strings(file)
+    ]
+    for file in repository.files():
+        if file.parts[0] in ("playbooks", "roles") and file.suffix in (".yml", ".j2"):
+            # Most messages of tasks are strings in templates.
+            texts += [repository.read(file), _VALUE.sub("\n", repository.read(file))]
+    return "\n".join(map(one_line, texts))
+
+
+@pytest.mark.parametrize("page", [page for page in _QUOTED if _QUOTED[page]], ids=lambda p: p.stem)
+def test_quoted_messages_are_in_the_code(page: Path) -> None:
+    """Each part of a quote between values, which are `...`, occurs in the code."""
+    parts = [
+        part.strip(" .,:;()")
+        for quote in _QUOTED[page]
+        for part in re.split(r"\.\.\.", one_line(quote))
+    ]
+    assert [part for part in parts if part not in code()] == []

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write the reference of messages, `docs/reference/messages.md`, from the code.
+
+A test checks that it is current.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT)]
+if __name__ == "__main__":
+    # It makes the collection and the bot importable.
+    runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+
+from ansible_collections.postroom.email.plugins.module_utils._api import errors  # noqa: E402
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import (  # noqa: E402
+    messages as dns,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf import (  # noqa: E402
+    SpfConflict,
+    SpfError,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (  # noqa: E402
+    messages as tenant,
+)
+from postroom_bot.ui import messages as bot  # noqa: E402
+from tools.bot_reference import table  # noqa: E402
+
+HEAD = """\
+# Messages
+
+<!-- Written by tools/message_reference.py from the code. -->
+
+Codes are stable, so use them in conditions; texts may change. Names in braces, such as `{name}`,
+stand for values. [Troubleshooting](../guides/troubleshooting.md) explains the most common messages.
+"""
+FAILURES = """\
+A failed task returns `failure` with a `code` and a `kind`, an older name for the same value. If a
+request failed, it also has `status`, `method`, `path` and `detail`. A request that was refused had
+no effect. `changes` lists what was written before the failure. Modules read the current state
+before they write, and change only what differs, so you can repeat every task."""
+PROBLEMS = """\
+The `code` and the `text` of each of the `problems` in a definition. Tasks for a single object fail
+with the same texts."""
+REASONS = "The `code` and the `reason` of each of the `changes` in a result."
+VERDICTS = "The `code`, `detail` and `remedy` of each record that `email_dns_records` verifies."
+BOT = "The bot shows these texts in Slack. Its database and its audit have the codes."
+CAUSE = ("Code", "Cause", "Remedy")
+#: How a template wants a value to appear, such as `:time` in `{end:time}`.
+_FORMAT = re.compile(r"(?<=\w):[^{}]*(?=})")
+
+Rows = Iterator[tuple[str, ...]]
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [
+        ("Failures", FAILURES, ("Code", "Kind", "Meaning"), sorted(failures())),
+        ("Changes", REASONS, ("Code", "Reason"), reasons({**tenant.REASONS, **dns.REASONS})),
+        ("Problems", PROBLEMS, CAUSE, split(tenant.PROBLEMS)),
+        ("DNS records", VERDICTS, ("Code", "Detail", "Remedy"), verdicts()),
+        ("The bot", BOT, CAUSE, split(bot.TEXTS)),
+    ]
+    sections = (
+        f"## {title}\n\n{about}\n\n{table(head, rows)}\n" for title, about, head, rows in parts
+    )
+    return "\n".join([HEAD, *sections])
+
+
+def failures() -> Rows:
+    """Yield the rows of the errors that have a code of their own."""
+    known = [*vars(errors).values(), tenant.InvalidDefinition, SpfConflict, SpfError]
+    for error in known:
+        is_error = isinstance(error, type) and issubclass(error, errors.PostroomError)
+        if is_error and error is not errors.PostroomError and "code" in vars(error):
+            meaning = inspect.cleandoc(error.__doc__ or "").partition("\n:param")[0]
+            text = " ".join(meaning.replace("``", "`").split())
+            yield f"`{error.code}`", f"`{error.__name__}`", text
+
+
+def reasons(texts: Mapping[str, str]) -> Rows:
+    """Yield the rows of clauses."""
+    for code, text in texts.items():
+        yield f"`{code}`", _FORMAT.sub("", text)
+
+
+def split(texts: Mapping[str, str]) -> Rows:
+    """Yield the rows of messages: the first sentence is the cause, the others are the remedy."""
+    for code, text in texts.items():
+        cause, dot, remedy = _FORMAT.sub("", text).partition(". ")
+        yield f"`{code}`", cause + dot.rstrip(), remedy
+
+
+def verdicts() -> Rows:
+    """Yield the rows of the verdicts on DNS records."""
+    for code, (detail, remedy) in dns.VERDICTS.items():
+        yield f"`{code}`", detail, remedy
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "reference" / "messages.md").write_text(page(), "utf-8")
