@@ -21,7 +21,8 @@ from pathlib import Path
 from threading import Event
 from zoneinfo import ZoneInfo
 
-from postroom_bot.backends import factory
+from postroom_bot.backends.awx import executor_of
+from postroom_bot.backends.mail import mail_of
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.config import Settings
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
@@ -32,10 +33,9 @@ from postroom_bot.policy.loader import PolicyReloader
 from postroom_bot.slack import bolt_app
 from postroom_bot.slack.interactions import Services
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
-from postroom_bot.store.schema import SCHEMA
+from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake
-from postroom_bot.workflow.lookups import Lookups
+from postroom_bot.workflow.intake import Intake, Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
 from postroom_bot.workflow.worker import Worker
@@ -103,7 +103,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
     """Return the dependencies of the workflow. Asks Slack for the bot's identity."""
     database = _open_database(settings, closing)
     slack_api = bolt_app.slack_api_of(settings)
-    mail = factory.mail_of(settings, closing)
+    mail = mail_of(settings, closing)
     clock = partial(datetime.now, UTC)
     stopping = Event()
     return Dependencies(
@@ -113,7 +113,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
         people=People(slack_api, database, clock, policies.current),
         slack_api=slack_api,
         mail=mail,
-        executor=factory.executor_of(settings, mail, stopping),
+        executor=executor_of(settings, mail, stopping.wait),
         workspace=bolt_app.workspace_of(slack_api, settings),
         owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=Metrics(),

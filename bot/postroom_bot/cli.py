@@ -23,8 +23,7 @@ import click
 
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
-from postroom_bot.backends import factory
-from postroom_bot.backends.ledger import definition
+from postroom_bot.backends.mail import mail_of
 from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change, State
 from postroom_bot.errors import Rejected, StartError, Unavailable
@@ -35,7 +34,8 @@ from postroom_bot.policy.model import Policy
 from postroom_bot.slack import bolt_app
 from postroom_bot.slack.manifest import manifest
 from postroom_bot.store import audit, ledger, requests
-from postroom_bot.store.schema import SCHEMA, migrate
+from postroom_bot.store.ledger import definition
+from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import messages, parser
 from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.intake import Intake
@@ -181,7 +181,7 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     bolt_app.workspace_of(slack_api, given)
     bolt_app.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
-        found = list(startup_checks.problems(slack_api, factory.mail_of(given, end), policy))
+        found = list(startup_checks.problems(slack_api, mail_of(given, end), policy))
     # The bot does without the scope for channels.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
@@ -264,7 +264,7 @@ def _ledger(file: Path | None) -> None:
     with _database(given) as database:
         changes = [entry.change for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
-        there = factory.mail_of(given, end).mailboxes()
+        there = mail_of(given, end).mailboxes()
     found = definition(changes, there, ZoneInfo(given.time_zone))
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ class Action(StrEnum):
 
 
 class State(StrEnum):
-    """Where a request is on its way.
+    """The state of a request.
 
     new -> pending -> approved -> executing -> done | failed | refused;
     before approved also denied, expired and cancelled; new may skip pending where the policy asks
@@ -69,8 +69,8 @@ OPEN = frozenset(FOLLOWING)
 #: The origin of the bot's own requests, at the end of the last day of an alias or a forwarder.
 EXPIRY = "expiry"
 
-#: What requests' ids are made of after `R-`, and how long that is at least: Crockford's letters and
-#: digits without 0 and 1, which people take for O and I.
+#: The characters of requests' ids after `R-`, and their minimum number: Crockford's letters and
+#: digits without 0 and 1, which look like O and I.
 ID_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 ID_LENGTH = 4
 
@@ -103,11 +103,11 @@ class Reason:
 class Change:
     """A requested change.
 
-    :param target: the address that is to come or go; for a password, the mailbox, or "" for the
+    :param target: the address to add or remove; for a password, the mailbox, or "" for the
         requester's own
     :param mailbox: for an alias, the mailbox that it delivers to; None for the requester's own
-    :param destinations: for a forwarder, where mail to ``target`` is to go on to, or no more;
-        none in a removal means all of them, and the forwarder with them
+    :param destinations: for a forwarder, the destinations to add or remove; none in a removal
+        means all of them, and the forwarder with them
     :param expires_on: the last day, in the bot's time zone, of an alias or of destinations
     """
 
@@ -118,10 +118,11 @@ class Change:
     expires_on: date | None = None
     reason: str = ""
 
-    def is_twin_of(self, other: Change) -> bool:
-        """Whether both request the same, apart from reasons and end dates."""
-        aside = {"reason": "", "expires_on": None}
-        return self.as_dict() | aside == other.as_dict() | aside
+    def ends_at(self, zone: tzinfo) -> datetime | None:
+        """Return when the last day is over in a time zone, or None if there is none."""
+        if self.expires_on is None:
+            return None
+        return datetime.combine(self.expires_on + timedelta(days=1), time(), zone)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, for the database, the digest and the audit."""
@@ -179,7 +180,7 @@ class Verdict(StrEnum):
 class Decision:
     """A policy's decision on a person's change, with the reason.
 
-    :param quorum: for APPROVE, what is needed of each group; all of them have to be met
+    :param quorum: for APPROVE, the approvals that each group has to give
     :param rule: the rule that decided, by name; built-in ones are in angle brackets
     :param reason: for the requester; it reveals nothing about other people
     :param warnings: what approvers have to know
@@ -193,11 +194,6 @@ class Decision:
     warnings: tuple[Reason, ...] = ()
     policy_digest: str = ""
 
-    @property
-    def approvals_needed(self) -> int:
-        """The approvals of all groups together."""
-        return sum(one.approvals for one in self.quorum)
-
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -205,7 +201,7 @@ class Person:
 
     :param mailbox: their own mailbox, or None if it is not known
     :param groups: the policy's groups that they are in
-    :param obstacle: why they may not use the bot at all: a guest, a bot, deactivated, of another
+    :param obstacle: why they may not use the bot: a guest, a bot, deactivated, of another
         workspace ...
     :param mailbox_obstacle: why no mailbox is known to be theirs
     """
@@ -220,7 +216,7 @@ class Person:
 
 
 class VoteState(StrEnum):
-    """What became of a press on a card's button."""
+    """Whether a vote counts."""
 
     CAST = "cast"
     COUNTED = "counted"
@@ -255,9 +251,9 @@ class Vote:
 class Request:
     """A requested change and its progress.
 
-    :param id: such as ``R-7K2M``, fit to be read out
+    :param id: such as ``R-7K2M``
     :param origin: ``slack``, or ``expiry`` where the bot asks for the removal that was announced
-    :param requester_mailbox: the requester's own mailbox when the request was examined
+    :param requester_mailbox: the requester's own mailbox when the request was evaluated
     :param rule: the policy's rule that decided
     :param quorum: the approvals that are needed
     :param digest: of the change, the requester and the policy; a card is valid for this digest only
@@ -314,13 +310,18 @@ class Request:
 
     @property
     def is_begun(self) -> bool:
-        """Whether something may have been changed for it; executors note what they are about."""
+        """Whether an attempt may have changed something: executors save notes first."""
         return bool(self.progress)
 
     @property
     def approvals_needed(self) -> int:
         """The approvals of all groups together."""
         return sum(one.approvals for one in self.quorum)
+
+    def is_overdue(self, at: datetime) -> bool:
+        """Return whether the deadline of the decision, or then of the execution, has passed."""
+        deadline = self.decide_by if self.state is State.PENDING else self.execute_by
+        return deadline is not None and deadline <= at
 
     def right_digest(self) -> str:
         """Return the digest of the current values; that of an edited row differs from `digest`."""

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support.fixtures import (
     service,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.store.schema import migrate
+from postroom_bot.store.tables import migrate
 from postroom_common.database import Database
 
 __all__ = ["direct", "postgresql_url", "service"]

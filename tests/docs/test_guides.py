@@ -24,7 +24,7 @@ from ansible_collections.postroom.email.tests.support.site import Api
 from postroom_bot import config
 from postroom_bot.domain import Action, Change
 from postroom_bot.store import audit, ledger, requests
-from postroom_bot.store.schema import migrate
+from postroom_bot.store.tables import migrate
 from postroom_common.database import Connection, Database
 
 #: tests/dns, tests/ops and test_bot.py follow these: with a name server, a controller, and a bot.

@@ -10,45 +10,216 @@ finds nothing left to do.
 
 from __future__ import annotations
 
+import json
 import logging
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from functools import partial
+from typing import Any, NamedTuple
+
+import httpx
+from pydantic import SecretStr
 
 from postroom_bot import addresses
-from postroom_bot.backends.awx_client import Controller, Job
-from postroom_bot.backends.base import Done, ExecutionContext
+from postroom_bot.backends.base import Done, ExecutionContext, Executor
 from postroom_bot.backends.mail import FREEING, Mail
+from postroom_bot.config import Settings
 from postroom_bot.domain import Action, Change, Request
-from postroom_bot.errors import Rejected, Unavailable
+from postroom_bot.errors import Rejected, StartError, Unavailable
 
 #: The variable that identifies our jobs. No playbook uses it, but the survey must have it.
 REQUEST_VARIABLE = "postroom_request"
 
 _POLL_SECONDS = 2.0
+#: The statuses of a job that has ended.
+_FINAL = ("successful", "failed", "error", "canceled")
+#: How many jobs a page has, and how many pages are searched for one of ours.
+_PAGE = 50
+_MAX_PAGES = 10
 
 _log = logging.getLogger(__name__)
 
 
-class Templates(NamedTuple):
-    """The ids of the job templates that run the collection's playbooks of these names."""
+def executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -> Executor:
+    """Return the executor that these settings choose: the mail API or AWX.
 
-    add_alias: int
-    remove_alias: int
-    forwarder: int
+    :param wait: as in Awx
+    :raises StartError: a setting is invalid
+    """
+    if settings.executor == "mail":
+        return mail
+    user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
+    try:
+        controller = Controller(
+            settings.awx_url or "",
+            settings.awx_token or (user, password),
+            verify=settings.validate_certs,
+            ca_path=str(settings.ca_path) if settings.ca_path else None,
+        )
+    except ValueError as error:
+        raise StartError(f"AWX can't be used: {error}") from None
+    forwarder = settings.awx_forwarder_template or 0
+    templates = {
+        Action.ALIAS_ADD: settings.awx_add_alias_template or 0,
+        Action.ALIAS_REMOVE: settings.awx_remove_alias_template or 0,
+        Action.FORWARD_ADD: forwarder,
+        Action.FORWARD_REMOVE: forwarder,
+    }
+    return Awx(controller, templates, mail, wait=wait)
 
-    def of(self, action: Action) -> int:
-        """Return the template of an action."""
-        if action is Action.ALIAS_ADD:
-            return self.add_alias
-        return self.remove_alias if action is Action.ALIAS_REMOVE else self.forwarder
+
+class Job(NamedTuple):
+    """A job.
+
+    :param status: as AWX reports it, such as ``running`` or ``successful``
+    :param explanation: AWX's reason if the playbook didn't run, such as a failed project update
+    """
+
+    id: int
+    status: str
+    explanation: str = ""
+
+
+class Controller:
+    """One AWX, as one user. Threads may share it.
+
+    Every method may raise Unavailable; the log has the details.
+
+    :param url: its URL, without ``/api``
+    :param login: a personal access token, or a user and a password
+    :param verify: whether to verify its certificate
+    :param ca_path: a PEM file of trusted authorities in place of the system's
+    :param timeout: seconds for each network operation
+    :raises ValueError: the URL, the login or the file is invalid
+    """
+
+    def __init__(
+        self,
+        url: str,
+        login: SecretStr | tuple[str, SecretStr],
+        *,
+        verify: bool = True,
+        ca_path: str | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        headers = {"accept": "application/json", "user-agent": "postroom"}
+        auth = None
+        if isinstance(login, SecretStr):
+            token = login.get_secret_value()
+            if not token.isascii() or not token.isprintable() or not token.strip():
+                raise ValueError("awx_token is empty or has characters that tokens can't have.")
+            headers["authorization"] = f"Bearer {token}"
+        else:
+            auth = httpx.BasicAuth(login[0], login[1].get_secret_value())
+        try:
+            trusted = ssl.create_default_context(cafile=ca_path) if verify else False
+            base = httpx.URL(f"{url.rstrip('/')}/api/v2/")
+        except (OSError, httpx.InvalidURL) as error:
+            raise ValueError(f"AWX can't be reached with these settings ({error}).") from None
+        # A new connection for each request: httpx's pool may close a connection that it has just
+        # handed to another thread, https://github.com/encode/httpcore/issues/1110.
+        self._connect = partial(
+            httpx.Client, base_url=base, headers=headers, auth=auth, verify=trusted, timeout=timeout
+        )
+
+    def check_template(self, template: int, variables: Mapping[str, str]) -> None:
+        """Check that a job template can be launched with these variables."""
+        response = self._ask("GET", f"job_templates/{template}/launch/")
+        needed = set(response.get("variables_needed_to_start", ())) - set(variables)
+        if needed or not (
+            response.get("survey_enabled") or response.get("ask_variables_on_launch")
+        ):
+            lack = f"needs {', '.join(sorted(needed))}" if needed else "takes no variables"
+            _log.error("AWX: job template %d %s", template, lack)
+            raise Unavailable("awx.misconfigured")
+
+    def launch(self, template: int, variables: Mapping[str, str]) -> tuple[Job, frozenset[str]]:
+        """Launch a job. Return it and the variables that AWX dropped.
+
+        :raises Rejected: AWX doesn't accept the variables
+        :raises Unavailable: the job may have been launched anyway
+        """
+        response = self._ask(
+            "POST", f"job_templates/{template}/launch/", {"extra_vars": dict(variables)}
+        )
+        ignored = response.get("ignored_fields") or {}
+        return _job(response), frozenset(ignored.get("extra_vars", ignored))
+
+    def cancel(self, number: int) -> None:
+        """Cancel a job."""
+        self._ask("POST", f"jobs/{number}/cancel/")
+
+    def job(self, number: int) -> Job | None:
+        """Return a job, or None if it no longer exists."""
+        try:
+            return _job(self._ask("GET", f"jobs/{number}/"))
+        except _NotThere:
+            return None
+
+    def launched(self, template: int, variable: str, value: str) -> Job | None:
+        """Return a template's newest job with a variable of this value."""
+        path = f"job_templates/{template}/jobs/?order_by=-id&page_size={_PAGE}"
+        for page in range(1, _MAX_PAGES + 1):
+            response = self._ask("GET", f"{path}&page={page}")
+            for row in response.get("results", ()):
+                variables = None
+                # AWX returns the variables as a JSON string.
+                with suppress(TypeError, ValueError):
+                    variables = json.loads(row.get("extra_vars") or "{}")
+                if isinstance(variables, dict) and variables.get(variable) == value:
+                    return _job(row)
+            if not response.get("next"):
+                break
+        return None
+
+    def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """Send a request and return the response."""
+        try:
+            with self._connect() as http:
+                answer = http.request(method, path, json=body)
+            response = answer.json() if answer.is_success and answer.content else {}
+        except (httpx.HTTPError, ValueError) as error:
+            # The messages of other errors may repeat what was sent.
+            detail = error if isinstance(error, httpx.ConnectError) else type(error).__name__
+            _log.warning("AWX: %s %s: %s", method, path, detail)
+            raise Unavailable("awx.unavailable") from None
+        if answer.is_success and isinstance(response, dict):
+            return response
+        status = answer.status_code
+        # Only an operator can resolve these.
+        level = logging.ERROR if status in (401, 403, 404) else logging.WARNING
+        unexpected = " (unexpected response)" if answer.is_success else ""
+        _log.log(level, "AWX: %s %s: status %d%s", method, path, status, unexpected)
+        if status in (401, 403):
+            raise Unavailable("awx.unauthorized", lasting=True)
+        if status == 404:
+            raise _NotThere("awx.misconfigured", lasting=True)
+        if status == 400:
+            raise Rejected("awx.rejected")
+        asked = answer.headers.get("retry-after", "")
+        retry_after = float(asked) if asked.isascii() and asked.isdecimal() else None
+        raise Unavailable("awx.unavailable", retry_after=retry_after)
+
+
+class _NotThere(Unavailable):
+    """AWX answers 404: it does not exist, or the login can't see it."""
+
+
+def _job(response: Mapping[str, Any]) -> Job:
+    number, status = response.get("id"), response.get("status")
+    if not isinstance(number, int) or not isinstance(status, str):
+        _log.warning("AWX: unexpected response: not a job")
+        raise Unavailable("awx.unavailable")
+    return Job(number, status, str(response.get("job_explanation") or ""))
 
 
 class Awx:
     """Executes changes as AWX jobs. Threads may share it.
 
+    :param templates: the ids of the job templates of the collection's playbooks
     :param mail: checks the state before a job and after it
     :param patience: seconds to watch a job in one attempt; the next attempt continues
     :param clock: monotonic seconds
@@ -58,7 +229,7 @@ class Awx:
     def __init__(
         self,
         controller: Controller,
-        templates: Templates,
+        templates: Mapping[Action, int],
         mail: Mail,
         *,
         patience: float = 300.0,
@@ -78,13 +249,18 @@ class Awx:
         :raises Rejected: the change can't be made, or the job was canceled in AWX
         :raises ValueError: it is a request for a password
         """
-        notes = dict(request.progress)
-        job = self._begun(request.id, notes)
-        if job is None:
+        notes, job = dict(request.progress), None
+        if notes.get("job") is not None:
+            job = self._controller.job(notes["job"])
+        elif "template" in notes:
+            job = self._controller.launched(notes["template"], REQUEST_VARIABLE, request.id)
+        # A failed job was reported, or the process crashed before that: launch another.
+        if job is None or job.status in ("failed", "error"):
             planned = self._mail.rehearse(request)
             if not planned.changed:
                 return planned
-            notes = _notes(self._templates.of(request.change.action), planned.freed)
+            template = self._templates[request.change.action]
+            notes = {"template": template, "job": None, FREEING: list(planned.freed)}
             job = self._launch(request, planned.ledger, notes, context)
         self._watch(job, notes, context)
         done = self._mail.rehearse(replace(request, progress=notes))
@@ -93,17 +269,6 @@ class Awx:
             context.note({})
             raise Unavailable("awx.misconfigured")
         return done._replace(changed=True)
-
-    def _begun(self, request: str, notes: Mapping[str, Any]) -> Job | None:
-        """Return the job of an earlier attempt, unless it failed."""
-        if "template" not in notes:
-            return None
-        if notes.get("job") is not None:
-            job = self._controller.job(notes["job"])
-        else:
-            job = self._controller.launched(notes["template"], REQUEST_VARIABLE, request)
-        # A failed job was reported, or the process crashed before that: launch another.
-        return None if job is None or job.status in ("failed", "error") else job
 
     def _launch(
         self, request: Request, ledger: Change, notes: dict[str, Any], context: ExecutionContext
@@ -114,23 +279,21 @@ class Awx:
         context.note(notes)
         job, ignored = self._controller.launch(notes["template"], variables)
         if ignored:
-            self._give_up(job, ignored, context)
+            # Our playbooks do nothing without their variables.
+            names = ", ".join(sorted(ignored))
+            _log.error("AWX: the template of job %d ignores %s", job.id, names)
+            context.note({})
+            with suppress(Unavailable):
+                self._controller.cancel(job.id)
+            raise Unavailable("awx.misconfigured")
         notes["job"] = job.id
         context.note(notes)
         return job
 
-    def _give_up(self, job: Job, ignored: frozenset[str], context: ExecutionContext) -> NoReturn:
-        """Cancel a job that lacks variables; our playbooks do nothing without them anyway."""
-        _log.error("AWX: the template of job %d ignores %s", job.id, ", ".join(sorted(ignored)))
-        context.note({})
-        with suppress(Unavailable):
-            self._controller.cancel(job.id)
-        raise Unavailable("awx.misconfigured")
-
     def _watch(self, job: Job, notes: Mapping[str, Any], context: ExecutionContext) -> None:
         """Wait for a job to succeed."""
         end = self._clock() + self._patience
-        while not job.has_ended:
+        while job.status not in _FINAL:
             if self._clock() >= end or self._wait(_POLL_SECONDS):
                 raise Unavailable("awx.running", retry_after=_POLL_SECONDS)
             context.renew()
@@ -174,7 +337,3 @@ def _safe(text: str) -> str:
         return addresses.address(text)
     except addresses.InvalidAddress:
         raise Rejected("awx.unsafe_address") from None
-
-
-def _notes(template: int, freed: tuple[str, ...]) -> dict[str, Any]:
-    return {"template": template, "job": None, FREEING: list(freed)}

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.base import Done, ExecutionContext
-from postroom_bot.backends.errors import translated
-from postroom_bot.backends.plans import Intent, intent_of, password_intent
+from postroom_bot.backends.base import Done, ExecutionContext, translated
+from postroom_bot.backends.plans import plan_change, plan_password
+from postroom_bot.config import Settings
 from postroom_bot.domain import Action, Change, Reason, Request
-from postroom_bot.errors import Rejected, Unavailable
+from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_client import errors
 from postroom_client.client.client import Client
 from postroom_client.client.transport import Transport
@@ -53,12 +53,10 @@ class DnsRecords(NamedTuple):
 
     :param records: each with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and what its type
         adds, such as ``priority``
-    :param zone: the same as lines for a zone file
     """
 
     domain: str
     records: tuple[Mapping[str, Any], ...]
-    zone: str
 
 
 class Mail:
@@ -90,7 +88,8 @@ class Mail:
         self._timeout = timeout
         self._settle = settle
         self._clock = clock
-        self._last_answer = "not asked"
+        #: The service's last answer: ok, refused, unreachable, or not asked.
+        self.last_answer = "not asked"
         #: The domains and when they expire, in one tuple that threads replace.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
@@ -105,11 +104,6 @@ class Mail:
         """Close every connection. No thread may be using one."""
         self._transport.close()
 
-    @property
-    def last_answer(self) -> str:
-        """The service's last answer: ok, refused, unreachable, or not asked."""
-        return self._last_answer
-
     def check(self, change: Change) -> bool:
         """Return whether executing a change would change anything. Nothing is written.
 
@@ -117,7 +111,7 @@ class Mail:
         :raises Rejected: the change can't be made
         """
         with self._asking(change.target):
-            plan, _found = _look(self._client(), intent_of(change))
+            plan, _found = _plan(self._client(), change)
         return bool(plan.changes)
 
     def rehearse(self, request: Request) -> Done:
@@ -126,9 +120,7 @@ class Mail:
         :return: ``changed`` is whether there is anything left to do
         :raises Rejected: the change can't be made
         """
-        change = change_of(request)
-        with self._asking(change.target):
-            return _prepare(self._client(), change, request.progress).outcome()
+        return self._execute(request, None)
 
     def execute(self, request: Request, context: ExecutionContext) -> Done:
         """Make the requested change.
@@ -136,17 +128,29 @@ class Mail:
         :raises Rejected: the change can't be made
         :raises ValueError: it is a request for a password, which only its owner's click executes
         """
-        change = change_of(request)
+        return self._execute(request, context)
+
+    def _execute(self, request: Request, context: ExecutionContext | None) -> Done:
+        change = request.change
         with self._asking(change.target):
             client = self._client()
-            prepared = _prepare(client, change, request.progress)
-            if prepared.plan.changes:
+            plan, after = _plan(client, change)
+            # An earlier attempt may have freed some and crashed before it could report that.
+            freed = {key for one in plan.changes for key in _keys(one.freed)}
+            if noted := request.progress.get(FREEING, ()):
+                tenant = TenantState(principals=client.list_principals())
+                freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
+            # A plan for one object has one change.
+            for planned in plan.changes:
+                after = planned.after
+            if context is not None and plan.changes:
                 context.renew()
-                context.note({FREEING: prepared.freed})
-                # A plan for one object has one change. Another writer may have come first.
-                (result,) = apply_changes(client, prepared.plan)
-                prepared = prepared._replace(ledger=_ledger_entry(change, result.principal))
-            return prepared.outcome()
+                context.note({FREEING: sorted(freed)})
+                # Another writer may have come first.
+                (result,) = apply_changes(client, plan)
+                after = result.principal
+        reason, ledger = _outcome(change, after)
+        return Done(bool(plan.changes), reason, ledger, tuple(sorted(freed)))
 
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace a mailbox's passwords with a new one.
@@ -155,18 +159,14 @@ class Mail:
         """
         with self._asking(mailbox):
             client = self._client()
-            plan, _found = _look(client, password_intent(mailbox, password))
-            apply_changes(client, plan)
+            name = parse_address(mailbox)
+            apply_changes(client, _checked(plan_password(TenantState(client), name, password)))
 
     def aliases(self, mailbox: str) -> list[str] | None:
         """Return the aliases of a mailbox, sorted, or None if there is no such mailbox."""
         with self._asking(mailbox):
             found = self._client().find(parse_address(mailbox))
         return _keys(found.aliases) if isinstance(found, Mailbox) else None
-
-    def mailbox_exists(self, name: str) -> bool:
-        """Return whether an address is the name of a mailbox."""
-        return self.aliases(name) is not None
 
     def mailboxes(self) -> frozenset[str]:
         """Return the names of all mailboxes."""
@@ -200,10 +200,7 @@ class Mail:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
                 raise Rejected("domain.missing", domain=domain) from None
-        records = tuple(rrset.as_return_values(found, _RECORD_TTL))
-        return DnsRecords(
-            found.domain.key, records, rrset.zone_text(rrset.wanted_sets(found, _RECORD_TTL))
-        )
+        return DnsRecords(found.domain.key, tuple(rrset.as_return_values(found, _RECORD_TTL)))
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:
@@ -212,9 +209,9 @@ class Mail:
             with translated(subject):
                 yield
         except Unavailable as later:
-            self._last_answer = "refused" if later.lasting else "unreachable"
+            self.last_answer = "refused" if later.lasting else "unreachable"
             raise
-        self._last_answer = "ok"
+        self.last_answer = "ok"
 
     def _individuals(self) -> list[Principal]:
         with self._asking("the list"):
@@ -224,85 +221,58 @@ class Mail:
         return Client(self._transport, verify_delay=self._settle, timeout=self._timeout)
 
 
-def change_of(request: Request) -> Change:
-    """Return the requested change with its mailbox.
+def mail_of(settings: Settings, resources: ExitStack) -> Mail:
+    """Return the tenant of these settings; the resources close it.
 
-    :raises ValueError: it is a request for a password, which only its owner's click executes
+    :raises StartError: a setting is invalid
     """
-    if request.change.action is Action.PASSWORD:
-        raise ValueError("a password is set only when its owner clicks")
-    if request.change.action in _ALIASES and not request.change.mailbox:
-        return replace(request.change, mailbox=request.requester_mailbox)
-    return request.change
+    try:
+        mail = Mail(
+            settings.api_url,
+            settings.api_token,
+            verify=settings.validate_certs,
+            ca_path=str(settings.ca_path) if settings.ca_path else None,
+            timeout=settings.timeout,
+        )
+    except ValueError as error:
+        raise StartError(f"the mail service can't be used: {error}") from None
+    resources.callback(mail.close)
+    return mail
 
 
-class _Prepared(NamedTuple):
-    """A plan and its outcome.
-
-    :param ledger: as in Done
-    :param freed: the addresses that deliver nowhere afterwards, and did before the first attempt
-    """
-
-    change: Change
-    plan: Plan
-    ledger: Change
-    freed: list[str]
-
-    def outcome(self) -> Done:
-        """Return the outcome of executing the plan."""
-        result = _result(self.change, self.ledger)
-        return Done(bool(self.plan.changes), result, self.ledger, tuple(self.freed))
-
-
-def _prepare(client: Client, change: Change, progress: Mapping[str, Any]) -> _Prepared:
-    intent = intent_of(change)
-    plan, after = _look(client, intent)
-    # An earlier attempt may have freed some and crashed before it could report that.
-    freed = {key for one in plan.changes for key in _keys(one.freed)}
-    if noted := progress.get(FREEING, ()):
-        tenant = TenantState(principals=client.list_principals())
-        freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
-    for planned in plan.changes:
-        after = planned.after
-    return _Prepared(change, plan, _ledger_entry(change, after), sorted(freed))
-
-
-def _look(client: Client, intent: Intent) -> tuple[Plan, Principal | None]:
-    """Return the plan and the current state of its object.
-
-    :raises Refused: the core reports a problem that `plans` did not detect
-    """
-    state = TenantState(client)
-    plan, found = intent.plan(state), state.find(intent.name)
+def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
+    """Return the plan of a change and the current state of its object."""
+    tenant = TenantState(client)
+    name, plan = plan_change(tenant, change)
+    found = tenant.find(name)
     if found is None and not plan.changes:
         # Any server that is not the mail API would answer "not found", too.
         client.check_api()
+    return _checked(plan), found
+
+
+def _checked(plan: Plan) -> Plan:
+    """Return the plan, or raise Refused if the core has a problem that `plans` did not detect."""
     if plan.problems:
         raise errors.Refused(" ".join(problem.text for problem in plan.problems))
-    return plan, found
+    return plan
 
 
-def _ledger_entry(change: Change, after: Principal | None) -> Change:
+def _outcome(change: Change, after: Principal | None) -> tuple[Reason, Change]:
+    """Return the new state, for the requester, and the ledger's entry."""
+    params: dict[str, Any] = {"address": change.target}
     if change.action in _ALIASES:
-        return change
-    if isinstance(after, Forwarder):
-        destinations = tuple(_keys(after.members))
-        return replace(change, action=Action.FORWARD_ADD, destinations=destinations)
-    return replace(change, action=Action.FORWARD_REMOVE, destinations=())
-
-
-def _result(change: Change, ledger: Change) -> Reason:
-    """Return the new state, for the requester."""
-    address = {"address": change.target}
-    if change.action is Action.ALIAS_ADD:
-        return Reason("alias.added", {**address, "mailbox": change.mailbox})
-    if change.action is Action.ALIAS_REMOVE:
-        return Reason("alias.removed", {**address, "mailbox": change.mailbox})
-    if ledger.action is Action.FORWARD_REMOVE:
-        return Reason("forward.removed", address)
-    params = {**address, "destinations": sorted(change.destinations)}
+        params["mailbox"] = change.mailbox
+        added = change.action is Action.ALIAS_ADD
+        return Reason("alias.added" if added else "alias.removed", params), change
+    if not isinstance(after, Forwarder):
+        ledger = replace(change, action=Action.FORWARD_REMOVE, destinations=())
+        return Reason("forward.removed", params), ledger
+    params["destinations"] = sorted(change.destinations)
     added = change.action is Action.FORWARD_ADD
-    return Reason("forward.added" if added else "forward.reduced", params)
+    members = tuple(_keys(after.members))
+    ledger = replace(change, action=Action.FORWARD_ADD, destinations=members)
+    return Reason("forward.added" if added else "forward.reduced", params), ledger
 
 
 def _keys(names: Iterable[Name]) -> list[str]:

@@ -9,10 +9,6 @@ Nothing here sends a change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import NamedTuple
-
 from postroom_bot.domain import Action, Change
 from postroom_bot.errors import Rejected
 from postroom_client.errors import InvalidInput
@@ -31,71 +27,54 @@ from postroom_client.tenant.plan import plan_tenant
 from postroom_client.tenant.state import TenantState
 
 
-class Intent(NamedTuple):
-    """A change that can be planned.
-
-    :param name: the mailbox or forwarder to change
-    :param plan: returns the plan for a tenant, or raises Rejected
-    """
-
-    name: Name
-    plan: Callable[[TenantState], Plan]
-
-
-def intent_of(change: Change) -> Intent:
-    """Return the intent of a change of an alias or a forwarder, whose mailbox is known by now.
+def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
+    """Return the name of the mailbox or forwarder to change, and the plan.
 
     :raises InvalidInput: an address is invalid
-    :raises Rejected: the change is incomplete
+    :raises Rejected: the change can't be made
+    :raises ValueError: it is a new password, which only its owner's click sets
     """
     target = parse_address(change.target, "target")
-    if change.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
-        if not change.mailbox:
-            raise Rejected("alias.no_mailbox", address=str(target))
-        mailbox = parse_address(change.mailbox, "mailbox")
-        alias_plan = _alias if change.action is Action.ALIAS_ADD else _no_alias
-        return Intent(mailbox, partial(alias_plan, address=target, mailbox=mailbox))
-    destinations = frozenset(parse_address(each, "destinations") for each in change.destinations)
-    if change.action is Action.FORWARD_ADD and destinations:
-        return Intent(target, partial(_forward, target=target, destinations=destinations))
-    if change.action is Action.FORWARD_REMOVE:
-        return Intent(target, partial(_no_forward, target=target, destinations=destinations))
-    if change.action is Action.PASSWORD:
-        return Intent(target, partial(_is_mailbox, mailbox=target))
-    raise Rejected("forward.no_destinations", address=str(target))
+    match change.action:
+        case Action.ALIAS_ADD | Action.ALIAS_REMOVE:
+            if not change.mailbox:
+                raise Rejected("alias.no_mailbox", address=str(target))
+            mailbox = parse_address(change.mailbox, "mailbox")
+            added = change.action is Action.ALIAS_ADD
+            return mailbox, (_alias if added else _no_alias)(tenant, target, mailbox)
+        case Action.FORWARD_ADD | Action.FORWARD_REMOVE:
+            destinations = frozenset(
+                parse_address(each, "destinations") for each in change.destinations
+            )
+            added = change.action is Action.FORWARD_ADD
+            return target, (_forward if added else _no_forward)(tenant, target, destinations)
+    raise ValueError("a password is set only when its owner clicks")
 
 
-def password_intent(mailbox: str, password: str) -> Intent:
-    """Return the intent to replace a mailbox's passwords with a new one.
+def plan_password(tenant: TenantState, mailbox: Name, password: str) -> Plan:
+    """Return the plan that replaces a mailbox's passwords with a new one.
 
-    :raises InvalidInput: the address or the password is invalid
+    :raises InvalidInput: the password is invalid
+    :raises Rejected: there is no such mailbox
     """
-    name = parse_address(mailbox)
-    flaw = password_flaw(password)
-    if flaw:
+    if flaw := password_flaw(password):
         raise InvalidInput(f"password: it {flaw}")
-    passwords = Passwords({name: (password,)}, replace=True)
-
-    def plan(tenant: TenantState) -> Plan:
-        _is_mailbox(tenant, name)
-        return plan_tenant(tenant, definition_of(DeclaredMailbox(name)), passwords=passwords)
-
-    return Intent(name, plan)
+    _require_mailbox(tenant, mailbox)
+    passwords = Passwords({mailbox: (password,)}, replace=True)
+    return plan_tenant(tenant, definition_of(DeclaredMailbox(mailbox)), passwords=passwords)
 
 
-def _is_mailbox(tenant: TenantState, mailbox: Name) -> Plan:
-    """Return an empty plan, or raise Rejected if this is not a mailbox."""
+def _require_mailbox(tenant: TenantState, mailbox: Name) -> None:
     if not isinstance(tenant.find(mailbox), Mailbox):
         raise Rejected("mailbox.not_a_mailbox", address=str(mailbox))
-    return Plan()
 
 
 def _alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
-    _is_mailbox(tenant, mailbox)
+    _require_mailbox(tenant, mailbox)
     declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), must_exist=True)
     plan = _plan(tenant, declared)
     if plan.changes:
-        _must_be_free(tenant, address, mailbox)
+        _require_free(tenant, address, mailbox)
     return plan
 
 
@@ -103,22 +82,34 @@ def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     if address == mailbox:
         raise Rejected("alias.own_address", address=str(address))
     if tenant.find(mailbox) is not None:
-        _is_mailbox(tenant, mailbox)
+        _require_mailbox(tenant, mailbox)
     absent = {address: DECLARED_ABSENT}
     return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True))
 
 
 def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
-    found = tenant.find(target)
+    """Add destinations that exist and store their mail."""
+    if not destinations:
+        raise Rejected("forward.no_destinations", address=str(target))
+    new, own, found = destinations, frozenset({target}), tenant.find(target)
     if isinstance(found, Forwarder):
-        new, own = destinations - found.members, found.addresses
+        new, own = new - found.members, found.addresses
     else:
-        new, own = destinations, frozenset({target})
-        _must_be_free(tenant, target)
-        _must_not_be_destination(tenant, target)
+        _require_free(tenant, target)
+        for principal in tenant.principals:
+            members = principal.members if isinstance(principal, Forwarder) else ()
+            if target in members or target in map(_untagged, members):
+                raise Rejected("forward.is_destination", address=str(target))
+    for destination in sorted(new):
+        arrives = destination if tenant.owner_of(destination) else _untagged(destination)
+        if tenant.owner_of(arrives) is None and tenant.has_domain(destination.domain):
+            raise Rejected("forward.missing_destination", destination=str(destination))
+        if arrives in own:
+            raise Rejected("forward.loop", destination=str(destination))
+        if isinstance(tenant.owner_of(arrives), Forwarder):
+            raise Rejected("forward.to_forwarder", destination=str(destination))
     if not new:
         return Plan()
-    _must_store_mail(tenant, new, own)
     return _plan(tenant, DeclaredForwarder(target, members=destinations, purge_members=False))
 
 
@@ -129,17 +120,17 @@ def _no_forward(tenant: TenantState, target: Name, destinations: frozenset[Name]
         return Plan()
     if not isinstance(found, Forwarder):
         raise Rejected("forward.not_a_forwarder", address=str(target))
-    leaving = found.members & destinations
-    if not destinations or leaving == found.members:
+    remaining = found.members - destinations
+    if not destinations or not remaining:
         return _plan(tenant, DeclaredForwarder(target, absent=True))
-    return _plan(tenant, DeclaredForwarder(target, members=found.members - leaving))
+    return _plan(tenant, DeclaredForwarder(target, members=remaining))
 
 
 def _plan(tenant: TenantState, declared: Declared) -> Plan:
     return plan_tenant(tenant, definition_of(declared))
 
 
-def _must_be_free(tenant: TenantState, address: Name, mailbox: Name | None = None) -> None:
+def _require_free(tenant: TenantState, address: Name, mailbox: Name | None = None) -> None:
     """Reject an address that already delivers elsewhere.
 
     :param mailbox: the mailbox that may own the address without its ``+tag``
@@ -156,23 +147,3 @@ def _untagged(address: Name) -> Name:
     local, _, domain = address.key.rpartition("@")
     name, tag, _ = local.partition("+")
     return parse_address(f"{name}@{domain}") if name and tag else address
-
-
-def _must_not_be_destination(tenant: TenantState, target: Name) -> None:
-    """Reject a forwarder that is a destination of another one."""
-    for principal in tenant.principals:
-        members = principal.members if isinstance(principal, Forwarder) else ()
-        if target in members or target in map(_untagged, members):
-            raise Rejected("forward.is_destination", address=str(target))
-
-
-def _must_store_mail(tenant: TenantState, new: Iterable[Name], own: frozenset[Name]) -> None:
-    """Reject new destinations that do not exist or that forward their mail."""
-    for destination in sorted(new):
-        arrives = destination if tenant.owner_of(destination) else _untagged(destination)
-        if tenant.owner_of(arrives) is None and tenant.has_domain(destination.domain):
-            raise Rejected("forward.missing_destination", destination=str(destination))
-        if arrives in own:
-            raise Rejected("forward.loop", destination=str(destination))
-        if isinstance(tenant.owner_of(arrives), Forwarder):
-            raise Rejected("forward.to_forwarder", destination=str(destination))

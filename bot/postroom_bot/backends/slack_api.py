@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import http.client
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -72,57 +71,55 @@ class SlackApi:
 
     def __init__(self, client: WebClient) -> None:
         self.client = client
+        #: The ids of conversations by user.
         self._direct: dict[str, str] = {}
-        self._lock = threading.Lock()
         #: Why Slack refused the bot's token in the last call, or "".
         self.locked_out = ""
 
     def post(self, channel: str, message: Message) -> MessageRef:
         """Post a message in a channel."""
         answer = self._call(
-            lambda: self.client.chat_postMessage(
-                channel=channel,
-                text=message.text,
-                blocks=message.blocks or None,
-                unfurl_links=False,
-                unfurl_media=False,
-            )
+            self.client.chat_postMessage,
+            channel=channel,
+            text=message.text,
+            blocks=message.blocks or None,
+            unfurl_links=False,
+            unfurl_media=False,
         )
         return MessageRef(str(answer["channel"]), str(answer["ts"]))
 
     def update(self, card: MessageRef, message: Message) -> None:
-        """Put another message in a posted one's place."""
+        """Replace a posted message."""
         # Slack keeps the old blocks unless there is an empty list.
-        self._call(
-            lambda: self.client.chat_update(
-                channel=card.channel, ts=card.ts, text=message.text, blocks=message.blocks
-            )
-        )
+        blocks = message.blocks
+        where = {"channel": card.channel, "ts": card.ts}
+        self._call(self.client.chat_update, **where, text=message.text, blocks=blocks)
 
     def link(self, posted: MessageRef) -> str:
         """Return the address of a posted message."""
-        answer = self._call(
-            lambda: self.client.chat_getPermalink(channel=posted.channel, message_ts=posted.ts)
-        )
-        return str(answer["permalink"])
+        where = {"channel": posted.channel, "message_ts": posted.ts}
+        return str(self._call(self.client.chat_getPermalink, **where)["permalink"])
 
     def send_direct_message(self, user: str, message: Message) -> MessageRef:
         """Post a message in the bot's conversation with one person."""
-        return self.post(self._conversation(user), message)
+        if user not in self._direct:
+            answer = self._call(self.client.conversations_open, users=[user])
+            self._direct[user] = str(_part(answer, "channel")["id"])
+        return self.post(self._direct[user], message)
 
     def profile(self, user: str) -> Mapping[str, Any]:
         """Return what Slack knows of a user: the ``user`` of ``users.info``."""
-        return _part(self._call(lambda: self.client.users_info(user=user)), "user")
+        return _part(self._call(self.client.users_info, user=user), "user")
 
     def members(self, usergroup: str) -> frozenset[str]:
         """Return the ids of the users in a user group."""
-        answer = self._call(lambda: self.client.usergroups_users_list(usergroup=usergroup))
+        answer = self._call(self.client.usergroups_users_list, usergroup=usergroup)
         return frozenset(map(str, answer.get("users") or ()))
 
     def find_by_email(self, email: str) -> str | None:
         """Return the id of the user whose profile has this address, or None."""
         try:
-            answer = self._call(lambda: self.client.users_lookupByEmail(email=email))
+            answer = self._call(self.client.users_lookupByEmail, email=email)
         except SlackRejected as refusal:
             if refusal.code == "users_not_found":
                 return None
@@ -130,22 +127,17 @@ class SlackApi:
         return str(_part(answer, "user")["id"])
 
     def open_view(self, trigger_id: str, view: dict[str, Any]) -> ViewRef:
-        """Open a modal; a trigger lives for 3 seconds."""
-        return _opened(self._call(lambda: self.client.views_open(trigger_id=trigger_id, view=view)))
+        """Open a modal; a trigger is valid for 3 seconds."""
+        return _opened(self._call(self.client.views_open, trigger_id=trigger_id, view=view))
 
     def update_view(self, opened: ViewRef, view: dict[str, Any]) -> ViewRef:
-        """Put another view in an open one's place, unless it has changed meanwhile."""
-        return _opened(
-            self._call(
-                lambda: self.client.views_update(
-                    view_id=opened.view_id, hash=opened.hash or None, view=view
-                )
-            )
-        )
+        """Replace the view of an open modal, unless it has changed meanwhile."""
+        which = {"view_id": opened.view_id, "hash": opened.hash or None}
+        return _opened(self._call(self.client.views_update, **which, view=view))
 
     def publish_home(self, user: str, view: dict[str, Any]) -> None:
         """Show this in the app's home tab of one person."""
-        self._call(lambda: self.client.views_publish(user_id=user, view=view))
+        self._call(self.client.views_publish, user_id=user, view=view)
 
     def whoami(self) -> Mapping[str, Any]:
         """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
@@ -153,72 +145,54 @@ class SlackApi:
 
     def open_socket(self, app_token: str) -> None:
         """Request a Socket Mode URL, which need not be used."""
-        _asked(lambda: self.client.apps_connections_open(app_token=app_token))
+        _send(self.client.apps_connections_open, app_token=app_token)
 
     def app_of(self, bot: str) -> str:
         """Return the id of the app that a bot belongs to, such as ``A0123``."""
-        answer = self._call(lambda: self.client.bots_info(bot=bot))
+        answer = self._call(self.client.bots_info, bot=bot)
         return str(_part(answer, "bot").get("app_id") or "")
 
-    def _conversation(self, user: str) -> str:
-        with self._lock:
-            known = self._direct.get(user)
-        if known is not None:
-            return known
-        answer = self._call(lambda: self.client.conversations_open(users=[user]))
-        channel = str(_part(answer, "channel")["id"])
-        with self._lock:
-            self._direct[user] = channel
-        return channel
-
-    def _call(self, call: Callable[[], SlackResponse]) -> dict[str, Any]:
-        """Call Slack, and keep whether it accepts the bot's token."""
+    def _call(self, method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any]:
+        """Call Slack, and record whether it accepts the bot's token."""
         try:
-            answer = _asked(call)
+            answer = _send(method, **options)
         except SlackRejected as refusal:
-            self._keep(refusal.code if refusal.code in _LOCKED_OUT else "")
+            self._set_locked_out(refusal.code if refusal.code in _LOCKED_OUT else "")
             raise
-        self._keep("")
+        self._set_locked_out("")
         return answer
 
-    def _keep(self, locked_out: str) -> None:
-        before, self.locked_out = self.locked_out, locked_out
-        if locked_out and not before:
+    def _set_locked_out(self, code: str) -> None:
+        before, self.locked_out = self.locked_out, code
+        if code and not before:
             log.error(
                 "Slack refuses slack_bot_token (%s): install the app again, set the new token and "
                 "restart the bot",
-                locked_out,
+                code,
             )
-        elif before and not locked_out:
+        elif before and not code:
             log.warning("Slack accepts slack_bot_token again")
 
 
-def _asked(call: Callable[[], SlackResponse]) -> dict[str, Any]:
+def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any]:
     try:
-        answer = call()
+        answer = method(**options)
     except SlackApiError as error:
-        raise _failure(error.response) from None
+        response = error.response
+        code = str(response.get("error") or "unknown_error")
+        if response.status_code == http.HTTPStatus.TOO_MANY_REQUESTS:
+            # The SDK gives the value of a header bare or in a list.
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            value = headers.get("retry-after")
+            asked = str(value[0] if isinstance(value, list) and value else value)
+            raise SlackUnavailable(float(asked) if asked.isdecimal() else None) from None
+        if response.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or code in _PASSING:
+            raise SlackUnavailable from None
+        raise SlackRejected(code) from None
     except (OSError, ValueError, http.client.HTTPException, SlackRequestError):
         # No connection, a timeout, or an answer that is not JSON.
         raise SlackUnavailable from None
     return answer.data if isinstance(answer.data, dict) else {}
-
-
-def _failure(response: SlackResponse) -> SlackUnavailable | SlackRejected:
-    """Return the exception for an error response."""
-    code = str(response.get("error") or "unknown_error")
-    if response.status_code == http.HTTPStatus.TOO_MANY_REQUESTS:
-        return SlackUnavailable(_seconds(response.headers))
-    if response.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or code in _PASSING:
-        return SlackUnavailable()
-    return SlackRejected(code)
-
-
-def _seconds(headers: Mapping[str, Any]) -> float | None:
-    """Read Retry-After; the SDK gives the value bare or in a list."""
-    value = next((headers[name] for name in headers if name.lower() == "retry-after"), None)
-    text = str(value[0] if isinstance(value, list) and value else value)
-    return float(text) if text.isdecimal() else None
 
 
 def _part(answer: Mapping[str, Any], name: str) -> dict[str, Any]:

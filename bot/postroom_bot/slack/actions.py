@@ -13,7 +13,7 @@ from postroom_bot.domain import ButtonPress
 from postroom_bot.errors import Denied
 from postroom_bot.slack.interactions import Answer, Body, Services, interaction_of, reply
 from postroom_bot.slack.modals import open_modal
-from postroom_bot.store import identities, requests
+from postroom_bot.store import mailboxes, requests
 from postroom_bot.ui import lists, messages, notifications, views
 
 
@@ -82,7 +82,7 @@ def register_events(app: App, services: Services) -> None:
         services.deps.people.forget(user)
         # Look the person up now, so that a new email address is noticed now. Slack reports changes
         # of all users, most of whom never use the bot.
-        if services.deps.database.read(lambda c: identities.get(c, user)) is not None:
+        if services.deps.database.read(lambda c: mailboxes.identity_of(c, user)) is not None:
             services.deps.people.person(user, services.deps.workspace.team, fresh=True)
 
 

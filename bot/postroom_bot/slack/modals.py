@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from pydantic import SecretStr
 from slack_bolt import App
 
 from postroom_bot.backends.slack_api import ViewRef
@@ -29,7 +30,7 @@ from postroom_bot.slack.interactions import (
 from postroom_bot.ui import messages, notifications, views
 from postroom_bot.ui.markup import View
 from postroom_bot.workflow.intake import DayOver
-from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice, Revealed
+from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
 
 #: How often a view with a new password is sent to Slack, and the pauses in between.
 TRIES = 4
@@ -120,8 +121,8 @@ def offer_password(
     user, team = acted.user, acted.team
     try:
         try:
-            offer = services.passwords.offer(user, team, mailbox, request_id)
-            view = views.password_confirm(offer.mailbox, offer.request_id)
+            offered = services.passwords.offer(user, team, mailbox, request_id)
+            view = views.password_confirm(offered, request_id)
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
             request = services.intake.submit(acted.key, change, user, team)
@@ -138,9 +139,9 @@ def reveal_password(
     """Create a password and show it in the modal, which shows "working" by now."""
     acknowledged = time.monotonic()
 
-    def show(made: Revealed) -> None:
-        password = made.password.get_secret_value()
-        update(views.password_shown(made.mailbox, password, services.mail_host))
+    def show(password: SecretStr) -> None:
+        shown = views.password_shown(mailbox, password.get_secret_value(), services.mail_host)
+        update(shown)
 
     def update(view: View) -> None:
         """Update the modal, with retries: the new password exists nowhere else."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -117,11 +117,16 @@ def append(
     """
     details = dict(data or {})
     _refuse_secrets(details)
+    if at.tzinfo is None:
+        raise ValueError("a time needs its time zone")
+    written = at.astimezone(UTC).isoformat(timespec="microseconds")
     # The lock on this one row is what makes all writers take turns.
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash).with_for_update()).one()
-    row = AuditRow(head.seq + 1, _written(at), actor, event, request_id, details, head.hash, "")
+    row = AuditRow(head.seq + 1, written, actor, event, request_id, details, head.hash, "")
     row = row._replace(hash=_hash(row))
-    connection.execute(insert(table).values(_columns(row)))
+    values = row._asdict()
+    values["request"] = values.pop("request_id")
+    connection.execute(insert(table).values(values | {"data": _canonical(details)}))
     connection.execute(update(audit_head).values(seq=row.seq, hash=row.hash))
     return row
 
@@ -130,7 +135,10 @@ def rows(
     connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
 ) -> list[AuditRow]:
     """Return up to `limit` rows that come after that one, in order, or a request's only."""
-    return [_row(raw) for raw in _raw(connection, after, limit, request_id)]
+    wanted = select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
+    if request_id is not None:
+        wanted = wanted.where(table.c.request == request_id)
+    return [_row(raw) for raw in connection.execute(wanted)]
 
 
 def verify(connection: Connection) -> Verified:
@@ -139,9 +147,24 @@ def verify(connection: Connection) -> Verified:
     :raises Tampered: if a row was edited, inserted, moved or removed, also at the end
     """
     count, last = 0, START
-    for raw in _all_raw(connection):
-        count += 1
-        last = _checked(raw, count, last)
+    wanted = select(table).order_by(table.c.seq).limit(PAGE)
+    page = connection.execute(wanted).all()
+    while page:
+        for raw in page:
+            count += 1
+            if raw.seq != count:
+                raise Tampered(count, f"The audit has row {raw.seq} in place of row {count}.")
+            try:
+                row = _row(raw)
+                unchanged = raw.data == _canonical(row.data) and row.prev_hash == last
+                unchanged = unchanged and row.hash == _hash(row)
+            except (TypeError, ValueError):  # not even the kind of value that was written
+                unchanged = False
+            if not unchanged:
+                text = f"Row {count} of the audit, or the one before it, was changed."
+                raise Tampered(count, text)
+            last = row.hash
+        page = connection.execute(wanted.where(table.c.seq > count)).all()
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
     if head is None or tuple(head) != (count, last):
         raise Tampered(count + 1, f"The audit does not end where it did: see row {count + 1}.")
@@ -160,11 +183,17 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
     verify(connection)
     last = Verified(0, START)
     for number, line in enumerate(lines, 1):
-        row = _streamed(connection, line.rstrip("\r\n"), number)
-        if last.count and row.seq > last.count + 1:
+        try:
+            seq = int(json.loads(line)["seq"])
+        except (TypeError, ValueError, KeyError):
+            raise Tampered(1, f"Line {number} is not a row of the audit.") from None
+        found = rows(connection, after=seq - 1, limit=1)
+        if not found or found[0].line() != line.rstrip("\r\n"):
+            raise Tampered(seq, f"Row {seq} in the database is not the one in line {number}.")
+        if last.count and seq > last.count + 1:
             raise Tampered(last.count + 1, f"Row {last.count + 1} is missing before line {number}.")
-        if row.seq > last.count:
-            last = Verified(row.seq, row.hash)
+        if seq > last.count:
+            last = Verified(seq, found[0].hash)
     return last
 
 
@@ -174,76 +203,19 @@ def stream(database: Database, write: Callable[[str], None]) -> int:
     They come in order and each at least once: some come again after a crash.
     """
     written = 0
-    while page := database.read(_unstreamed):
+    cursor = audit_cursor.c.seq
+    while page := database.read(lambda c: rows(c, after=c.scalars(select(cursor)).one())):
         for row in page:
             write(row.line())
-        database.write(partial(_advance, to=page[-1].seq))
+        # Never back: another replica may have streamed more by now.
+        advance = update(audit_cursor).where(cursor < page[-1].seq).values(seq=page[-1].seq)
+        database.write(partial(Connection.execute, statement=advance))
         written += len(page)
     return written
 
 
-def _unstreamed(connection: Connection) -> list[AuditRow]:
-    return rows(connection, after=connection.scalars(select(audit_cursor.c.seq)).one())
-
-
-def _advance(connection: Connection, to: int) -> None:
-    # Never back: another replica may have written out more by now.
-    connection.execute(update(audit_cursor).where(audit_cursor.c.seq < to).values(seq=to))
-
-
-def _all_raw(connection: Connection) -> Iterator[Row[Any]]:
-    page = _raw(connection, None, PAGE, None)
-    while page:
-        yield from page
-        page = _raw(connection, page[-1].seq, PAGE, None)
-
-
-def _raw(
-    connection: Connection, after: int | None, limit: int, request_id: str | None
-) -> Sequence[Row[Any]]:
-    wanted = select(table).order_by(table.c.seq).limit(limit)
-    if after is not None:
-        wanted = wanted.where(table.c.seq > after)
-    if request_id is not None:
-        wanted = wanted.where(table.c.request == request_id)
-    return connection.execute(wanted).all()
-
-
-def _checked(raw: Row[Any], seq: int, last: str) -> str:
-    """Return the hash of a row, after checking that it is the next one."""
-    if raw.seq != seq:
-        raise Tampered(seq, f"The audit has row {raw.seq} in place of row {seq}.")
-    try:
-        row = _row(raw)
-        right = raw.data == _canonical(row.data) and row.prev_hash == last
-        right = right and row.hash == _hash(row)
-    except (TypeError, ValueError):  # not even the kind of value that was written
-        right = False
-    if not right:
-        raise Tampered(seq, f"Row {seq} of the audit, or the one before it, was changed.")
-    return str(raw.hash)
-
-
-def _streamed(connection: Connection, line: str, number: int) -> AuditRow:
-    """Return the database's row for a line."""
-    try:
-        seq = int(json.loads(line)["seq"])
-    except (TypeError, ValueError, KeyError):
-        raise Tampered(1, f"Line {number} is not a row of the audit.") from None
-    kept = rows(connection, after=seq - 1, limit=1)
-    if not kept or kept[0].line() != line:
-        raise Tampered(seq, f"Row {seq} in the database is not the one in line {number}.")
-    return kept[0]
-
-
 def _row(raw: Row[Any]) -> AuditRow:
     return AuditRow._make((*raw[:5], json.loads(raw.data), *raw[6:]))
-
-
-def _columns(row: AuditRow) -> dict[str, Any]:
-    values = row._asdict()
-    values["request"] = values.pop("request_id")
-    return values | {"data": _canonical(row.data)}
 
 
 def _hash(row: AuditRow) -> str:
@@ -256,12 +228,6 @@ def _canonical(data: Any) -> str:
     return json.dumps(
         data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )
-
-
-def _written(at: datetime) -> str:
-    if at.tzinfo is None:
-        raise ValueError("a time needs its time zone")
-    return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _refuse_secrets(data: Any) -> None:

@@ -17,18 +17,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    RowMapping,
-    Select,
-    and_,
-    case,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select, update
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from postroom_bot.domain import (
     FOLLOWING,
@@ -44,13 +34,16 @@ from postroom_bot.domain import (
     State,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.rows import change_values, insert_new, pop_change, pop_reason, reason_values
+from postroom_bot.store.tables import (
+    change_values,
+    insert_new,
+    pop_change,
+    pop_reason,
+    reason_values,
+)
 from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
-
-#: Fields that `transition` and `save` do not change; other functions do.
-_KEPT = frozenset({"id", "state", "due_at", "lease_owner", "lease_until", "leases", "version"})
 
 
 def add(
@@ -74,7 +67,8 @@ def add(
     for tried in itertools.count():
         length = ID_LENGTH + tried // TRIES_PER_LENGTH
         made = replace(made, id="R-" + "".join(secrets.choice(ID_ALPHABET) for _ in range(length)))
-        if insert_new(connection, table, _values(_fields(made))):
+        fields = {field.name: getattr(made, field.name) for field in fields_of(made)}
+        if insert_new(connection, table, _values(fields)):
             break
     return made
 
@@ -82,8 +76,7 @@ def add(
 def get(connection: Connection, request_id: str) -> Request | None:
     """Return a request by its id, in any case, with or without `R-`."""
     wanted = "R-" + request_id.strip().upper().removeprefix("R-")
-    row = connection.execute(select(table).where(table.c.id == wanted)).mappings().one_or_none()
-    return _request(row) if row else None
+    return next(iter(_all(connection, select(table).where(table.c.id == wanted))), None)
 
 
 def claim(
@@ -108,14 +101,13 @@ def claim(
         .values(lease_owner=owner, lease_until=now + lease, leases=table.c.leases + 1)
         .returning(*table.c)
     )
-    row = connection.execute(taken).mappings().one_or_none() if found else None
-    return _request(row) if row else None
+    return next(iter(_all(connection, taken)), None) if found else None
 
 
-def renew(connection: Connection, request: Request, *, owner: str, until: datetime) -> bool:
+def renew(connection: Connection, request: Request, *, until: datetime) -> bool:
     """Extend the lease; return False if it was lost."""
-    mine = and_(_same_lease(request), table.c.lease_owner == owner)
-    return connection.execute(update(table).where(mine).values(lease_until=until)).rowcount == 1
+    extended = update(table).where(_same_lease(request)).values(lease_until=until)
+    return connection.execute(extended).rowcount == 1
 
 
 def transition(
@@ -128,16 +120,26 @@ def transition(
     """
     if to not in FOLLOWING.get(request.state, frozenset()):
         raise ValueError(f"{request.id} can't go from {request.state} to {to}")
-    ended = {} if to in OPEN else {"ended_at": at}
-    return _set(connection, request, changes, {"state": to, **ended})
+    if to not in OPEN:
+        changes["ended_at"] = at
+    return save(connection, request, state=to, **changes)
 
 
 def save(connection: Connection, request: Request, **changes: Any) -> Request:
-    """Change fields other than the state and return the request.
+    """Change fields and return the request; `transition` changes the state.
+
+    The known version is kept, so that `release` notices a later `mark_due`.
 
     :raises LeaseLost: its state or its lease has changed
     """
-    return _set(connection, request, changes, {})
+    same = [table.c.id == request.id, table.c.state == request.state]
+    if request.lease_owner is not None:
+        same.append(_same_lease(request))
+    # Even without changes, this checks that the caller still has the request.
+    values = _values(changes) or {"state": request.state}
+    if connection.execute(update(table).where(*same).values(values)).rowcount != 1:
+        raise LeaseLost(request.id)
+    return replace(request, **changes)
 
 
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
@@ -191,11 +193,22 @@ def count_open(connection: Connection) -> dict[State, int]:
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
 
 
-def twin(connection: Connection, change: Change, requester: str) -> Request | None:
-    """Return an open request of the same person for the same change, with any reason and end."""
-    return next(
-        (one for one in open_by(connection, requester) if one.change.is_twin_of(change)), None
-    )
+def twin(
+    connection: Connection, change: Change, requester: str, of: Request | None = None
+) -> Request | None:
+    """Return an open request of the same person for the same change, with any reason and end.
+
+    :param of: a new request; its twins are those created earlier or evaluated already
+    """
+    same = replace(change, reason="", expires_on=None).as_dict()
+    for one in open_by(connection, requester):
+        if replace(one.change, reason="", expires_on=None).as_dict() == same and (
+            of is None
+            or (one.created_at, one.id) < (of.created_at, of.id)
+            or (one.id != of.id and one.state is not State.NEW)
+        ):
+            return one
+    return None
 
 
 def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
@@ -211,34 +224,12 @@ def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request
     return found
 
 
-def _set(
-    connection: Connection, request: Request, changes: Mapping[str, Any], step: dict[str, Any]
-) -> Request:
-    """Compare and set; keep the known version, so that `release` notices a later `mark_due`."""
-    if kept := _KEPT & changes.keys():
-        raise ValueError(f"not a change: {', '.join(sorted(kept))}")
-    changed = replace(request, **changes, **step)
-    same = [table.c.id == request.id, table.c.state == request.state]
-    if request.lease_owner is not None:
-        same.append(_same_lease(request))
-    values = _values({**changes, **step})
-    # Even without changes, this checks that the caller still has the request.
-    statement = update(table).where(*same).values(values or {"state": request.state})
-    if connection.execute(statement).rowcount != 1:
-        raise LeaseLost(request.id)
-    return changed
-
-
 def _same_lease(request: Request) -> ColumnElement[bool]:
     return and_(
         table.c.id == request.id,
         table.c.lease_owner == request.lease_owner,
         table.c.leases == request.leases,
     )
-
-
-def _fields(request: Request) -> dict[str, Any]:
-    return {field.name: getattr(request, field.name) for field in fields_of(request)}
 
 
 def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,22 +241,21 @@ def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "warnings" in values:
         values["warnings"] = [one.as_list() for one in values["warnings"]]
     if "card" in values:
-        card = values.pop("card") or (None, None)
-        values |= {"card_channel": card[0], "card_ts": card[1]}
+        channel, ts = values.pop("card") or (None, None)
+        values |= {"card_channel": channel, "card_ts": ts}
     return values
 
 
-def _request(row: RowMapping) -> Request:
-    values = dict(row)
-    channel, ts = values.pop("card_channel"), values.pop("card_ts")
-    values["card"] = MessageRef(channel, ts) if channel else None
-    values["change"] = pop_change(values)
-    values["quorum"] = tuple(Quorum(*one) for one in values["quorum"])
-    values["warnings"] = tuple(Reason(*one) for one in values["warnings"])
-    values["blocked"] = pop_reason(values, "blocked")
-    values["result"] = pop_reason(values, "result")
-    return Request(**values)
-
-
-def _all(connection: Connection, statement: Select[Any]) -> list[Request]:
-    return [_request(row) for row in connection.execute(statement).mappings()]
+def _all(connection: Connection, statement: Select[Any] | ReturningUpdate[Any]) -> list[Request]:
+    found = []
+    for row in connection.execute(statement).mappings():
+        values = dict(row)
+        channel, ts = values.pop("card_channel"), values.pop("card_ts")
+        values["card"] = MessageRef(channel, ts) if channel else None
+        values["change"] = pop_change(values)
+        values["quorum"] = tuple(Quorum(*one) for one in values["quorum"])
+        values["warnings"] = tuple(Reason(*one) for one in values["warnings"])
+        values["blocked"] = pop_reason(values, "blocked")
+        values["result"] = pop_reason(values, "result")
+        found.append(Request(**values))
+    return found

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The current tables; `migrations` creates them."""
+"""The current tables, how changes and reasons are stored in them, and their migration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -14,6 +16,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Connection,
     Date,
     DateTime,
     Dialect,
@@ -26,12 +29,21 @@ from sqlalchemy import (
     Table,
     text,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
-from postroom_bot.domain import Action, State, VoteState
+from postroom_bot.domain import Action, Change, Reason, State, VoteState
+from postroom_common.database import Database
+from postroom_common.migrations import Schema
 
 CODE_LENGTH = 16
 KEY_LENGTH = 200
+
+SCHEMA = Schema(
+    location="postroom_bot.store:migrations",
+    command="postroom-bot migrate",
+    table="alembic_version",
+)
 
 
 class Moment(TypeDecorator[datetime]):
@@ -231,3 +243,46 @@ audit_cursor = Table(
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
     Column("seq", Integer, nullable=False),
 )
+
+
+def migrate(where: str) -> None:
+    """Migrate the database at a path or URL, which may be empty, to the bot's schema.
+
+    :raises DatabaseError: the database can't be used, or a later version created it
+    """
+    with closing(Database(where)) as database:
+        SCHEMA.migrate(database)
+
+
+def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert a row unless its key exists; return whether it was inserted.
+
+    Unlike an insert that fails, this leaves a PostgreSQL transaction usable.
+    """
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    statement = dialect.insert(table).values(values).on_conflict_do_nothing()
+    # Not every driver reports the rowcount of an insert.
+    return connection.execute(statement.returning(*table.primary_key)).first() is not None
+
+
+def change_values(change: Change) -> dict[str, Any]:
+    """Return a change as the values of its columns."""
+    return {field.name: getattr(change, field.name) for field in fields(change)}
+
+
+def pop_change(values: dict[str, Any]) -> Change:
+    """Remove the columns of a change from a row's values and return the change."""
+    found = {field.name: values.pop(field.name) for field in fields(Change)}
+    return Change(**found | {"destinations": tuple(found["destinations"])})
+
+
+def reason_values(name: str, reason: Reason | None) -> dict[str, Any]:
+    """Return a reason as the values of its columns, `{name}_code` and `{name}_params`."""
+    code, params = (None, None) if reason is None else reason.as_list()
+    return {f"{name}_code": code, f"{name}_params": params}
+
+
+def pop_reason(values: dict[str, Any], name: str) -> Reason | None:
+    """Remove the columns of a reason from a row's values and return the reason."""
+    code, params = values.pop(f"{name}_code"), values.pop(f"{name}_params")
+    return Reason(code, params or {}) if code else None

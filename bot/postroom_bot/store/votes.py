@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from postroom_bot.domain import MessageRef, Reason, Vote, VoteState
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.rows import insert_new, pop_reason, reason_values
+from postroom_bot.store.tables import insert_new, pop_reason, reason_values
 from postroom_bot.store.tables import vote as table
 
 
@@ -29,15 +29,21 @@ def cast(connection: Connection, vote: Vote) -> bool:
     values = _values(vote)
     if insert_new(connection, table, values):
         return True
-    refused = and_(_key(vote), table.c.state == VoteState.REFUSED)
+    refused = and_(_same(vote), table.c.state == VoteState.REFUSED)
     return connection.execute(update(table).where(refused).values(values)).rowcount == 1
 
 
 def of(connection: Connection, request_id: str) -> list[Vote]:
     """Return a request's votes in the order in which they were cast."""
+    found = []
     mine = select(table).where(table.c.request == request_id)
-    rows = connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings()
-    return [_vote(row) for row in rows]
+    for row in connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings():
+        values = dict(row)
+        values["card"] = MessageRef(values.pop("card_channel"), values.pop("card_ts"))
+        values["groups"] = tuple(values["groups"])
+        values["refusal"] = pop_reason(values, "refusal")
+        found.append(Vote(**values))
+    return found
 
 
 def settle(
@@ -56,13 +62,9 @@ def settle(
     :raises LeaseLost: the vote has changed
     """
     settled = replace(
-        vote,
-        state=state,
-        refusal=refusal,
-        mailbox=mailbox,
-        groups=tuple(sorted(groups)),
+        vote, state=state, refusal=refusal, mailbox=mailbox, groups=tuple(sorted(groups))
     )
-    same = and_(_key(vote), table.c.state == vote.state, table.c.at == vote.at)
+    same = and_(_same(vote), table.c.state == vote.state, table.c.at == vote.at)
     try:
         with connection.begin_nested():
             found = connection.execute(update(table).where(same).values(_values(settled))).rowcount
@@ -73,30 +75,12 @@ def settle(
     return settled
 
 
-def _key(vote: Vote) -> ColumnElement[bool]:
+def _same(vote: Vote) -> ColumnElement[bool]:
     return and_(table.c.request == vote.request, table.c.voter == vote.voter)
 
 
 def _values(vote: Vote) -> dict[str, Any]:
-    return {
-        "request": vote.request,
-        "voter": vote.voter,
-        "team": vote.team,
-        "approves": vote.approves,
-        "state": vote.state,
-        "at": vote.at,
-        "card_channel": vote.card.channel,
-        "card_ts": vote.card.ts,
-        "reason": vote.reason,
-        **reason_values("refusal", vote.refusal),
-        "mailbox": vote.mailbox,
-        "groups": vote.groups,
-    }
-
-
-def _vote(row: RowMapping) -> Vote:
-    values = dict(row)
-    values["card"] = MessageRef(values.pop("card_channel"), values.pop("card_ts"))
-    values["groups"] = tuple(values["groups"])
-    values["refusal"] = pop_reason(values, "refusal")
-    return Vote(**values)
+    values = {field.name: getattr(vote, field.name) for field in fields(vote)}
+    values |= reason_values("refusal", values.pop("refusal"))
+    channel, ts = values.pop("card")
+    return values | {"card_channel": channel, "card_ts": ts}

@@ -27,71 +27,88 @@ from postroom_bot.errors import SlackRejected
 from postroom_bot.store import votes
 from postroom_bot.ui import messages
 from postroom_bot.ui.markup import Message
-from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.error_reporting import refused_by_slack
-from postroom_bot.workflow.evaluate import decided_again
+from postroom_bot.workflow.evaluate import decided
 from postroom_bot.workflow.intake import not_pending
 from postroom_bot.workflow.lease import LeasedRequest
 from postroom_common.database import Connection
 
 
-def tally(deps: Dependencies, leased: LeasedRequest) -> None:
+def tally(leased: LeasedRequest) -> None:
     """Tally the cast votes, oldest first; then expire the request if it is overdue.
 
     :raises SlackUnavailable: Slack does not answer
     :raises Unavailable: the mail service does not
     """
-    for vote in _cast(deps, leased):
-        if leased.request.state is State.PENDING:
+    for vote in leased.votes():
+        if vote.state is VoteState.CAST and leased.request.state is State.PENDING:
             leased.renew()
-            _tally_one(deps, leased, vote)
-    request = leased.request
-    over = request.decide_by is not None and request.decide_by <= leased.now
-    if request.state is State.PENDING and over:
+            _tally_one(leased, vote)
+    if leased.request.state is State.PENDING and leased.request.is_overdue(leased.now):
         leased.transition(State.EXPIRED)
 
 
-def refuse_late_votes(deps: Dependencies, leased: LeasedRequest) -> None:
+def refuse_late_votes(leased: LeasedRequest) -> None:
     """Refuse votes that were cast before the request was decided or cancelled.
 
     :raises SlackUnavailable: Slack does not answer
     """
     if leased.request.state not in (State.NEW, State.PENDING):
-        for vote in _cast(deps, leased):
-            leased.renew()
-            _turn_away(deps, leased, vote, not_pending(leased.request))
+        for vote in leased.votes():
+            if vote.state is VoteState.CAST:
+                leased.renew()
+                _refuse(leased, vote, not_pending(leased.request))
 
 
-def _cast(deps: Dependencies, leased: LeasedRequest) -> list[Vote]:
-    found = deps.database.read(lambda c: votes.of(c, leased.request.id))
-    return [vote for vote in found if vote.state is VoteState.CAST]
+def approvals_of(leased: LeasedRequest) -> list[Vote]:
+    """Return the approvals that count."""
+    return [vote for vote in leased.votes() if vote.state is VoteState.COUNTED and vote.approves]
 
 
-def _tally_one(deps: Dependencies, leased: LeasedRequest, vote: Vote) -> None:
-    request = leased.request
+def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
+    deps, request = leased.deps, leased.request
     if request.right_digest() != request.digest:
         leased.transition(State.REFUSED, result=Reason("request.edited"))
         return
     voter = deps.people.person(vote.voter, deps.workspace.team, fresh=True)
-    approvals = approvals_of(deps, request)
-    if why := _why_not(request, vote, voter, approvals):
-        _turn_away(deps, leased, vote, why)
-    elif not vote.approves:
-        _deny(leased, vote, voter)
-    else:
-        try:
-            _approve(deps, leased, vote, voter, approvals)
-        except votes.SamePerson:
-            _turn_away(deps, leased, vote, Reason("vote.same_person"))
+    groups, approvals = groups_of(request, voter), approvals_of(leased)
+    if why := _why_not_counted(request, vote, voter, approvals):
+        _refuse(leased, vote, why)
+        return
+
+    def count(c: Connection) -> None:
+        votes.settle(c, vote, VoteState.COUNTED, mailbox=voter.mailbox, groups=groups)
+        data = {"approves": vote.approves, "reason": vote.reason, "groups": sorted(groups)}
+        leased.audit(c, "vote.counted", vote.voter, {**data, "mailbox": voter.mailbox})
+
+    if not vote.approves:
+        given = {"reason": vote.reason}
+        result = Reason("request.denied", given) if vote.reason else None
+        leased.transition(State.DENIED, actor=vote.voter, data=given, also=count, result=result)
+        return
+    try:
+        if not met(request.quorum, [*(one.groups for one in approvals), groups]):
+            leased.update(also=count)
+            return
+        stopped = why_stopped(leased, [*approvals, vote])
+        leased.transition(
+            State.REFUSED if stopped else State.APPROVED,
+            also=count,
+            result=stopped,
+            execute_by=leased.now + deps.policy().requests.expire_after,
+            remind_at=None,
+        )
+    except votes.SamePerson:
+        _refuse(leased, vote, Reason("vote.same_person"))
 
 
-def _why_not(request: Request, vote: Vote, voter: Person, approvals: list[Vote]) -> Reason | None:
-    """Return why a vote does not count, if so."""
+def _why_not_counted(
+    request: Request, vote: Vote, voter: Person, approvals: list[Vote]
+) -> Reason | None:
     if voter.obstacle:
         return voter.obstacle
     if vote.card != request.card:
         return Reason("vote.wrong_card")
-    if request.decide_by is not None and vote.at >= request.decide_by:
+    if request.is_overdue(vote.at):
         return Reason("vote.too_late")
     if is_own(request, voter):
         return Reason("vote.own_request")
@@ -102,66 +119,29 @@ def _why_not(request: Request, vote: Vote, voter: Person, approvals: list[Vote])
     return None
 
 
-def _turn_away(deps: Dependencies, leased: LeasedRequest, vote: Vote, why: Reason) -> None:
+def _refuse(leased: LeasedRequest, vote: Vote, why: Reason) -> None:
     """Notify the voter, then refuse the vote: a crash in between repeats the notification."""
+    text = f"{leased.request.id}: {messages.text(why)}"
     try:
-        deps.slack_api.send_direct_message(
-            vote.voter, Message(f"{leased.request.id}: {messages.text(why)}")
-        )
+        leased.deps.slack_api.send_direct_message(vote.voter, Message(text))
     except SlackRejected as refusal:
-        refused_by_slack(deps, "vote", leased.request, refusal)
+        leased.report_rejected("vote", refusal)
 
     def work(c: Connection) -> None:
         votes.settle(c, vote, VoteState.REFUSED, refusal=why)
-        leased.audit(
-            c, "vote.refused", vote.voter, {"approves": vote.approves, "why": why.as_dict()}
-        )
+        data = {"approves": vote.approves, "why": why.as_dict()}
+        leased.audit(c, "vote.refused", vote.voter, data)
 
     leased.update(also=work)
 
 
-def _deny(leased: LeasedRequest, vote: Vote, voter: Person) -> None:
-    leased.transition(
-        State.DENIED,
-        actor=vote.voter,
-        data={"reason": vote.reason},
-        also=lambda c: _count(c, leased, vote, voter),
-        result=Reason("request.denied", {"reason": vote.reason}) if vote.reason else None,
-    )
-
-
-def _approve(
-    deps: Dependencies, leased: LeasedRequest, vote: Vote, voter: Person, approvals: list[Vote]
-) -> None:
-    request = leased.request
-    voters = [one.groups for one in approvals]
-    if not met(request.quorum, [*voters, groups_of(request, voter)]):
-        leased.update(also=lambda c: _count(c, leased, vote, voter))
-        return
-    why = why_stopped(deps, request, [*approvals, vote])
-    leased.transition(
-        State.REFUSED if why else State.APPROVED,
-        also=lambda c: _count(c, leased, vote, voter),
-        result=why,
-        execute_by=leased.now + deps.policy().requests.expire_after,
-        remind_at=None,
-    )
-
-
-def _count(c: Connection, leased: LeasedRequest, vote: Vote, voter: Person) -> None:
-    groups = groups_of(leased.request, voter)
-    votes.settle(c, vote, VoteState.COUNTED, mailbox=voter.mailbox, groups=groups)
-    data = {"approves": vote.approves, "reason": vote.reason, "groups": sorted(groups)}
-    leased.audit(c, "vote.counted", vote.voter, {**data, "mailbox": voter.mailbox})
-
-
 def met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
-    """Tell whether approvals meet a quorum, each of them counting for one group only.
+    """Return whether approvals meet a quorum, each of them counting for one group only.
 
     By Hall's theorem they do if no choice of groups needs more approvals than have come from its
     members.
 
-    :param voters: of each voter, the groups
+    :param voters: the groups of each voter
     """
     members = [frozenset(groups) for groups in voters]
     for size in range(1, len(quorum) + 1):
@@ -173,50 +153,35 @@ def met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
     return True
 
 
-def counted(found: Iterable[Vote]) -> list[Vote]:
-    """Return the approvals that count."""
-    return [one for one in found if one.state is VoteState.COUNTED and one.approves]
-
-
 def groups_of(request: Request, voter: Person) -> frozenset[str]:
     """Return the groups of the quorum that the voter is in."""
     return voter.groups & {one.group for one in request.quorum}
 
 
 def is_own(request: Request, voter: Person) -> bool:
-    """Whether the voter is the requester, by Slack id or by mailbox."""
+    """Return whether the voter is the requester, by Slack id or by mailbox."""
     same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
     return voter.user == request.requester or same_mailbox
 
 
-def why_stopped(deps: Dependencies, request: Request, approvals: Sequence[Vote]) -> Reason | None:
+def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
     """Return why a request must not continue, if so.
 
     :param approvals: those that count
     :raises SlackUnavailable: Slack does not answer
     :raises Unavailable: the mail service does not
     """
+    deps, request = leased.deps, leased.request
     if request.right_digest() != request.digest:
         return Reason("request.edited")
     removes = request.change.action in (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
     if request.origin == EXPIRY and removes:
         # The removal was approved with the alias or the forwarder.
         return None
-    requester = deps.people.person(request.requester, deps.workspace.team, fresh=True)
+    team = deps.workspace.team
+    requester = deps.people.person(request.requester, team, fresh=True)
     if requester.obstacle or requester.mailbox != request.requester_mailbox:
         return Reason("request.requester_changed")
-    return _why_not_approved(deps, request, approvals) or _why_not_again(deps, requester, request)
-
-
-def approvals_of(deps: Dependencies, request: Request) -> list[Vote]:
-    """Return the approvals that a request has."""
-    return counted(deps.database.read(lambda c: votes.of(c, request.id)))
-
-
-def _why_not_approved(
-    deps: Dependencies, request: Request, approvals: Sequence[Vote]
-) -> Reason | None:
-    team = deps.workspace.team
     voters = [deps.people.person(one.voter, team, fresh=True) for one in approvals]
     mailboxes = [voter.mailbox for voter in voters if voter.mailbox]
     still = [
@@ -226,11 +191,7 @@ def _why_not_approved(
     ]
     if len(set(mailboxes)) < len(mailboxes) or not met(request.quorum, still):
         return Reason("request.approvers_changed")
-    return None
-
-
-def _why_not_again(deps: Dependencies, requester: Person, request: Request) -> Reason | None:
-    decision = decided_again(deps, requester, request)
+    decision = decided(deps, requester, request.change)
     if decision.verdict is Verdict.DENY:
         return Reason("request.now_denied", {"why": decision.reason.as_list()})
     return None if decision.quorum == request.quorum else Reason("request.policy_changed")

@@ -13,7 +13,15 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from postroom_bot.backends.base import Executor
 from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi
-from postroom_bot.errors import Denied
+from postroom_bot.domain import Person
+from postroom_bot.errors import (
+    Denied,
+    Forbidden,
+    Rejected,
+    SlackRejected,
+    SlackUnavailable,
+    Unavailable,
+)
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.model import Policy
 from postroom_bot.workflow.people import People
@@ -87,6 +95,19 @@ class Dependencies:
     stopping: threading.Event = field(default_factory=threading.Event)
     turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MAX_WAITING))
 
+    def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
+        """Return the person who calls the bot.
+
+        :param fresh: as in `People.person`
+        :raises Forbidden: they may not use the bot
+        """
+        if not self.workspace.has(team):
+            raise Forbidden("person.elsewhere")
+        person = self.people.person(user, self.workspace.team, fresh=fresh)
+        if person.obstacle:
+            raise Forbidden(person.obstacle)
+        return person
+
     @contextmanager
     def in_turn(self) -> Iterator[None]:
         """Call the mail service while a person waits, unless too many do.
@@ -99,3 +120,16 @@ class Dependencies:
             yield
         finally:
             self.turns.release()
+
+
+@contextmanager
+def denied_if_unavailable() -> Iterator[None]:
+    """Raise Denied, without its cause, for the errors of a service that a person waits for."""
+    try:
+        yield
+    except Unavailable as error:
+        raise Denied(error.once) from None
+    except Rejected as refusal:
+        raise Denied(refusal.reason) from None
+    except (SlackUnavailable, SlackRejected):
+        raise Denied("slack.unavailable") from None

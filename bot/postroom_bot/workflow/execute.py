@@ -8,18 +8,14 @@ can record the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import random
 from datetime import datetime, timedelta
-from typing import Any
 
 from postroom_bot.backends.base import Done
-from postroom_bot.backends.mail import FREEING
-from postroom_bot.domain import Action, Reason, Request, State
+from postroom_bot.domain import Action, Reason, State
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store import ledger, reservations
+from postroom_bot.store import ledger, mailboxes
 from postroom_bot.workflow.approve import approvals_of, why_stopped
-from postroom_bot.workflow.backoff import seconds
-from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.lease import BOT, LeasedRequest
 from postroom_common.database import Connection
 
@@ -27,69 +23,58 @@ from postroom_common.database import Connection
 MAX_ATTEMPTS = 12
 #: The pause until a busy mailbox is tried again.
 BUSY_PAUSE = timedelta(seconds=1)
+#: The first and the longest pause after failures, in seconds.
+FIRST_PAUSE = 2.0
+MAX_PAUSE = 900.0
 
 
-def execute(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
+def execute(leased: LeasedRequest) -> datetime | None:
     """Execute an approved request, or one whose execution was interrupted.
 
     :returns: when to try again, if it could not be executed now
     :raises SlackUnavailable: Slack can't confirm the people's accounts; nothing was changed
     """
     request = leased.request
-    over = request.execute_by is not None and request.execute_by <= leased.now
-    if request.state is State.APPROVED and over and not request.is_begun:
+    if request.state is State.APPROVED and request.is_overdue(leased.now) and not request.is_begun:
         leased.transition(State.EXPIRED)
-    elif request.attempts >= MAX_ATTEMPTS:
+        return None
+    if request.attempts >= MAX_ATTEMPTS:
         leased.transition(State.FAILED, result=Reason("request.gave_up"))
-    elif leased.lock(busy_name(request)):
-        return _attempt(deps, leased, request.attempts + 1)
-    else:
+        return None
+    if not leased.lock():
         return leased.now + BUSY_PAUSE
-    return None
-
-
-def busy_name(request: Request) -> str:
-    """Return the name to lock: the mailbox with all of its addresses, or the forwarder."""
-    return request.change.mailbox or request.change.target
-
-
-def _attempt(deps: Dependencies, leased: LeasedRequest, attempt: int) -> datetime | None:
+    attempt = request.attempts + 1
     try:
-        with deps.people.cached():
-            why = why_stopped(deps, leased.request, approvals_of(deps, leased.request))
+        with leased.deps.people.cached():
+            why = why_stopped(leased, approvals_of(leased))
         if why:
-            if leased.request.is_begun:
+            if request.is_begun:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})
             leased.transition(State.REFUSED, result=why)
             return None
-        _begin(leased, attempt)
-        done = deps.executor.execute(leased.request, _ExecutionContext(deps, leased))
+        data = {"attempt": attempt}
+        leased.renew()
+        if request.state is State.APPROVED:
+            leased.transition(State.EXECUTING, data=data, attempts=attempt)
+        else:
+            leased.update(
+                also=lambda c: leased.audit(c, "request.resumed", BOT, data), attempts=attempt
+            )
+        done = leased.deps.executor.execute(leased.request, leased)
     except Rejected as refusal:
         leased.transition(State.FAILED, result=refusal.reason)
     except Unavailable as later:
         return _postpone(leased, attempt, later)
     else:
-        _record(deps, leased, done)
+        _record(leased, done)
     return None
-
-
-def _begin(leased: LeasedRequest, attempt: int) -> None:
-    data = {"attempt": attempt}
-    leased.renew()
-    if leased.request.state is State.APPROVED:
-        leased.transition(State.EXECUTING, data=data, attempts=attempt)
-    else:
-        leased.update(
-            also=lambda c: leased.audit(c, "request.resumed", BOT, data),
-            attempts=attempt,
-        )
 
 
 def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> datetime | None:
     if attempt >= MAX_ATTEMPTS:
         leased.transition(State.FAILED, result=Reason("request.gave_up"))
         return None
-    pause = seconds(attempt, later.retry_after)
+    pause = pause_after(attempt, later.retry_after)
     data = {"attempt": attempt, "why": later.reason.as_dict(), "again_in": round(pause)}
     if leased.request.state is State.EXECUTING:
         leased.transition(State.APPROVED, data=data, attempts=attempt, blocked=later.reason)
@@ -98,47 +83,26 @@ def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> dateti
     return leased.now + timedelta(seconds=pause)
 
 
-class _ExecutionContext:
-    """Gives an executor the lease and the notes of its request."""
-
-    def __init__(self, deps: Dependencies, leased: LeasedRequest) -> None:
-        self._deps = deps
-        self._leased = leased
-
-    def renew(self) -> None:
-        """Renew the lease."""
-        self._leased.renew()
-
-    def note(self, progress: Mapping[str, Any]) -> None:
-        """Save notes in place of the earlier ones, and reserve the addresses to be freed.
-
-        A reservation after the execution would let another request take an address in between.
-        """
-        freeing = progress.get(FREEING, ())
-        self._leased.update(
-            also=lambda c: _reserve(self._deps, c, self._leased, freeing), progress=dict(progress)
-        )
-
-
-def _record(deps: Dependencies, leased: LeasedRequest, done: Done) -> None:
+def _record(leased: LeasedRequest, done: Done) -> None:
     """Record the outcome, the ledger's entry and the reservations in one transaction."""
     change = leased.request.change
 
     def also(c: Connection) -> None:
         ledger.record(c, request_id=leased.request.id, change=done.ledger, at=leased.now)
         if change.action in (Action.ALIAS_ADD, Action.FORWARD_ADD):
-            reservations.release(c, change.target)
-        _reserve(deps, c, leased, done.freed)
+            mailboxes.release(c, change.target)
+        leased.reserve(c, done.freed)
 
     leased.transition(State.DONE, data={"changed": done.changed}, also=also, result=done.result)
 
 
-def _reserve(
-    deps: Dependencies, c: Connection, leased: LeasedRequest, addresses: Iterable[str]
-) -> None:
-    """Reserve addresses for their last mailbox; a forwarder's for a forwarder of that name."""
-    at = leased.now
-    owner = busy_name(leased.request)
-    for address in addresses:
-        until = at + deps.policy().requests.tombstone
-        reservations.reserve(c, address, owner, at=at, until=until)
+def pause_after(failures: int, asked: float | None = None) -> float:
+    """Return a pause in seconds, which doubles with each failure.
+
+    :param failures: the number of failures, from 1
+    :param asked: the minimum that the service asked for, if any
+    """
+    pause = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 20), MAX_PAUSE)
+    # Jitter: requests that failed together are not retried together.
+    spread = random.uniform(0.8, 1.0)  # noqa: S311 - not for security
+    return max(pause * spread, asked or 0.0)

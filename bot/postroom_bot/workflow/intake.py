@@ -1,24 +1,28 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save requests, votes and cancellations: one short transaction each, without HTTP.
+"""What the handlers call: save requests, votes and cancellations, and answer lookups.
 
-A second delivery by Slack has the same key and is ignored. Checks here use only the database and
-the payload; the worker later checks the people's accounts with Slack.
+`Intake` saves in one short transaction each, without HTTP. A second delivery by Slack has the same
+key and is ignored. Its checks use only the database and the payload; the worker later checks the
+people's accounts with Slack. `Lookups` call Slack and the mail service while the person waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, NamedTuple
 
+from postroom_bot.backends.mail import DnsRecords, Forward
 from postroom_bot.domain import ButtonPress, Change, Reason, Request, State, Vote, VoteState
-from postroom_bot.errors import Denied, LeaseLost
-from postroom_bot.store import audit, inbox, requests, votes
+from postroom_bot.errors import Denied, Forbidden, LeaseLost
+from postroom_bot.store import audit, deliveries, requests, votes
 from postroom_bot.ui.markup import one_line
-from postroom_bot.workflow.dependencies import Workspace
-from postroom_bot.workflow.maintenance import removal_of
+from postroom_bot.workflow.dependencies import Dependencies, Workspace, denied_if_unavailable
+from postroom_bot.workflow.ends import removal_of
+from postroom_bot.workflow.evaluate import approves
 from postroom_common.database import Connection, Database
 
 #: The states in which nothing was executed, unless an earlier attempt has left notes.
@@ -67,29 +71,109 @@ class Intake:
             elsewhere = Reason("person.elsewhere")
             self.record_denial(user, team, change.action, elsewhere)
             raise Denied(elsewhere)
-        taken = self._database.write(lambda c: self._taken(c, key, change, user, team))
-        if isinstance(taken, Reason):
-            raise Denied(taken)
+
+        def work(c: Connection) -> Request | Reason:
+            at, last_day = self._clock(), change.expires_on
+            again = not deliveries.is_new(c, key, at=at)
+            if again and (earlier := _earlier(c, change, user)):
+                return earlier
+            if last_day is not None and last_day < at.astimezone(self._zone).date():
+                raise DayOver("end.passed")
+            if twin := requests.twin(c, change, user):
+                return Reason("request.duplicate", {"request": twin.id})
+            if again:
+                return Reason("request.received")
+            request = requests.add(c, change=change, requester=user, team=team, at=at)
+            data = {"change": change.as_dict(), "team": team}
+            audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
+            return request
+
+        saved = self._database.write(work)
+        if isinstance(saved, Reason):
+            raise Denied(saved)
         self._wake()
-        return taken
+        return saved
 
     def vote(self, press: ButtonPress) -> Reason:
         """Save a vote for the worker to tally; return the answer for the voter."""
-        answer = self._database.write(lambda c: self._voted(c, press))
+
+        def work(c: Connection) -> Reason:
+            at, request = self._clock(), requests.get(c, press.request_id)
+            why = self._why_no_vote(request, press)
+            if not deliveries.is_new(c, press.key, at=at):
+                # Give the same answer to a second delivery.
+                if any(one.voter == press.user for one in votes.of(c, press.request_id)):
+                    return Reason("vote.received")
+                return why or Reason("vote.wrong_card")
+            data: dict[str, Any] = {"approves": press.approves, "card": list(press.card)}
+            if request is not None and why is None:
+                vote = Vote(
+                    request=request.id,
+                    voter=press.user,
+                    team=press.team,
+                    approves=press.approves,
+                    state=VoteState.CAST,
+                    at=at,
+                    card=press.card,
+                    reason=press.reason,
+                )
+                if votes.cast(c, vote):
+                    requests.mark_due(c, request.id, at=at)
+                    data["reason"] = press.reason
+                    self._audit(c, "vote.cast", press.user, data, request)
+                    return Reason("vote.received")
+            why = why or Reason("vote.repeated")
+            data |= {"app": press.app, "team": press.team, "why": why.as_dict()}
+            data["request"] = one_line(press.request_id, MAX_ID)
+            self._audit(c, "vote.turned_away", press.user, data, request)
+            return why
+
+        answer = self._database.write(work)
         self._wake()
         return answer
+
+    def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
+        """Return why a press is not a vote, as far as the database and the payload show."""
+        if request is None:
+            return Reason("vote.wrong_card")
+        if not self._workspace.has(press.team):
+            return Reason("person.elsewhere")
+        if request.card != press.card or not self._workspace.is_app(press.app):
+            return Reason("vote.wrong_card")
+        if request.state is not State.PENDING:
+            return not_pending(request)
+        if request.requester == press.user:
+            return Reason("vote.own_request")
+        return None
 
     def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> Reason:
         """Cancel a request, unless it is too late; return the answer.
 
         :param key: of the delivery, the same in each
-        :param user: the requester's id, or an operator's name, who may end anybody's
+        :param user: the requester's id, or the name of an operator, who may cancel every request
         """
+
+        def work(c: Connection) -> Reason:
+            at, request = self._clock(), requests.get(c, request_id)
+            if request is None or (request.requester != user and not operator):
+                return Reason("request.unknown", {"request": request_id})
+            cancelled = Reason("request.cancelled", {"request": request.id})
+            first = deliveries.is_new(c, key, at=at)
+            if request.state is State.CANCELLED:
+                return cancelled
+            if not first or request.state not in CANCELLABLE or request.is_begun:
+                state = State.EXECUTING if request.is_open else request.state
+                params = {"request": request.id, "state": str(state)}
+                return Reason("request.not_cancellable", params)
+            result = Reason("request.cancelled_by_operator") if operator else None
+            requests.transition(c, request, State.CANCELLED, at=at, result=result)
+            requests.mark_due(c, request.id, at=at)
+            self._audit(c, "request.cancelled", user, {}, request)
+            return cancelled
+
         for _ in range(MAX_RACES):
             with suppress(LeaseLost):
-                answer = self._database.write(
-                    lambda c: self._cancelled(c, key, request_id, user, operator=operator)
-                )
+                answer = self._database.write(work)
                 self._wake()
                 return answer
         raise LeaseLost(request_id)
@@ -99,9 +183,7 @@ class Intake:
 
         :raises Denied: it has no end, a later request replaced it, or `submit` denies it
         """
-        request = self._database.read(lambda c: requests.get(c, request_id))
-        if request is None or request.requester != user:
-            raise Denied("request.unknown", request=request_id)
+        (request,) = self.status(user, request_id)
         last = request.change.expires_on
         if last is None or not self._database.read(lambda c: removal_of(c, request)):
             raise Denied("end.replaced")
@@ -126,122 +208,15 @@ class Intake:
         :param doing: what the person tried, in a word
         """
         data = {"doing": doing, "team": team, "why": why.as_dict()}
+        self._database.write(lambda c: self._audit(c, "person.turned_away", user, data))
 
-        def work(c: Connection) -> None:
-            audit.append(c, "person.turned_away", at=self._clock(), actor=user, data=data)
-
-        self._database.write(work)
-
-    def _taken(
-        self, c: Connection, key: str, change: Change, user: str, team: str
-    ) -> Request | Reason:
-        at = self._clock()
-        again = not inbox.first(c, key, at=at)
-        if again and (earlier := _earlier(c, change, user)):
-            return earlier
-        if change.expires_on is not None and change.expires_on < at.astimezone(self._zone).date():
-            raise DayOver("end.passed")
-        if twin := requests.twin(c, change, user):
-            return Reason("request.duplicate", {"request": twin.id})
-        if again:
-            return Reason("request.received")
-        request = requests.add(c, change=change, requester=user, team=team, at=at)
-        data = {"change": change.as_dict(), "team": team}
-        audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
-        return request
-
-    def _voted(self, c: Connection, press: ButtonPress) -> Reason:
-        request = requests.get(c, press.request_id)
-        if not inbox.first(c, press.key, at=self._clock()):
-            return self._said_before(c, request, press)
-        why = self._why_no_vote(request, press)
-        if request is not None and not why:
-            why = self._cast(c, request, press)
-        if why:
-            self._note_press(c, request, press, why)
-        return why or Reason("vote.received")
-
-    def _said_before(self, c: Connection, request: Request | None, press: ButtonPress) -> Reason:
-        """Return the same answer to a second delivery of a press."""
-        if any(one.voter == press.user for one in votes.of(c, press.request_id)):
-            return Reason("vote.received")
-        return self._why_no_vote(request, press) or Reason("vote.wrong_card")
-
-    def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
-        """Return why a press is not a vote, as far as the database and the payload show."""
-        if request is None:
-            return Reason("vote.wrong_card")
-        if not self._workspace.has(press.team):
-            return Reason("person.elsewhere")
-        if request.card != press.card or not self._workspace.is_app(press.app):
-            return Reason("vote.wrong_card")
-        if request.state is not State.PENDING:
-            return not_pending(request)
-        if request.requester == press.user:
-            return Reason("vote.own_request")
-        return None
-
-    def _cast(self, c: Connection, request: Request, press: ButtonPress) -> Reason | None:
-        """Save a vote, or return why not."""
-        at = self._clock()
-        vote = Vote(
-            request=request.id,
-            voter=press.user,
-            team=press.team,
-            approves=press.approves,
-            state=VoteState.CAST,
-            at=at,
-            card=press.card,
-            reason=press.reason,
-        )
-        if not votes.cast(c, vote):
-            return Reason("vote.repeated")
-        data = {"approves": vote.approves, "reason": vote.reason, "card": list(vote.card)}
-        requests.mark_due(c, request.id, at=at)
-        self._note(c, "vote.cast", vote.voter, request, data)
-        return None
-
-    def _note_press(
-        self, c: Connection, request: Request | None, press: ButtonPress, why: Reason
-    ) -> None:
-        """Audit a press that is not a vote, with its message as reported by Slack."""
-        data: dict[str, object] = {
-            "request": one_line(press.request_id, MAX_ID),
-            "approves": press.approves,
-            "card": list(press.card),
-            "app": press.app,
-            "team": press.team,
-            "why": why.as_dict(),
-        }
-        self._note(c, "vote.turned_away", press.user, request, data)
-
-    def _cancelled(
-        self, c: Connection, key: str, request_id: str, user: str, *, operator: bool
-    ) -> Reason:
-        at = self._clock()
-        request = requests.get(c, request_id)
-        if request is None or (request.requester != user and not operator):
-            return Reason("request.unknown", {"request": request_id})
-        first = inbox.first(c, key, at=at)
-        if request.state is State.CANCELLED:
-            return Reason("request.cancelled", {"request": request.id})
-        if not first or request.state not in CANCELLABLE or request.is_begun:
-            state = State.EXECUTING if request.is_open else request.state
-            params = {"request": request.id, "state": str(state)}
-            return Reason("request.not_cancellable", params)
-        result = Reason("request.cancelled_by_operator") if operator else None
-        requests.transition(c, request, State.CANCELLED, at=at, result=result)
-        requests.mark_due(c, request.id, at=at)
-        self._note(c, "request.cancelled", user, request, {})
-        return Reason("request.cancelled", {"request": request.id})
-
-    def _note(
+    def _audit(
         self,
         c: Connection,
         event: str,
         actor: str,
-        request: Request | None,
-        data: dict[str, object],
+        data: Mapping[str, Any],
+        request: Request | None = None,
     ) -> None:
         number = request.id if request is not None else None
         audit.append(c, event, at=self._clock(), actor=actor, request_id=number, data=data)
@@ -253,11 +228,63 @@ def not_pending(request: Request) -> Reason:
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:
-    """Return the request that was made of a change before."""
+    """Return the request that an earlier delivery of the same change created."""
     for request in requests.recent_by(c, user):
-        kept = request.change
+        saved = request.change
         # Since then, the requester's own mailbox may have been filled in.
-        mailbox, target = change.mailbox or kept.mailbox, change.target or kept.target
-        if kept == replace(change, mailbox=mailbox, target=target):
+        mailbox, target = change.mailbox or saved.mailbox, change.target or saved.target
+        if saved == replace(change, mailbox=mailbox, target=target):
             return request
     return None
+
+
+class AliasList(NamedTuple):
+    """A mailbox and its further addresses, sorted."""
+
+    mailbox: str
+    aliases: list[str]
+
+
+class Lookups:
+    """Answers queries: people see their own mailbox, and approvers see all. Threads share it.
+
+    All methods raise Denied if the person may not see it or a service does not answer.
+    """
+
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
+
+    def aliases(self, user: str, team: str, mailbox: str | None = None) -> AliasList:
+        """Return the aliases of a mailbox.
+
+        :param mailbox: None for the person's own
+        """
+        with denied_if_unavailable():
+            person = self._deps.caller(user, team)
+            wanted = mailbox or person.mailbox
+            if wanted is None:
+                raise Denied(person.mailbox_obstacle or "mailbox.unknown")
+            if wanted != person.mailbox and not approves(self._deps.policy(), person):
+                raise Forbidden("mailbox.private")
+            with self._deps.in_turn():
+                found = self._deps.mail.aliases(wanted)
+        if found is None:
+            raise Denied("mailbox.missing", mailbox=wanted)
+        return AliasList(wanted, found)
+
+    def forwarders(self, user: str, team: str) -> list[Forward]:
+        """Return the forwarders: all for approvers, else those that lead to one's own mailbox."""
+        with denied_if_unavailable():
+            person = self._deps.caller(user, team)
+            with self._deps.in_turn():
+                found = self._deps.mail.forwarders()
+        if approves(self._deps.policy(), person):
+            return found
+        return [one for one in found if person.mailbox in one.destinations]
+
+    def dns(self, user: str, team: str, domain: str) -> DnsRecords:
+        """Return the DNS records to publish for a domain; the world can read them anyway."""
+        with denied_if_unavailable():
+            self._deps.caller(user, team)
+            with self._deps.in_turn():
+                return self._deps.mail.dns(domain)

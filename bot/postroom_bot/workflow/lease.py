@@ -8,14 +8,16 @@ lease first and raises LeaseLost if another worker has the request; the worker t
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from postroom_bot.domain import Request, State
-from postroom_bot.errors import LeaseLost
-from postroom_bot.store import audit, locks, requests
+from postroom_bot.backends.mail import FREEING
+from postroom_bot.domain import Request, State, Vote
+from postroom_bot.errors import LeaseLost, SlackRejected
+from postroom_bot.store import audit, mailboxes, requests, votes
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
@@ -24,17 +26,19 @@ BOT = "bot"
 
 Also = Callable[[Connection], object]
 
+_log = logging.getLogger(__name__)
+
 
 class LeasedRequest:
-    """One request and its lease, in one thread.
+    """One request and its lease, in one thread. For executors, it is their ExecutionContext.
 
     :param request: its current state
     """
 
-    def __init__(self, deps: Dependencies, request: Request, owner: str) -> None:
+    def __init__(self, deps: Dependencies, request: Request) -> None:
         self.deps = deps
         self.request = request
-        self._owner = owner
+        self._owner = request.lease_owner or ""
         self._locked: str | None = None
 
     @property
@@ -42,17 +46,25 @@ class LeasedRequest:
         """The current time."""
         return self.deps.clock()
 
+    @property
+    def mailbox(self) -> str:
+        """The name to lock: the mailbox with all of its addresses, or the forwarder."""
+        return self.request.change.mailbox or self.request.change.target
+
+    def votes(self) -> list[Vote]:
+        """Return the votes on the request in the order in which they were cast."""
+        return self.deps.database.read(lambda c: votes.of(c, self.request.id))
+
     def renew(self) -> None:
         """Renew the lease and the mailbox's lock.
 
         :raises LeaseLost: another worker has the request
         """
-        until = self.now + self.deps.lease
+        until, locked, owner = self.now + self.deps.lease, self._locked, self._owner
 
         def work(c: Connection) -> bool:
-            locked = self._locked
-            return requests.renew(c, self.request, owner=self._owner, until=until) and (
-                locked is None or locks.renew(c, locked, owner=self._owner, until=until)
+            return requests.renew(c, self.request, until=until) and (
+                locked is None or mailboxes.renew_lock(c, locked, owner=owner, until=until)
             )
 
         if not self.deps.database.write(work):
@@ -89,58 +101,71 @@ class LeasedRequest:
         :param also: runs in the same transaction
         :param changes: of other fields
         """
-        self.request = self.deps.database.write(
-            lambda c: self._transition(c, to, actor, data or {}, also, changes)
-        )
+
+        def work(c: Connection) -> Request:
+            moved = requests.transition(c, self.request, to, at=self.now, **changes)
+            if to is not State.EXECUTING and self._locked is not None:
+                mailboxes.unlock(c, self._locked, owner=self._owner)
+            if also is not None:
+                also(c)
+            # Last: other writers of the audit wait from here on.
+            result = {"result": moved.result.as_dict()} if moved.result else {}
+            self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
+            return moved
+
+        self.request = self.deps.database.write(work)
         self._locked = self._locked if to is State.EXECUTING else None
         self.deps.metrics.requests_total.labels(self.request.change.action, to).inc()
-
-    def lock(self, mailbox: str) -> bool:
-        """Lock a mailbox if it is free, until `transition` or `release` frees it."""
-        now = self.now
-        until = now + self.deps.lease
-        taken = self.deps.database.write(
-            lambda c: locks.take(c, mailbox, owner=self._owner, now=now, until=until)
-        )
-        self._locked = mailbox if taken else None
-        return taken
 
     def audit(self, c: Connection, event: str, actor: str, data: Mapping[str, Any]) -> None:
         """Write an audit row about the request within a transaction."""
         audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
 
+    def lock(self) -> bool:
+        """Lock the mailbox if it is free, until `transition` or `release` frees it."""
+        now, mailbox, owner = self.now, self.mailbox, self._owner
+        until = now + self.deps.lease
+        taken = self.deps.database.write(
+            lambda c: mailboxes.lock(c, mailbox, owner=owner, now=now, until=until)
+        )
+        self._locked = mailbox if taken else None
+        return taken
+
+    def note(self, progress: Mapping[str, Any]) -> None:
+        """Save an executor's notes in place of the earlier ones, and reserve the freed addresses.
+
+        A reservation after the execution would let another request take an address in between.
+        """
+        freeing = progress.get(FREEING, ())
+        self.update(also=lambda c: self.reserve(c, freeing), progress=dict(progress))
+
+    def reserve(self, c: Connection, addresses: Iterable[str]) -> None:
+        """Reserve addresses for their last mailbox; a forwarder's for a forwarder of that name."""
+        at = self.now
+        until = at + self.deps.policy().requests.tombstone
+        for address in addresses:
+            mailboxes.reserve(c, address, self.mailbox, at=at, until=until)
+
+    def report_rejected(self, where: str, refusal: SlackRejected, remedy: str = "") -> None:
+        """Log and count that Slack rejected a message, which is not sent again.
+
+        :param where: which message, such as ``card``
+        :param remedy: for the operator
+        """
+        self.deps.metrics.errors_total.labels(where).inc()
+        text = f"Slack rejected the message ({where}): {refusal.code}. {remedy}".rstrip()
+        _log.error("%s: %s", self.request.id, text)
+
     def release(self, due_at: datetime | None) -> None:
         """Release the lock and the lease, if they are still held."""
 
         def work(c: Connection) -> None:
-            self._unlock(c)
+            if self._locked is not None:
+                mailboxes.unlock(c, self._locked, owner=self._owner)
             requests.release(c, self.request, due_at=due_at)
 
         self.deps.database.write(work)
         self._locked = None
-
-    def _unlock(self, c: Connection) -> None:
-        if self._locked is not None:
-            locks.free(c, self._locked, owner=self._owner)
-
-    def _transition(
-        self,
-        c: Connection,
-        to: State,
-        actor: str,
-        data: Mapping[str, Any],
-        also: Also | None,
-        changes: Mapping[str, Any],
-    ) -> Request:
-        moved = requests.transition(c, self.request, to, at=self.now, **changes)
-        if to is not State.EXECUTING:
-            self._unlock(c)
-        if also is not None:
-            also(c)
-        # Last: other writers of the audit wait from here on.
-        result = {"result": moved.result.as_dict()} if moved.result else {}
-        self.audit(c, f"request.{to}", actor, {**result, **data})
-        return moved
 
 
 def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
@@ -149,7 +174,7 @@ def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
     request = deps.database.write(
         lambda c: requests.claim(c, owner=owner, now=deps.clock(), lease=deps.lease, only=only)
     )
-    return LeasedRequest(deps, request, owner) if request else None
+    return LeasedRequest(deps, request) if request else None
 
 
 def new_owner(deps: Dependencies) -> str:

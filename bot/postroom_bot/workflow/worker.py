@@ -9,6 +9,7 @@ interrupted steps, which are idempotent.
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -17,19 +18,24 @@ from datetime import datetime, timedelta
 
 from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.workflow import notify, passwords
-from postroom_bot.workflow.approve import refuse_late_votes, tally
-from postroom_bot.workflow.backoff import seconds
+from postroom_bot.store import audit, deliveries, mailboxes, requests
+from postroom_bot.workflow import passwords
+from postroom_bot.workflow.approve import tally
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.error_reporting import broken, out_of_order, refused_by_slack
+from postroom_bot.workflow.ends import notice_due_at, remove_ended
 from postroom_bot.workflow.evaluate import evaluate, given_up_at
-from postroom_bot.workflow.execute import execute
+from postroom_bot.workflow.execute import execute, pause_after
 from postroom_bot.workflow.lease import LeasedRequest, claim
-from postroom_bot.workflow.maintenance import Upkeep, notice_due_at, remove_ended
-from postroom_common.database import DatabaseError
+from postroom_bot.workflow.notify import notify, notify_blocked
+from postroom_common.database import Connection, DatabaseError
 
 #: Seconds between polls for what other processes have marked due; threads differ a little.
 POLL_SECONDS = 1.0
+PURGE_EVERY = timedelta(hours=1)
+#: Slack's retries end long before; a signature is valid for five minutes.
+KEEP_KEYS = timedelta(days=2)
+
+_log = logging.getLogger(__name__)
 
 
 class Worker:
@@ -76,7 +82,7 @@ class Worker:
             return False
         with self._deps.metrics.work_seconds.time():
             try:
-                due_at = process(self._deps, leased)
+                due_at = process(leased)
             except LeaseLost:
                 # It was cancelled, or another worker has it.
                 due_at = leased.now
@@ -98,88 +104,106 @@ class Worker:
         """Return the result of a function, or False after an error: threads survive all errors."""
         try:
             return bool(work())
-        except Exception:  # noqa: BLE001 - logged there
-            out_of_order(self._deps)
-            return False
+        except DatabaseError as error:
+            _log.error("%s; the bot will retry", error)
+        except Exception:  # noqa: BLE001 - logged
+            _log.exception("unexpected error; the bot will retry")
+        self._deps.metrics.errors_total.labels("worker").inc()
+        return False
 
 
-def process(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
+class Upkeep:
+    """Periodic work of one thread."""
+
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
+        self._purge_at = deps.clock()
+
+    def run(self) -> None:
+        """Count the open requests, delete old keys and reservations, stream the audit."""
+        deps, now = self._deps, self._deps.clock()
+        for state, count in deps.database.read(requests.count_open).items():
+            deps.metrics.open_requests.labels(state).set(count)
+        if now >= self._purge_at:
+
+            def purge(c: Connection) -> None:
+                deliveries.purge(c, now - KEEP_KEYS)
+                mailboxes.purge(c, now)
+
+            deps.database.write(purge)
+            self._purge_at = now + PURGE_EVERY
+        # Last, since it may fail.
+        if deps.audit_lines is not None:
+            audit.stream(deps.database, deps.audit_lines)
+
+
+def process(leased: LeasedRequest) -> datetime | None:
     """Advance a request as far as possible, then notify; return when it is due again, or None."""
     began, failures = leased.now, leased.request.failures
-    retry_at = _attempt(deps, leased, "work", _advance)
+    retry_at = _attempt(leased, "work", _advance)
     if retry_at is None and leased.request.blocked:
         leased.update(blocked=None)
     # Notifications describe the state that was reached, even if a step has failed.
-    notify_at = _attempt(deps, leased, "tell", _notify)
+    notify_at = _attempt(leased, "tell", notify)
     if failures and leased.request.failures == failures:
         leased.update(failures=0)
     # A failed notification never makes the work due earlier. A deadline that passed during this
     # step may have been missed, so deadlines after its beginning count.
-    return retry_at or notify_at or _next_deadline(deps, leased.request, began)
+    return retry_at or notify_at or _next_deadline(leased.deps, leased.request, began)
 
 
-def _advance(deps: Dependencies, leased: LeasedRequest) -> datetime | None:
+def _advance(leased: LeasedRequest) -> datetime | None:
     """Evaluate, tally or execute; return when to try again, if needed."""
     try:
-        with deps.people.cached():
+        with leased.deps.people.cached():
             if leased.request.state is State.NEW:
-                evaluate(deps, leased)
+                evaluate(leased)
             if leased.request.state is State.PENDING:
-                tally(deps, leased)
+                tally(leased)
     except Rejected as refusal:
         # The mail service rejected a query.
         leased.transition(State.REFUSED, result=refusal.reason)
     if leased.request.state in (State.APPROVED, State.EXECUTING):
         if leased.request.change.action is Action.PASSWORD:
             passwords.watch(leased)
-        elif (retry_at := execute(deps, leased)) is not None:
+        elif (retry_at := execute(leased)) is not None:
             return retry_at
-    remove_ended(deps, leased)
+    remove_ended(leased)
     return None
 
 
-def _notify(deps: Dependencies, leased: LeasedRequest) -> None:
-    """Update the card and send all messages that are due."""
-    notify.catch_up(deps, leased)
-    notify.remind(deps, leased)
-    notify.announce_end(deps, leased)
-    refuse_late_votes(deps, leased)
-
-
 def _attempt(
-    deps: Dependencies,
-    leased: LeasedRequest,
-    where: str,
-    work: Callable[[Dependencies, LeasedRequest], datetime | None],
+    leased: LeasedRequest, where: str, work: Callable[[LeasedRequest], datetime | None]
 ) -> datetime | None:
     """Return the result of a function, or after an error, when to try again."""
     retry_after = None
     try:
-        return work(deps, leased)
+        return work(leased)
     except (LeaseLost, DatabaseError):
         raise
     except SlackUnavailable as down:
         retry_after = down.retry_after
     except Unavailable as later:
         retry_after = later.retry_after
-        _block(deps, leased, later)
+        _block(leased, later)
     except SlackRejected as refusal:
-        refused_by_slack(deps, where, leased.request, refusal)
-    except Exception:  # noqa: BLE001 - logged there; no error may stop the others' requests
-        broken(deps, where, leased.request)
+        leased.report_rejected(where, refusal)
+    except Exception:  # noqa: BLE001 - logged; no error may stop the work on other requests
+        leased.deps.metrics.errors_total.labels(where).inc()
+        _log.exception("%s: unexpected error; the bot will retry", leased.request.id)
     leased.update(failures=leased.request.failures + 1)
-    return leased.now + timedelta(seconds=seconds(leased.request.failures, retry_after))
+    return leased.now + timedelta(seconds=pause_after(leased.request.failures, retry_after))
 
 
-def _block(deps: Dependencies, leased: LeasedRequest, later: Unavailable) -> None:
+def _block(leased: LeasedRequest, later: Unavailable) -> None:
     """Save what delays a request, and notify the requester unless it may pass in a moment."""
     lasts = later.lasting or leased.request.blocked is not None
     if leased.request.blocked != later.reason:
         leased.update(blocked=later.reason)
     if leased.request.state is State.NEW and leased.request.decide_by is None:
-        leased.update(decide_by=given_up_at(deps, leased.request))
+        leased.update(decide_by=given_up_at(leased.deps, leased.request))
     if lasts:
-        _attempt(deps, leased, "tell", notify.blocked)
+        _attempt(leased, "tell", notify_blocked)
 
 
 def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> datetime | None:

@@ -25,9 +25,8 @@ from sqlalchemy import Connection, MetaData, Table, event, insert, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.store import audit, inbox, migrations, requests, reservations, schema
-from postroom_bot.store.schema import migrate
-from postroom_bot.store.tables import metadata
+from postroom_bot.store import audit, deliveries, mailboxes, migrations, requests, tables
+from postroom_bot.store.tables import metadata, migrate
 from postroom_common.database import Database, DatabaseError
 
 PAIRS = (("a", "b"), ("b", "a"))
@@ -45,7 +44,7 @@ def upgrade():
 def checked(url: str) -> None:
     """Check a database's schema."""
     with closing(Database(url)) as database:
-        schema.SCHEMA.check(database)
+        tables.SCHEMA.check(database)
 
 
 def test_an_empty_database_is_migrated(empty_url: str) -> None:
@@ -55,27 +54,27 @@ def test_an_empty_database_is_migrated(empty_url: str) -> None:
     migrate(empty_url)
     checked(empty_url)
     with closing(Database(empty_url)) as database:
-        database.write(lambda c: inbox.first(c, "kept", at=START))
+        database.write(lambda c: deliveries.is_new(c, "kept", at=START))
         migrate(empty_url)
-        assert not database.write(lambda c: inbox.first(c, "kept", at=START))
+        assert not database.write(lambda c: deliveries.is_new(c, "kept", at=START))
 
 
 def test_another_schema_is_migrated_or_left_alone(
     database: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check of an older one names both versions, and its rows are kept; a later one stays."""
-    database.write(lambda c: inbox.first(c, "kept", at=START))
+    database.write(lambda c: deliveries.is_new(c, "kept", at=START))
     (place,) = migrations.__path__
     head = ScriptDirectory(place).get_current_head()
     shutil.copytree(place, tmp_path / "later")
     (tmp_path / "later" / "versions" / "v9001_later.py").write_text(LATER.format(head=head))
-    later = replace(schema.SCHEMA, location=str(tmp_path / "later"))
-    monkeypatch.setattr(schema, "SCHEMA", later)
+    later = replace(tables.SCHEMA, location=str(tmp_path / "later"))
+    monkeypatch.setattr(tables, "SCHEMA", later)
     with pytest.raises(DatabaseError, match=rf"schema {head} of an earlier version.* needs 9001"):
         checked(database_url)
     migrate(database_url)
     checked(database_url)
-    assert not database.write(lambda c: inbox.first(c, "kept", at=START))
+    assert not database.write(lambda c: deliveries.is_new(c, "kept", at=START))
     database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")))
     for refuse in (checked, migrate):
         with pytest.raises(DatabaseError, match="schema 9999, which this version doesn't know"):
@@ -104,7 +103,7 @@ def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
     }
 
     def fill(connection: Connection) -> None:
-        command.upgrade(schema.SCHEMA._config(connection), "0001")
+        command.upgrade(tables.SCHEMA._config(connection), "0001")
         table = Table("request", MetaData(), autoload_with=connection)
         connection.execute(insert(table).values(values))
 
@@ -127,7 +126,7 @@ def test_migrations_make_the_tables_known_here(database: Database) -> None:
     assert database.read(differences) == []
     naive = START.replace(tzinfo=None)
     with pytest.raises(Exception, match="needs its time zone"):
-        database.write(lambda c: inbox.first(c, "a", at=naive))
+        database.write(lambda c: deliveries.is_new(c, "a", at=naive))
     with pytest.raises(ValueError, match="needs its time zone"):
         database.write(lambda c: audit.append(c, "e", at=naive, actor="U1"))
 
@@ -231,10 +230,10 @@ def test_a_deadlock_is_retried(postgresql_url: str, postgresql_template: str) ->
 
     def work(connection: Connection, first: str, second: str) -> None:
         runs.append(first)
-        reservations.reserve(connection, first, "x", at=START, until=START)
+        mailboxes.reserve(connection, first, "x", at=START, until=START)
         if len(runs) <= 2:
             barrier.wait(60)
-        reservations.reserve(connection, second, "x", at=START, until=START)
+        mailboxes.reserve(connection, second, "x", at=START, until=START)
 
     with fresh_database(postgresql_url, postgresql_template) as url:
         database = Database(url)

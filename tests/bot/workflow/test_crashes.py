@@ -20,12 +20,11 @@ from ansible_collections.postroom.email.tests.bot.workflow.office import (
 from postroom_bot.backends.base import Done, ExecutionContext
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import audit, inbox, ledger, locks, requests, reservations
+from postroom_bot.store import audit, deliveries, ledger, mailboxes, requests
 from postroom_bot.workflow import execute
-from postroom_bot.workflow.backoff import LONGEST, seconds
+from postroom_bot.workflow.execute import MAX_PAUSE, pause_after
 from postroom_bot.workflow.lease import claim
-from postroom_bot.workflow.maintenance import KEEP_KEYS, PURGE_EVERY, Upkeep
-from postroom_bot.workflow.worker import Worker
+from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Upkeep, Worker
 
 
 @pytest.mark.parametrize("trouble", [RuntimeError("cut"), LeaseLost("its lease")])
@@ -55,7 +54,7 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office)
     assert NEW not in office.addresses()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(lambda c: reservations.get(c, NEW, now=office.clock()))
+    assert office.deps.database.read(lambda c: mailboxes.reserved_for(c, NEW, now=office.clock()))
 
 
 class _Noting(Unready):
@@ -104,7 +103,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
     dead = claim(office.with_(owner="dead"))
     assert dead is not None
     assert dead.request.state is state
-    assert dead.lock(ALICE)
+    assert dead.lock()
     office.work()
     assert office.now(request).state is state
     office.clock.advance(office.deps.lease)
@@ -187,14 +186,14 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
     """Nothing is tried, told or counted meanwhile."""
     request = office.voted()
     now = office.clock()
-    take, until = locks.take, now + office.deps.lease
+    take, until = mailboxes.lock, now + office.deps.lease
     office.deps.database.write(lambda c: take(c, ALICE, owner="another", now=now, until=until))
     office.work()
     waiting = office.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
     assert waiting.due_at == now + execute.BUSY_PAUSE
     assert len(office.told("alice")) == 1
-    office.deps.database.write(lambda c: locks.free(c, ALICE, owner="another"))
+    office.deps.database.write(lambda c: mailboxes.unlock(c, ALICE, owner="another"))
     office.pass_time(seconds=1)
     assert office.now(request).state is State.DONE
 
@@ -239,20 +238,22 @@ def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
     """Not before nothing can come of them any more."""
     upkeep = Upkeep(office.deps)
     database, at = office.deps.database, office.clock()
-    assert database.write(lambda c: inbox.first(c, "key", at=at))
+    assert database.write(lambda c: deliveries.is_new(c, "key", at=at))
     until = at + KEEP_KEYS
-    database.write(lambda c: reservations.reserve(c, NEW, "erin@example.com", at=at, until=until))
+    database.write(lambda c: mailboxes.reserve(c, NEW, "erin@example.com", at=at, until=until))
     upkeep.run()
-    assert not database.write(lambda c: inbox.first(c, "key", at=at))
+    assert not database.write(lambda c: deliveries.is_new(c, "key", at=at))
     office.clock.advance(KEEP_KEYS + PURGE_EVERY)
     upkeep.run()
-    assert database.write(lambda c: inbox.first(c, "key", at=office.clock()))
-    assert database.write(lambda c: reservations.purge(c, office.clock())) == 0
+    assert database.write(lambda c: deliveries.is_new(c, "key", at=office.clock()))
+    assert database.write(lambda c: mailboxes.purge(c, office.clock())) == 0
 
 
-@pytest.mark.parametrize(("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, LONGEST), (99, LONGEST)])
+@pytest.mark.parametrize(
+    ("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, MAX_PAUSE), (99, MAX_PAUSE)]
+)
 def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
     """Twice as long each time, spread a little, and never shorter than asked for."""
     for _ in range(20):
-        assert 0.8 * most <= seconds(tries) <= most
-        assert seconds(tries, 5000.0) == 5000.0
+        assert 0.8 * most <= pause_after(tries) <= most
+        assert pause_after(tries, 5000.0) == 5000.0

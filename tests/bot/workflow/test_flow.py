@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.office import (
 )
 from postroom_bot.domain import Action, Change, Reason, State
 from postroom_bot.errors import Denied
-from postroom_bot.store import ledger, reservations
+from postroom_bot.store import ledger, mailboxes
 from postroom_bot.ui import messages
 from postroom_bot.workflow.intake import DayOver, Intake
 from postroom_bot.workflow.worker import Worker
@@ -68,14 +68,15 @@ def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
     assert office.details(gone)["request.approved"]["rule"] == gone.rule
     assert NEW not in office.addresses()
     assert len(office.cards()) == 1
-    reservation = office.deps.database.read(lambda c: reservations.get(c, NEW, now=office.clock()))
-    assert reservation is not None
-    assert reservation.owner == ALICE
+    owner = office.deps.database.read(lambda c: mailboxes.reserved_for(c, NEW, now=office.clock()))
+    assert owner == ALICE
     other = office.ask("erin")
     assert other.state is State.REFUSED
     assert other.result == Reason("address.kept_free", {"address": NEW})
     assert office.approve(office.ask(), "bob").state is State.DONE
-    assert not office.deps.database.read(lambda c: reservations.get(c, NEW, now=office.clock()))
+    assert not office.deps.database.read(
+        lambda c: mailboxes.reserved_for(c, NEW, now=office.clock())
+    )
 
 
 def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from ansible_collections.postroom.email.tests.bot.workflow.office import Office
 from postroom_bot.domain import Request, State
 from postroom_bot.store import audit, requests, tables
-from postroom_bot.store.schema import SCHEMA, migrate
+from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_common.database import Database
 
 RELEASED = Path(__file__).parents[1] / "store" / "released.sql"

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, NEW, Office, Unready
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
-from postroom_bot.store import notifications
+from postroom_bot.store import deliveries
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.worker import Worker
 
@@ -31,7 +31,7 @@ def _settle(office: Office, request: Request, state: State) -> None:
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
-    sent = office.deps.database.read(lambda c: notifications.sent(c, request.id))
+    sent = office.deps.database.read(lambda c: deliveries.sent(c, request.id))
     assert any(kind.startswith(state) for kind in sent)
 
 
