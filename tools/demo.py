@@ -83,7 +83,7 @@ class Demo:
     def announce(self) -> None:
         """Say what is running, and write the file with the account's secrets."""
         self._steps.begin("Start the reference service")
-        say("A whole email API and a mail server on this machine, with a new and empty database.")
+        say("An email API and a mail server on this machine, with a new, empty database.")
         say(f"It listens on {self._service.url}.")
         say("Its token and a random password for each mailbox are in account.yml, which")
         say("only you can read. Your own account.yml you would encrypt with ansible-vault.")

@@ -159,24 +159,24 @@ class Demo:
         """Ask for a name by which certificates could be got."""
         alice = self._here.alice
         self._steps.begin("Alice asks for a reserved name in disguise")
-        say("Dots, capitals and what follows + do not hide which name it is.")
+        say("Dots, capitals and a suffix after + do not hide the name.")
         self._type(alice, f"/email alias add {DISGUISED}")
         self._draw_told(alice, "is a reserved name")
         expect(self._here.aliases() == [ALICE, SALES], f"{DISGUISED} was added.")
 
     def show_audit(self) -> None:
         """Show what is written down, and that it is in order."""
-        self._steps.begin("What the bot wrote down")
+        self._steps.begin("The audit")
         rows = [json.loads(line) for line in self._run("audit", "show").splitlines()]
-        say("A line of JSON each. In short:")
+        say("It prints one line of JSON for each event. Shortened:")
         show(*(self._in_short(row) for row in rows), "")
         say("Each row has a hash over itself and the row before.")
         show(*_wrapped(self._run("audit", "verify")), "")
 
     def show_ledger(self) -> None:
         """Show what a definition has to have for the next converge."""
-        self._steps.begin("What chat changed, for your definition")
-        say("email_tenant takes this beside your own files, so that it leaves the alias alone.")
+        self._steps.begin("The changes from Slack, as a definition")
+        say("email_tenant merges this with your own files, so it keeps the alias.")
         told = self._run("ledger")
         show(*told.splitlines(), "")
         mailboxes = [{"name": ALICE, "aliases": [SALES]}]
@@ -186,11 +186,11 @@ class Demo:
         """Change the audit by hand, and have it found."""
         carol = self._here.carol.id
         change = f"UPDATE audit SET actor = '{carol}' WHERE event = '{TAMPERED}'"  # noqa: S608
-        self._steps.begin("Somebody edits the audit")
-        say("As if Carol had approved, in the database itself. A trigger refuses:")
+        self._steps.begin("Someone edits the audit")
+        say("In the database, to make it look as if Carol had approved. A trigger refuses:")
         with closing(sqlite3.connect(self._bot.database)) as database:
             show(f"sqlite> {change};", _refusal(database, change), "")
-            say("Who owns the file can take the trigger away. But then:")
+            say("Whoever owns the file can remove the trigger. But then:")
             drop = "DROP TRIGGER audit_no_update"
             show(*(f"sqlite> {statement};" for statement in (drop, change)))
             with database:
@@ -325,7 +325,7 @@ def demonstrate(folder: Path) -> None:
 
 def main() -> int:
     """Run the demo and return its exit status."""
-    ended = "All three are stopped and their files are gone."
+    ended = "The mail service, Slack and the bot are stopped, and their files are gone."
     failures = (BotError, ServiceError, CannotDo, AssertionError, OSError, smtplib.SMTPException)
     return play("demo-bot", demonstrate, ended, failures)
 

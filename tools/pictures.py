@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -131,7 +132,7 @@ def write_approval(folder: Path, npm_folder: Path) -> Path:
             "blocks": card.blocks,
             "name": "Postroom",
             "logo": LOGO,
-            "time": "2026-11-25T14:05:00",
+            "time": datetime.now().astimezone().isoformat(),
             "data": {"users": users},
             "theme": "light",
         }

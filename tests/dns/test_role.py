@@ -87,12 +87,12 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
         f"{DOMAIN}.                    3600 IN MX  30 backup.example.net."
     )
     assert replaced < silent_lines.index(f'{DOMAIN}. 3600 IN TXT "{SPF}"')
-    assert "What is there now could not be looked up:" in silent_lines
+    assert "The current records of these names could not be looked up:" in silent_lines
     assert f"  {DOMAIN} TXT" in silent_lines
     assert f"add     TXT   {DOMAIN}                       3600  {SPF}" in paste["blind"]
     for host in ("silent", "blind"):
         assert paste[host][-1] == "both invalid."
-        assert "Or, where the provider takes lines of a zone file, add these:" in paste[host]
+        assert "Or, if the provider accepts lines of a zone file, add these:" in paste[host]
     assert f"remove  TXT   {DOMAIN}                       3600  {SPF}" in paste["back"]
     assert f"remove  TXT   service._domainkey.{DOMAIN}    3600  {key}" in paste["back"]
     assert not any("zone file" in line for line in paste["back"])

@@ -169,7 +169,7 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
         is_alias = change.action in ALIASES
         if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
             refusal = Reason("address.kept_free", {"address": case.target})
-    yield "<tombstone>", "the address is not kept free for another owner", refusal
+    yield "<tombstone>", "the address is not reserved for its previous owner", refusal
 
     refusal, limits = None, policy.limits
     full = (facts.aliases or 0) >= limits.aliases_per_mailbox

@@ -14,7 +14,7 @@ from postroom_bot.policy.engine import Facts, evaluate, mailbox_of, ordered
 from postroom_bot.policy.model import EVERYONE, Policy, UserId, unknown_group
 
 _VERDICTS = {
-    Verdict.ALLOW: "Allowed at once",
+    Verdict.ALLOW: "Allowed without approval",
     Verdict.APPROVE: "Allowed with approvals",
     Verdict.DENY: "Denied",
 }
