@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lay out what ansible-test needs: a real copy of the collection and a home of its own.
+"""Prepare a copy of the collection and a home folder for ansible-test.
 
-ansible-test works only where the collection really lies in `ansible_collections/postroom/email`:
-it refuses a symbolic link to the folder, and links inside it pass without having been tested.
+ansible-test requires the collection to be a real folder at `ansible_collections/postroom/email`. It
+refuses a symbolic link to that folder, and skips links inside it without a failure.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# ansible-test fetches get-pip.py from a host of its own, which not every network reaches. What pip
-# is bootstrapped from makes no difference to the tests: this takes the one that Python brings.
+# ansible-test downloads get-pip.py from its own host, which is not reachable from every network.
+# This replacement installs the pip that ships with Python, which makes no difference to the tests.
 GET_PIP = """\
 import subprocess
 import sys
@@ -32,7 +32,7 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *arguments]))
 """
 
 
-#: Tests that ansible-test does not run, because they are of the programs or need more packages.
+#: Tests that ansible-test can't run, because they test the programs or need more packages.
 OTHER_TESTS = [
     *(f"tests/{name}" for name in ("benchmark", "bot", "dns", "docs", "docsite", "e2e")),
     *(f"tests/{name}" for name in ("hosts", "mail", "mail_host")),
@@ -42,17 +42,16 @@ OTHER_TESTS = [
 
 
 def copy_collection(checkout: Path, root: Path) -> Path:
-    """Copy the collection and the tests for ansible-test below `root`, and return the collection.
+    """Copy the collection and its tests to a folder below `root`, and return that folder.
 
-    The programs and their tests are left out: other rules hold for them. What ansible-test has made
-    itself in an earlier run (`tests/output`, with its environments) is kept: making it again takes
-    most of the time.
+    The programs and their tests are left out, because other rules apply to them. The output of
+    earlier runs (`tests/output`) is kept, because it contains environments that are slow to create.
     """
     collection = root / "ansible_collections" / "postroom" / "email"
     collection.mkdir(parents=True, exist_ok=True)
     _remove_all_but(collection, Path("tests", "output", ".tmp"))
-    # ansible-test asks the git repository around the tree for its files; were that the checkout,
-    # which ignores the place where the copy lies, there would be none.
+    # ansible-test gets the list of files from the enclosing git repository. The checkout would list
+    # none, because it ignores the folder with the copy.
     subprocess.run(["git", "init", "--quiet", root / "ansible_collections"], check=True)
     excluded = root / "ansible_collections" / ".git" / "info" / "exclude"
     excluded.write_text("/postroom/email/tests/output/\n", "utf-8")
@@ -62,25 +61,25 @@ def copy_collection(checkout: Path, root: Path) -> Path:
 
 
 def copy_files(checkout: Path, target: Path, ignored: Iterable[str] = ()) -> None:
-    """Copy what git tracks or would, but for what matches one of the patterns."""
+    """Copy all files that git tracks or would track, except those that match a pattern."""
     for name in _tracked_or_new(checkout):
         source, copy = checkout / name, target / name
-        # A file that is deleted but not yet committed is still listed.
+        # git still lists a file whose deletion is not yet committed.
         if source.is_file() and not is_ignored(name, ignored):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy, follow_symlinks=False)
 
 
 def is_ignored(name: str, patterns: Iterable[str]) -> bool:
-    """Tell whether a file, or a folder around it, matches, as `ansible-galaxy` reads patterns."""
+    """Return whether a file or a parent folder matches a pattern, as in `ansible-galaxy`."""
     around = [name, *(str(folder) for folder in Path(name).parents)]
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns for path in around)
 
 
 def make_home(home: Path, environment: Path) -> None:
-    """Fill a home folder for the ansible-test of an environment; the user's own stays as it is.
+    """Prepare a home folder for an environment's ansible-test, so that the user's is not changed.
 
-    pip finds its configuration and its cache through the home folder, so those two stay shared.
+    pip's configuration and cache are also in the home folder, so they are linked to the user's.
     """
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
@@ -91,7 +90,7 @@ def make_home(home: Path, environment: Path) -> None:
             script.write_text(GET_PIP, "utf-8")
     for shared in (".config/pip", ".pip", ".cache/pip"):
         link, target = home / shared, Path("~", shared).expanduser()
-        # A session that ran before may have made the folder itself.
+        # An earlier session may have created the folder itself.
         if target.exists() and not link.is_symlink() and not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)

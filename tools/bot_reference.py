@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the bot's reference, `docs/reference/bot.md`, from its code.
+"""Generate the bot's reference, `docs/reference/bot.md`, from its code.
 
-A test checks that it is current.
+A test checks that the page is current.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
-    # It makes the bot importable.
+    # conftest.py makes the bot importable.
     runpy.run_path(str(ROOT / "tests" / "conftest.py"))
 
 import click  # noqa: E402
@@ -69,25 +69,25 @@ def page() -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     head = tuple(head)
     lines = [head, ["---"] * len(head), *([cell.replace("|", r"\|") for cell in r] for r in rows)]
     return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
 
 
 def code_first(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the rows with their first cell as code."""
+    """Yield the rows with the first cell formatted as code."""
     for name, description in rows:
         yield f"`{name}`", description
 
 
 def slash_commands() -> Iterator[tuple[str, str]]:
-    """Yield the rows about the slash command."""
+    """Yield a row for each form of the slash command."""
     yield from ((f"`{COMMAND} {entry.usage}`", entry.summary) for entry in ENTRIES)
 
 
 def settings() -> Iterator[tuple[str, str, str]]:
-    """Yield the rows about the settings."""
+    """Yield a row for each setting."""
     for name, field in config.Settings.model_fields.items():
         text = [" ".join((field.description or "").split())]
         if name in config.REQUIRED_WITH:
@@ -107,7 +107,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield the rows about the commands of the program, with their options."""
+    """Yield a row for each command of the program, including its options."""
     yield from _commands(cli.cli, "")
 
 
@@ -132,12 +132,12 @@ def _usage(parameter: click.Parameter) -> str:
 
 
 def exit_statuses() -> Iterator[tuple[str, str]]:
-    """Yield the rows about the exit statuses."""
+    """Yield a row for each exit status."""
     yield from ((f"{status}", meaning) for status, meaning in cli.EXIT_STATUSES.items())
 
 
 def metrics() -> Iterator[tuple[str, str, str]]:
-    """Yield the rows about the metrics."""
+    """Yield a row for each metric."""
     for metric in vars(Metrics()).values():
         if hasattr(metric, "_labelnames"):
             yield _metric(metric)

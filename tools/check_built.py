@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compare what was built with what the checkout holds: `check_built.py FOLDER`."""
+"""Check the contents of the built wheel and collection: `check_built.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ sys.path.insert(0, str(ROOT))
 
 from tools.release import LINK  # noqa: E402
 
-# Where the sources of the wheel lie, and what they are called in it.
+# The folders of the wheel's packages in the checkout, and the packages' names.
 SOURCES = {
     "plugins/module_utils/_api": "postroom_client",
     "bot/postroom_bot": "postroom_bot",
     "common/postroom_common": "postroom_common",
     "service/postroom_service": "postroom_service",
 }
-# What users of the collection need, and what must not reach them.
+# Files that the collection must contain, and prefixes of paths that it must not contain.
 NEEDED = {"README.md", "LICENSE", "meta/runtime.yml", "plugins/module_utils/_module.py"}
 UNWANTED = (
     "service/",
@@ -37,7 +37,7 @@ UNWANTED = (
 
 
 def expected_in_wheel() -> set[str]:
-    """Return the names that the wheel has to carry."""
+    """Return the names of the files that the wheel must contain."""
     return {
         f"{name}/{file.relative_to(ROOT / folder).as_posix()}"
         for folder, name in SOURCES.items()
@@ -47,7 +47,7 @@ def expected_in_wheel() -> set[str]:
 
 
 def problems_of_wheel(wheel: Path) -> list[str]:
-    """Return what is wrong with the wheel."""
+    """Return the problems of the wheel."""
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         page = archive.read(metadata).decode()
@@ -61,7 +61,7 @@ def problems_of_wheel(wheel: Path) -> list[str]:
 
 
 def problems_of_collection(tarball: Path) -> list[str]:
-    """Return what is wrong with the collection."""
+    """Return the problems of the collection."""
     with tarfile.open(tarball) as archive:
         names = {member.name for member in archive.getmembers() if member.isfile()}
         page = archive.extractfile("README.md").read().decode()  # type: ignore[union-attr]
@@ -76,7 +76,7 @@ def problems_of_collection(tarball: Path) -> list[str]:
 
 
 def main() -> None:
-    """Check the one wheel and the one collection in the folder."""
+    """Check the wheel and the collection in the folder."""
     folder = Path(sys.argv[1])
     (wheel,), (tarball,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     problems = problems_of_wheel(wheel) + problems_of_collection(tarball)

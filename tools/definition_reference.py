@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Generate the JSON Schema of the definition and its reference from the pydantic model.
 
-They are `schemas/definition.schema.json` and `docs/reference/definition.md`. A test checks that
-both are current.
+The files are `schemas/definition.schema.json` and `docs/reference/definition.md`. A test checks
+that both are current.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "reference" / "definition.md"
 
 Schema = dict[str, Any]
 
-#: What values are called that have no title of their own.
+#: The names of JSON types, for values without a title.
 _UNTITLED = {"string": "text", "integer": "number"}
 
 HEAD = """\
@@ -60,7 +60,7 @@ definition:
 
 def schema() -> Schema:
     """Return the JSON Schema of a definition file."""
-    # Imported at use: the bot's tools use this file without the collection.
+    # Imported here because policy_reference.py uses this file without the collection.
     from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415
 
     from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (  # noqa: PLC0415
@@ -68,7 +68,7 @@ def schema() -> Schema:
     )
 
     class Generator(GenerateJsonSchema):
-        """Keeps the order of keys, and adds no titles."""
+        """A generator that keeps the order of keys and adds no titles."""
 
         def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ARG002
             return value
@@ -82,7 +82,7 @@ def schema() -> Schema:
     generated["$defs"] = {each.__name__: generated["$defs"][each.__name__] for each in entries}
     for part in (generated, *generated["$defs"].values()):
         for key in part["properties"].values():
-            # A missing key is None.
+            # None only means that the key is missing.
             if key.get("default", ...) is None:
                 del key["default"]
     about = {
@@ -97,7 +97,7 @@ def schema() -> Schema:
 
 
 class _Indenting(yaml.SafeDumper):
-    """Writes YAML with the items of lists set in, as yamllint wants them."""
+    """A YAML dumper that indents the items of lists, as yamllint requires."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         super().increase_indent(flow, indentless=False)
@@ -114,10 +114,10 @@ def reference(schema: Schema) -> str:
 
 
 def tables(schema: Schema, about: str, heading: str = "##") -> Iterator[str]:
-    """Yield a section with a table of keys for the file and for each object in it.
+    """Yield the lines of a section with a table of keys for the file and for each kind of object.
 
-    :param about: the sentence before the file's own keys
-    :param heading: what a section's title begins with
+    :param about: the sentence before the table of the file's keys
+    :param heading: the Markdown prefix of the sections' titles
     """
     yield from _section(schema, schema, f"{heading} The file", about)
     for definition in schema["$defs"].values():
@@ -142,13 +142,13 @@ def _section(root: Schema, schema: Schema, title: str, text: str) -> Iterator[st
 
 
 def _resolved(root: Schema, part: Schema) -> Schema:
-    """Return what a reference leads to, with what stands beside the reference."""
+    """Return a schema with its reference, if any, replaced by the target's keys."""
     target = part.get("$ref", "").rpartition("/")[2]
     return {**root["$defs"].get(target, {}), **part}
 
 
 def _kind(root: Schema, part: Schema) -> str:
-    """Return the type of a value in words."""
+    """Describe the type of a value."""
     about = _resolved(root, part)
     if "anyOf" in about:
         return " or ".join(_kind(root, one) for one in about["anyOf"])
@@ -181,7 +181,7 @@ def _example(about: Schema) -> str:
 
 
 def flow(value: Any) -> str:
-    """Return a value as YAML writes it in one line."""
+    """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)
     return text.removesuffix("\n").removesuffix("\n...")
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Show the collection at work against the reference service, from nothing to repaired drift.
+"""Demonstrate the collection with the reference service, from an empty tenant to repaired drift.
 
-Everything it makes lies in a temporary folder that goes away with it: the service's database, the
-token, random passwords, and Ansible's own files. No secret is on the screen.
+All files are in a temporary folder that is deleted at the end: the service's database, the token,
+random passwords and Ansible's own files. No secret is printed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
-    # What follows takes a while, and there is nothing to be cleaned up yet.
+    # Exit silently on Ctrl-C during the slow imports, when there is nothing to clean up yet.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 sys.path[:0] = [str(CHECKOUT)]
@@ -46,7 +46,7 @@ TENANT, DNS_RECORDS = EXAMPLES / "tenant.yml", EXAMPLES / "dns_records.yml"
 CHANGED_MAILBOX, LOST_ALIAS = "alice@example.com", "sales@example.com"
 SENDER, FORWARDER, CUSTOMER = "bob@example.com", "partners@example.com", "customer@example.net"
 
-# Ansible says what changed and leaves out what did not.
+# Ansible prints only tasks that changed something, unless show_unchanged is set.
 ANSIBLE_CFG = """\
 [defaults]
 callback_result_format = yaml
@@ -57,7 +57,11 @@ STOP_SECONDS = 5.0
 
 
 class Demo:
-    """The steps, over one running service and one folder for what they write."""
+    """The steps of the demo.
+
+    :param service: the running service
+    :param folder: the folder for the files that the steps write
+    """
 
     def __init__(self, service: RunningService, folder: Path) -> None:
         self._service = service
@@ -69,7 +73,7 @@ class Demo:
         self._passwords = {mailbox["name"]: secrets.token_urlsafe(18) for mailbox in mailboxes}
 
     def run(self) -> None:
-        """Take every step."""
+        """Run all steps."""
         self.announce()
         self.converge()
         self.converge_again()
@@ -81,7 +85,7 @@ class Demo:
         self.show_dns()
 
     def announce(self) -> None:
-        """Say what is running, and write the file with the account's secrets."""
+        """Explain what is running, and write the file with the account's secrets."""
         self._steps.begin("Start the reference service")
         say("An email API and a mail server on this machine, with a new, empty database.")
         say(f"It listens on {self._service.url}.")
@@ -96,7 +100,7 @@ class Demo:
         write_private(self._folder / "account.yml", yaml.safe_dump(account))
 
     def converge(self) -> None:
-        """Create everything."""
+        """Create the objects of the definition."""
         parts = ("domains", "mailboxes", "forwarders")
         counts = [f"{len(self._definition['mail_' + part])} {part}" for part in parts]
         self._steps.begin("Converge the tenant")
@@ -105,7 +109,7 @@ class Demo:
             raise DemoError("The first run did not create the tenant.")
 
     def converge_again(self) -> None:
-        """Find nothing left to do."""
+        """Show that a second run changes nothing."""
         self._steps.begin("Converge again")
         say("Everything is as the file says, so nothing may change.")
         changed = self._play(TENANT)
@@ -115,7 +119,7 @@ class Demo:
         print()
 
     def send_mail(self) -> None:
-        """Deliver a message to an alias, and read it."""
+        """Deliver a message to an alias and read it."""
         self._steps.begin("Send mail to an alias")
         say(f"Another mail server delivers a message from {CUSTOMER}:")
         self._deliver("An order", "250")
@@ -123,7 +127,7 @@ class Demo:
         self._show_inbox("An order")
 
     def sign_mail(self) -> None:
-        """Send a message through a forwarder to another service, and verify its signature."""
+        """Send a message through a forwarder to another service and verify its signature."""
         self._steps.begin("Send mail to a forwarder")
         say(f"{SENDER} logs in with SMTP and sends a message to {FORWARDER}.")
         say("One member of this forwarder is Alice, whose inbox has it:")
@@ -143,7 +147,7 @@ class Demo:
         show(f"GET /api/dns/{domain}", f"{name}: {key[:40]}...", "")
 
     def change_by_hand(self) -> None:
-        """Take an alias away behind Ansible's back."""
+        """Remove an alias without Ansible."""
         self._steps.begin("Change something by hand")
         say(f"Someone takes {LOST_ALIAS} from {CHANGED_MAILBOX}, with a plain request:")
         mailbox = self._request("GET", PRINCIPAL + CHANGED_MAILBOX)
@@ -157,7 +161,7 @@ class Demo:
         self._deliver("A second order", "550")
 
     def show_drift(self) -> None:
-        """Tell what differs, and change nothing."""
+        """Show the drift in check mode."""
         self._steps.begin("Show the drift")
         say("Check mode tells what a run would change, and sends no write.")
         self._expect_one_change(self._play(TENANT, "--check", "--diff"))
@@ -165,7 +169,7 @@ class Demo:
             raise DemoError("Check mode has changed the mailbox.")
 
     def repair(self) -> None:
-        """Bring the alias back."""
+        """Restore the alias."""
         self._steps.begin("Repair it")
         say("The same playbook, now without check mode.")
         self._expect_one_change(self._play(TENANT))
@@ -177,7 +181,7 @@ class Demo:
         self._show_inbox("A third order")
 
     def show_dns(self) -> None:
-        """Print the records to publish."""
+        """Print the DNS records to publish."""
         self._steps.begin("Print the DNS records to publish")
         say("Mail flows once these are in the zones of the domains.")
         self._play(DNS_RECORDS, show_unchanged=True)
@@ -187,7 +191,7 @@ class Demo:
             raise DemoError(f"{changed} tasks found the drift, not one.")
 
     def _deliver(self, subject: str, code: str) -> None:
-        """Deliver a message to the alias, and show the answer to this recipient."""
+        """Deliver a message to the alias and show the server's response to this recipient."""
         with self._mail.mx() as server:
             server.ehlo()
             server.mail(CUSTOMER)
@@ -198,7 +202,6 @@ class Demo:
         expect(str(status) == code, f"The answer is not {code}.")
 
     def _show_inbox(self, newest: str) -> None:
-        """Show the messages in Alice's inbox."""
         found = self._mail.inbox(CHANGED_MAILBOX, self._passwords[CHANGED_MAILBOX])
         show(
             *(f"From: {one['From']}  To: {one['To']}  Subject: {one['Subject']}" for one in found),
@@ -208,7 +211,7 @@ class Demo:
         expect(subjects[-1:] == [newest], f"The newest message is not: {newest}.")
 
     def _play(self, playbook: Path, *options: str, show_unchanged: bool = False) -> int:
-        """Run a playbook, show what it prints, and return how many tasks changed something."""
+        """Run a playbook, show its output and return the number of changed tasks."""
         show(" ".join(["$ ansible-playbook", str(playbook), "-e @account.yml", *options]))
         config = self._folder / "ansible.cfg"
         config.write_text(ANSIBLE_CFG.format(show_unchanged=show_unchanged), "utf-8")
@@ -217,7 +220,7 @@ class Demo:
         return run_playbook([*command, *options], ansible_environment(self._folder))
 
     def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Send a request to the service, as any program could, and return the answer."""
+        """Send a request to the service without the collection and return the response."""
         address = self._service.url.removeprefix("http://")
         connection = http.client.HTTPConnection(address, timeout=10)
         headers = {
@@ -235,28 +238,28 @@ class Demo:
 
 
 def definition() -> dict[str, Any]:
-    """Return what the example's variables say."""
+    """Return the example's variables."""
     text = (CHECKOUT / EXAMPLES / "tenant_vars.yml").read_text("utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
     return content
 
 
 def ansible_environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which only the demo's own settings reach Ansible."""
+    """Return an environment in which Ansible has only the demo's settings."""
     colour = "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR"
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
-    # A module that is ended in its midst leaves a folder there.
+    # A module that is killed leaves a folder in TMPDIR.
     return playbooks.environment(folder, TMPDIR=str(temporary), **{colour: "1"})
 
 
 def run_playbook(command: list[str], environment: dict[str, str]) -> int:
-    """Run a playbook, show its lines, and return the number of changed tasks of its recap."""
+    """Run a playbook, show its output and return the number of changed tasks in its recap."""
     recap, blank = None, False
     with playbook_process(command, environment) as process:
         for line in process.stdout or ():
             text = line.rstrip()
-            # One blank line sets headings apart; the one that ends the output is too many.
+            # Keep single blank lines between tasks, but none after the recap.
             if text or not (blank or recap):
                 print(f"   {text}".rstrip(), flush=True)
             blank = not text
@@ -271,7 +274,7 @@ def run_playbook(command: list[str], environment: dict[str, str]) -> int:
 def playbook_process(
     command: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run Ansible; if the demo is interrupted, end it and its workers before going on."""
+    """Run Ansible. If the demo is interrupted, stop Ansible and its workers first."""
     with subprocess.Popen(
         command,
         cwd=CHECKOUT,
@@ -280,7 +283,7 @@ def playbook_process(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # Ctrl-C reaches the demo alone, which ends the whole group; twice would cut that short.
+        # Ctrl-C then only reaches the demo, which stops the whole group once.
         start_new_session=True,
     ) as process:
         try:
@@ -291,11 +294,11 @@ def playbook_process(
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process and its group, by force where that takes too long.
+    """Stop a process and its group, and kill them if that takes too long.
 
-    Not with SIGINT, which a program may have been started to ignore, and Ansible's modules with it.
+    SIGTERM is sent, because Ansible and its modules may have been started to ignore SIGINT.
     """
-    # On macOS a group that has just ended may not be signalled.
+    # On macOS, signalling a group that has just ended is not permitted.
     with contextlib.suppress(PermissionError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -305,13 +308,13 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else can read, at no time."""
+    """Write a file that is never readable by other users."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
 
 
 def demonstrate(folder: Path) -> None:
-    """Take every step, against a service of its own."""
+    """Run all steps against a new service."""
     options = mail_options(folder)
     with running_service(folder / "service", tenant="demo", extra_args=options) as service:
         Demo(service, folder).run()

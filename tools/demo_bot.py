@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Show the Slack bot at work in a workspace that is played on this machine.
+"""Demonstrate the Slack bot in a simulated workspace on this machine.
 
-The bot and the mail service are the real ones, each a process of its own; Slack is a stand-in that
-speaks Slack's protocols. Everything lies in a temporary folder that goes away with it.
+The bot and the mail service are the real programs, each in its own process; Slack is a fake that
+implements Slack's protocols. All files are in a temporary folder that is deleted at the end.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
-    # What follows takes a while, and there is nothing to be cleaned up yet.
+    # Exit silently on Ctrl-C during the slow imports, when there is nothing to clean up yet.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 sys.path[:0] = [str(CHECKOUT)]
-# It makes the collection, the service and the bot importable.
+# conftest.py makes the collection, the service and the bot importable.
 runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 
 from ansible_collections.postroom.email.tests.fakes.slack.world import CannotDo  # noqa: E402
@@ -57,14 +57,15 @@ if TYPE_CHECKING:
 
 SALES, NEWS = "sales@example.com", "newsletter@example.com"
 DISGUISED = "Post.Master+x@example.com"
-#: The row of the audit that somebody changes: it says who approved.
+#: The event of the audit row to tamper with, whose actor is the approver.
 TAMPERED = "vote.counted"
 
 
 class Demo:
-    """The steps, over a company and its running bot.
+    """The steps of the demo.
 
-    :param mail: a mail client
+    :param here: the simulated company
+    :param mail: a client of the mail server
     """
 
     def __init__(self, here: Company, bot: RunningBot, mail: MailClient, steps: Steps) -> None:
@@ -76,7 +77,7 @@ class Demo:
         self._names[here.slack.world.bot.id] = "Postroom"
 
     def run(self) -> None:
-        """Take every step, and make sure that Slack had no cause for complaint."""
+        """Run all steps, and check that the fake Slack found no problems."""
         self.show_policy()
         card = self.ask()
         self.approve_oneself(card)
@@ -91,12 +92,12 @@ class Demo:
         expect(not self._here.slack.problems, f"Slack complained: {self._here.slack.problems}")
 
     def show_policy(self) -> None:
-        """Show the rules."""
+        """Show the rules of the policy."""
         say("Bob, Carol and Dora are in the group mail-admins. These are the policy's rules:")
         show(*self._here.policy.partition("rules:\n")[2].splitlines(), "")
 
     def ask(self) -> Message:
-        """Ask for an alias, and return its card."""
+        """Request an alias and return the request's card."""
         alice = self._here.alice
         self._steps.begin("Alice asks for an address")
         self._type(alice, f"/email alias add {SALES} because customers ask for it")
@@ -107,13 +108,13 @@ class Demo:
         return card
 
     def approve_oneself(self, card: Message) -> None:
-        """Press the button of one's own request."""
+        """Approve a request as its requester, which has no effect."""
         self._steps.begin("Alice presses Approve herself")
         self._press(self._here.alice, card, "You asked for this")
         expect("Waiting for 1 approval" in card.text, "Alice's press changed the request.")
 
     def approve(self, card: Message) -> None:
-        """Press it as somebody who may."""
+        """Approve the request as an approver."""
         alice = self._here.alice
         self._steps.begin("Bob approves")
         self._press(self._here.bob, card, "Your answer was received")
@@ -127,7 +128,7 @@ class Demo:
         expect(emails == [ALICE, SALES], f"{SALES} did not become an alias of {ALICE}.")
 
     def make_password(self) -> str:
-        """Request a new password, which only Alice sees, and return it."""
+        """Create a new password, which only Alice can see, and return it."""
         alice = self._here.alice
         expect(
             self._mail.log_in(ALICE, SECRET).startswith("235"), "The old password does not work."
@@ -148,7 +149,7 @@ class Demo:
         return password
 
     def turn_guest_away(self) -> None:
-        """Ask as a guest of the workspace."""
+        """Request an alias as a guest of the workspace."""
         guest = self._here.slack.person("gina", email="gina@example.com", is_restricted=True)
         self._names[guest.id] = guest.user.name
         self._steps.begin("Gina, a guest of the workspace, asks for an address")
@@ -156,7 +157,7 @@ class Demo:
         self._draw_told(guest, "Guests can't use this bot")
 
     def see_through_disguise(self) -> None:
-        """Ask for a name by which certificates could be got."""
+        """Request a reserved name, which could be used to obtain certificates."""
         alice = self._here.alice
         self._steps.begin("Alice asks for a reserved name in disguise")
         say("Dots, capitals and a suffix after + do not hide the name.")
@@ -165,7 +166,7 @@ class Demo:
         expect(self._here.aliases() == [ALICE, SALES], f"{DISGUISED} was added.")
 
     def show_audit(self) -> None:
-        """Show what is written down, and that it is in order."""
+        """Show the audit and verify it."""
         self._steps.begin("The audit")
         rows = [json.loads(line) for line in self._run("audit", "show").splitlines()]
         say("It prints one line of JSON for each event. Shortened:")
@@ -174,7 +175,7 @@ class Demo:
         show(*_wrapped(self._run("audit", "verify")), "")
 
     def show_ledger(self) -> None:
-        """Show what a definition has to have for the next converge."""
+        """Show the ledger, the definition of the changes made by the bot."""
         self._steps.begin("The changes from Slack, as a definition")
         say("email_tenant merges this with your own files, so it keeps the alias.")
         told = self._run("ledger")
@@ -183,7 +184,7 @@ class Demo:
         expect(json.loads(told)["mailboxes"] == mailboxes, f"The ledger does not list {SALES}.")
 
     def tamper(self) -> None:
-        """Change the audit by hand, and have it found."""
+        """Change the audit by hand, and show that verification detects it."""
         carol = self._here.carol.id
         change = f"UPDATE audit SET actor = '{carol}' WHERE event = '{TAMPERED}'"  # noqa: S608
         self._steps.begin("Someone edits the audit")
@@ -199,7 +200,7 @@ class Demo:
         show(*_wrapped(self._run("audit", "verify", status=1)), "")
 
     def log_in(self, password: str) -> None:
-        """Log in to the mail server with the new password and with the old one."""
+        """Log in to the mail server with the new and the old password."""
         self._steps.begin("Alice sets up her mail program")
         for sentence, given, code in (
             ("The mail server, SMTP with STARTTLS, accepts her new password:", password, "235"),
@@ -211,10 +212,10 @@ class Demo:
             show(f"AUTH PLAIN {ALICE} ({kind} password)", answer, "")
             expect(answer.startswith(code), f"The answer is not {code}.")
 
-    # What people do.
+    # Actions of people in Slack.
 
     def _type(self, person: Person, text: str) -> None:
-        """Type a command, and draw what is answered at once."""
+        """Type a command and draw the immediate reply."""
         ack = self._typed(person, text)
         said = person.sees().ephemerals[-1]
         expect(said.text == ack.body["text"], f"The reply to {text} came too late.")
@@ -227,7 +228,7 @@ class Demo:
         return ack
 
     def _press(self, person: Person, card: Message, part: str) -> None:
-        """Press Approve, and draw what only this person is told."""
+        """Press Approve and draw the reply that only this person can see."""
         say(f"{person.user.name} presses Approve.")
         expect(person.press(card, "request_approve").ok, "Slack had no answer to Approve.")
 
@@ -237,7 +238,7 @@ class Demo:
         self._draw(self._here.slack.wait_for(said)[-1])
 
     def _told(self, person: Person, part: str) -> Message:
-        """Wait for a direct message that says something."""
+        """Wait for a direct message that contains ``part``."""
         return self._here.slack.wait_for_message(person.direct_channel, part)
 
     def _draw_told(self, person: Person, part: str) -> None:
@@ -245,7 +246,7 @@ class Demo:
         self._draw(self._told(person, part))
 
     def _window(self, person: Person, callback_id: str) -> View:
-        """Wait until a modal is in front of somebody."""
+        """Wait until a person has a modal open, and return it."""
         self._here.slack.wait_for(lambda: person.modal.callback_id == callback_id)
         return person.modal
 
@@ -255,10 +256,10 @@ class Demo:
     def _draw_view(self, view: View) -> None:
         show(*demo_drawing.draw_view(view, names=self._names).splitlines(), "")
 
-    # What operators do.
+    # Actions of operators.
 
     def _run(self, *arguments: str, status: int = 0) -> str:
-        """Run a command of the bot, and return what it prints."""
+        """Run a command of the bot and return its output."""
         say(f"$ postroom-bot {' '.join(arguments)}")
         done = self._bot.command(*arguments)
         told = f"exit status {done.returncode}, {done.stderr}"
@@ -266,13 +267,13 @@ class Demo:
         return done.stdout
 
     def _in_short(self, row: dict[str, Any]) -> str:
-        """Return some of what a row of the audit says."""
+        """Return a summary of an audit row."""
         actor = self._names.get(row["actor"], row["actor"])
         time = row["at"][11:19]
         return f"{row['seq']:>2}  {time}  {actor:<5}  {row['request_id']}  {row['event']}"
 
     def _expect_nowhere(self, password: str) -> None:
-        """Look for the password where it must not be."""
+        """Check that the password is neither in Slack's messages nor in the bot's files."""
         messages = self._here.slack.log(without="views.")
         files = [file for file in self._bot.directory.iterdir() if file.is_file()]
         held = [file.name for file in files if password.encode() in file.read_bytes()]
@@ -300,7 +301,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _refusal(database: sqlite3.Connection, statement: str) -> str:
-    """Return what the database says to a statement that it has to refuse."""
+    """Return the database's error for a statement that it must refuse."""
     try:
         with database:
             database.execute(statement)
@@ -310,8 +311,8 @@ def _refusal(database: sqlite3.Connection, statement: str) -> str:
 
 
 def demonstrate(folder: Path) -> None:
-    """Start everything, and take every step."""
-    # Nothing leaves this machine, so no proxy is to be asked.
+    """Start all programs and run all steps."""
+    # All connections are local, so proxies must not be used.
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]
     steps = Steps()

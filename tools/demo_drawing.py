@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages and modals as text, for the demo.
+"""Draw Slack's messages and modals as text for the demo.
 
 Postroom  14:05
 ┌──────────────────────────────────────────┐
@@ -26,7 +26,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.world import (
 )
 
 WIDTH = 76
-#: Names by user id.
+#: Users' names by ID.
 Names = Mapping[str, str]
 
 _BRACKETS = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
@@ -34,7 +34,7 @@ _BOLD = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 
 
 def draw_message(message: Message, *, names: Names) -> str:
-    """Draw a message with its author and time."""
+    """Return a drawing of a message with its author and time."""
     at = datetime.fromtimestamp(float(message.ts), tz=UTC)
     heading = f"{names.get(message.author, message.author)}  {at:%H:%M}"
     if message.only_for:
@@ -46,7 +46,7 @@ def draw_message(message: Message, *, names: Names) -> str:
 
 
 def draw_view(view: View, *, names: Names) -> str:
-    """Draw a modal without inputs, with its title and buttons."""
+    """Return a drawing of a modal with its title and buttons. Inputs are not supported."""
     lines = _all_lines(view.blocks, names)
     labels = [
         _text(view.content[name], names) for name in ("close", "submit") if view.content.get(name)
@@ -86,7 +86,7 @@ def _button(element: Payload, names: Names) -> str:
 
 
 def _text(text: Payload, names: Names) -> str:
-    """Return mrkdwn as plain text, with names, dates and links written out."""
+    """Convert mrkdwn to plain text, with names for user IDs and labels for links."""
 
     def written(match: re.Match[str]) -> str:
         target, label = match[1], match[2]

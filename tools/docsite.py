@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Build the docsite: `python tools/docsite.py FOLDER MERMAID`.
 
-FOLDER/html gets the pages, and FOLDER/source what they are made of: the guides, the READMEs, and
-the reference of the plugins and roles, which antsibull-docs writes. MERMAID is the folder that npm
-has installed `mermaid` below. Every warning is an error; nothing is fetched.
+The pages are written to FOLDER/html and their sources to FOLDER/source: the guides, the READMEs and
+the reference of the plugins and roles, which antsibull-docs generates. MERMAID is the npm folder in
+which `mermaid` is installed. Warnings are errors. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MERMAID = Path("node_modules", "mermaid", "dist", "mermaid.min.js")
 
 
 def pages() -> dict[str, Path]:
-    """Return the file of the repository that each page shows, but for the plugins' reference."""
+    """Return the source file of each page, except for the reference of the plugins and roles."""
     docs = {
         f"{part}/{file.stem}": file for part in DOCS for file in (ROOT / "docs" / part).glob("*.md")
     }
@@ -35,7 +35,7 @@ def pages() -> dict[str, Path]:
 
 
 def lay_out(source: Path) -> None:
-    """Copy the guides and READMEs to where their pages are to be."""
+    """Copy the guides and READMEs to the paths of their pages."""
     for page, file in pages().items():
         copy = source / f"{page}.md"
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -46,24 +46,23 @@ def lay_out(source: Path) -> None:
 
 
 def write_reference(target: Path, home: Path) -> None:
-    """Have antsibull-docs write the pages of the plugins and roles."""
+    """Generate the pages of the plugins and roles with antsibull-docs."""
     target.mkdir()
     settings = ("--config-file", str(SITE / "antsibull-docs.cfg"))
     command = ("antsibull-docs", *settings, "collection", "--use-current", "--squash-hierarchy")
     options = ("--fail-on-error", "--no-add-antsibull-docs-version", "--dest-dir", str(target))
-    # It keeps a log in the home folder.
+    # antsibull-docs writes a log to the home folder.
     home.mkdir()
     env = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "HOME": str(home)}
     subprocess.run([*command, *options, COLLECTION], check=True, env={**os.environ, **env})
 
 
 def build(folder: Path, mermaid: Path) -> None:
-    """Build the site anew.
+    """Build the site from scratch.
 
-    :param folder: its parts are below it; those of an earlier build are removed first
-    :param mermaid: the folder that npm has installed Mermaid below
-
-    :raises subprocess.CalledProcessError: a program failed, and has said why
+    :param folder: the folder for the build, in which the files of an earlier build are removed
+    :param mermaid: the npm folder in which Mermaid is installed
+    :raises subprocess.CalledProcessError: a program failed and printed the reason
     """
     for part in PARTS:
         shutil.rmtree(folder / part, ignore_errors=True)

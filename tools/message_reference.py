@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the reference of messages, `docs/reference/messages.md`, from the code.
+"""Generate the reference of messages, `docs/reference/messages.md`, from the code.
 
-A test checks that it is current.
+A test checks that the page is current.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 if __name__ == "__main__":
-    # It makes the collection and the bot importable.
+    # conftest.py makes the collection and the bot importable.
     runpy.run_path(str(ROOT / "tests" / "conftest.py"))
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors  # noqa: E402
@@ -54,7 +54,7 @@ REASONS = "The `code` and the `reason` of each of the `changes` in a result."
 VERDICTS = "The `code`, `detail` and `remedy` of each record that `email_dns_records` verifies."
 BOT = "The bot shows these texts in Slack. Its database and its audit have the codes."
 CAUSE = ("Code", "Cause", "Remedy")
-#: How a template wants a value to appear, such as `:time` in `{end:time}`.
+#: The format of a value in a template, such as `:time` in `{end:time}`.
 _FORMAT = re.compile(r"(?<=\w):[^{}]*(?=})")
 
 Rows = Iterator[tuple[str, ...]]
@@ -76,7 +76,7 @@ def page() -> str:
 
 
 def failures() -> Rows:
-    """Yield the rows of the errors that have a code of their own."""
+    """Yield a row for each exception that defines its own code."""
     known = [*vars(errors).values(), tenant.InvalidDefinition, SpfConflict, SpfError]
     for error in known:
         is_error = isinstance(error, type) and issubclass(error, errors.PostroomError)
@@ -87,20 +87,20 @@ def failures() -> Rows:
 
 
 def reasons(texts: Mapping[str, str]) -> Rows:
-    """Yield the rows of clauses."""
+    """Yield a row for each reason."""
     for code, text in texts.items():
         yield f"`{code}`", _FORMAT.sub("", text)
 
 
 def split(texts: Mapping[str, str]) -> Rows:
-    """Yield the rows of messages: the first sentence is the cause, the others are the remedy."""
+    """Yield a row for each message, split into the cause (the first sentence) and the remedy."""
     for code, text in texts.items():
         cause, dot, remedy = _FORMAT.sub("", text).partition(". ")
         yield f"`{code}`", cause + dot.rstrip(), remedy
 
 
 def verdicts() -> Rows:
-    """Yield the rows of the verdicts on DNS records."""
+    """Yield a row for each verdict on a DNS record."""
     for code, (detail, remedy) in dns.VERDICTS.items():
         yield f"`{code}`", detail, remedy
 

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mutate the code that decides, and print how many of the mutants the tests catch.
+"""Mutate the code that makes decisions, and print how many mutants the tests catch.
 
     python tools/mutation.py WORK [--all] [GROUP ...]
 
-mutmut changes one expression at a time and runs the tests that reach it. Without `--all` it takes
-each function's first mutant and every tenth after it, which is the same sample in every run.
-A mutant that survives and changes only the wording of a sentence does not count: tests assert codes
-and effects.
+mutmut changes one expression at a time and runs the tests that execute it. Without `--all`, only
+each function's first mutant and every tenth after it are tested, which are the same in every run.
+Surviving mutants that only change the wording of a message are not counted, because tests assert
+codes and effects.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ CAUGHT = {"killed", "timeout", "suspicious", "segfault"}
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Code that is mutated together, and the tests that are to catch the mutants."""
+    """Code that is mutated together, and the tests that should catch the mutants."""
 
-    sources: dict[str, tuple[str, ...]]  # glob patterns below the repository, by package
+    sources: dict[str, tuple[str, ...]]  # glob patterns relative to the repository, by package
     tests: tuple[str, ...]
 
 
@@ -67,20 +67,20 @@ GROUPS = {
 
 
 def in_tree(path: str) -> str:
-    """Return where a file of the repository lies in the tree that mutmut works on."""
+    """Return the path of a file of the repository in mutmut's copy."""
     if path.startswith("bot/postroom_bot/"):
         return path.removeprefix("bot/")
     return str(COLLECTION / path)
 
 
 def prepare(tree: Path, group: Group) -> None:
-    """Copy the repository into `tree`, with settings for mutmut beside it."""
+    """Copy the repository to `tree` and add a configuration for mutmut."""
     shutil.rmtree(tree, ignore_errors=True)
     copy_files(ROOT, tree / COLLECTION)
-    # mutmut recognises a mutant by its module's name, so files lie where Python imports them from.
+    # mutmut identifies a mutant by its module's name, so each path must match the module's name.
     (tree / COLLECTION / "bot" / "postroom_bot").rename(tree / "postroom_bot")
     shutil.copytree(tree / COLLECTION / CORE, tree / "postroom_client")
-    # Python remembers a folder of PYTHONPATH that is missing when it starts.
+    # Python ignores a folder in PYTHONPATH that does not exist when it starts.
     (tree / "mutants").mkdir()
     patterns = [in_tree(pattern) for package in group.sources.values() for pattern in package]
     settings = {
@@ -101,7 +101,7 @@ def prepare(tree: Path, group: Group) -> None:
 
 
 def mutate(tree: Path, patterns: list[str]) -> dict[str, str]:
-    """Run the mutants that match the patterns, or all, and return each one's result by its name."""
+    """Test the mutants that match a pattern, or all without patterns. Return results by mutant."""
     env = os.environ | {"PYTHONPATH": str(tree / "mutants"), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(["mutmut", "run", *patterns], cwd=tree, env=env, check=True)
     results = subprocess.run(
@@ -116,7 +116,7 @@ def mutate(tree: Path, patterns: list[str]) -> dict[str, str]:
 
 
 def changes_wording(tree: Path, mutant: str) -> bool:
-    """Return whether a mutant changes nothing but a sentence in quotes."""
+    """Return whether a mutant only changes the text of a message."""
     command = ["mutmut", "show", mutant]
     shown = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=True).stdout
     changed = [line for line in shown.splitlines() if re.match(r"[-+](?![-+]{2})", line)]
@@ -127,7 +127,7 @@ def changes_wording(tree: Path, mutant: str) -> bool:
 
 
 def summarize(group: Group, results: dict[str, str]) -> list[str]:
-    """Return a row of the table for each package: mutants, caught, survived, not reached, score."""
+    """Return a row of the table for each package."""
     packages = {
         in_tree(file.relative_to(ROOT).as_posix()).removesuffix(".py").replace("/", "."): package
         for package, patterns in group.sources.items()
@@ -149,7 +149,7 @@ def summarize(group: Group, results: dict[str, str]) -> list[str]:
 
 
 def main() -> int:
-    """Mutate each group and print one table."""
+    """Mutate each group and print a table of the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("work", type=Path, help="a folder for copies of the repository")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}")

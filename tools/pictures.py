@@ -1,11 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Take the pictures in docs/pictures: a tenant's report, and an approval in Slack.
+"""Create the pictures in docs/pictures: a tenant's report and an approval in Slack.
 
     python tools/pictures.py NPM_FOLDER
 
-The report is the playbook's, of the embedded service and a BIND. The bot posts the card of the
-approval, and slack-blocks-to-jsx from the npm folder draws its blocks as Slack does.
+The playbook `report` writes the report, with the reference service and a BIND name server. The bot
+posts the approval's card, which slack-blocks-to-jsx from the npm folder renders like Slack.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 CHECKOUT = Path(__file__).resolve().parent.parent
 PICTURES = CHECKOUT / "docs" / "pictures"
 sys.path[:0] = [str(CHECKOUT)]
-# It makes the collection, the service and the bot importable.
+# conftest.py makes the collection, the service and the bot importable.
 runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright  # noqa: E402
@@ -40,7 +40,7 @@ from ansible_collections.postroom.email.tests.support.desk import Desk  # noqa: 
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 from ansible_collections.postroom.email.tests.support.site import Api  # noqa: E402
 
-#: Renders Slack's blocks as HTML. Arguments: the npm folder; standard input: the message.
+#: The script that renders a message from standard input as HTML. Its argument is the npm folder.
 RENDER = """
 const [, folder] = process.argv;
 const load = require("node:module").createRequire(folder + "/");
@@ -59,7 +59,7 @@ LOGO = (
 
 
 def main(npm_folder: Path) -> None:
-    """Take all pictures."""
+    """Create all pictures."""
     program = shutil.which("chromium")
     if program is None:
         sys.exit("Install chromium: the pictures are taken with it.")
@@ -116,7 +116,7 @@ def write_report(folder: Path) -> Path:
 
 
 def write_approval(folder: Path, npm_folder: Path) -> Path:
-    """Request an alias from the bot, and draw the approvers' card."""
+    """Request an alias from the bot and render the approvers' card."""
     with (
         company(folder) as here,
         running_bot(folder / "bot", here.slack, here.mail, here.policy),
@@ -125,7 +125,7 @@ def write_approval(folder: Path, npm_folder: Path) -> Path:
         card = here.card_of(here.alice, "sales@example.com")
         here.slack.wait_for(lambda: any(block["type"] == "actions" for block in card.blocks))
         for block in card.blocks:
-            # The renderer would show the markup itself; Slack only adds no links.
+            # With verbatim, Slack adds no links, but the renderer would show the raw markup.
             block.get("text", {}).pop("verbatim", None)
         users = [{"id": user.id, "name": user.name} for user in here.slack.world.users.values()]
         message = {
@@ -147,9 +147,9 @@ def write_approval(folder: Path, npm_folder: Path) -> Path:
 
 
 def take(browser: Browser, page: Path, *, width: int, height: int | None = None) -> None:
-    """Save a screenshot of a page under its name.
+    """Save a screenshot of a page under the page's name.
 
-    :param height: of the picture; by default that of the page
+    :param height: the height of the picture, or None for the height of the page
     """
     viewport: ViewportSize = {"width": width, "height": height or 10}
     with browser.new_page(viewport=viewport, device_scale_factor=1.5) as tab:

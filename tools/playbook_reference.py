@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the reference of the playbooks, `docs/reference/playbooks.md`, from their argument files.
+"""Generate the playbooks' reference, `docs/reference/playbooks.md`, from their argument files.
 
-A test checks that it is current.
+A test checks that the page is current.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tools.definition_reference import flow  # noqa: E402
 
 ARGUMENTS = ROOT / "playbooks" / "arguments"
 
-#: What an argument file holds, as schemas/arguments.schema.json describes it.
+#: The content of an argument file. Its schema is schemas/arguments.schema.json.
 Arguments = dict[str, Any]
 
 HEAD = """\
@@ -58,22 +58,22 @@ _TYPES = {
     "bool": "`true` or `false`",
     "dict": "mapping",
 }
-#: What means something else to Markdown than it does in a sentence, in a table above all.
+#: The characters to escape in Markdown tables.
 _MARKS = re.compile(r"([*|<])")
 
 
 def read_all(folder: Path = ARGUMENTS) -> dict[str, Arguments]:
-    """Return what each argument file holds, by name without ending."""
+    """Return the content of each argument file by its name without the extension."""
     return {file.stem: yaml.safe_load(file.read_bytes()) for file in sorted(folder.glob("*.yml"))}
 
 
 def playbooks(files: Mapping[str, Arguments]) -> dict[str, Arguments]:
-    """Return the argument files of playbooks, without those that only hold shared options."""
+    """Return the argument files of playbooks, without those that only contain shared options."""
     return {name: arguments for name, arguments in files.items() if "example" in arguments}
 
 
 def options(files: Mapping[str, Arguments], playbook: str) -> dict[str, dict[str, Any]]:
-    """Return all options of a playbook: required ones first, its own before shared ones."""
+    """Return all options of a playbook: required before optional, its own before shared ones."""
     arguments = files[playbook]
     found = dict(arguments["options"])
     for shared in arguments.get("options_from", []):
@@ -95,7 +95,7 @@ def reference(files: Mapping[str, Arguments]) -> str:
 
 
 def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
-    """Yield the lines about one playbook."""
+    """Yield the lines of a playbook's section."""
     arguments = files[playbook]
     source = f"[{playbook}.yml](../../playbooks/{playbook}.yml)"
     yield from ("", f"## {playbook}", "")
@@ -141,7 +141,7 @@ def _row(name: str, option: Mapping[str, Any]) -> str:
 
 
 def _kind(option: Mapping[str, Any]) -> str:
-    """Return the type of an option in words."""
+    """Describe the type of an option."""
     choices = [f"`{choice}`" for choice in option.get("choices", [])]
     if option["type"] == "list":
         return f"list of {', '.join(choices) or _TYPES[option['elements']] + 's'}"

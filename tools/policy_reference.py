@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the JSON Schema of the policy file and its reference from the model.
+"""Generate the JSON Schema of the policy file and its reference from the pydantic model.
 
-They are `schemas/policy.schema.json` and `docs/reference/policy.md`; a test checks that both are
-current.
+The files are `schemas/policy.schema.json` and `docs/reference/policy.md`. A test checks that both
+are current.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 if __name__ == "__main__":
-    # It makes the bot importable.
+    # conftest.py makes the bot importable.
     runpy.run_path(str(ROOT / "tests" / "conftest.py"))
 
 from pydantic.json_schema import GenerateJsonSchema  # noqa: E402
@@ -43,7 +43,7 @@ ABOUT = "Keys that are not marked *Needed* may be missing."
 
 
 class _Generator(GenerateJsonSchema):
-    """Describes the file: an optional key may be missing but not null, names have a pattern."""
+    """A generator for files, in which optional keys may be missing but not null."""
 
     def nullable_schema(self, schema: Any) -> Schema:
         return self.generate_inner(schema["schema"])
@@ -60,7 +60,7 @@ class _Generator(GenerateJsonSchema):
 def schema() -> Schema:
     """Return the JSON Schema of the policy file."""
     wrapped = json.dumps(Policy.model_json_schema(schema_generator=_Generator))
-    # Docstrings are wrapped.
+    # The descriptions are docstrings, which have line breaks.
     found = json.loads(wrapped.replace(r"\n", " "))
     dialect = "https://json-schema.org/draft/2020-12/schema"
     title, description = found.pop("title"), found.pop("description")

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Find the supported Pythons on this machine, wherever they are installed.
+"""Find the supported Pythons that are installed on this machine.
 
-A name on PATH is not enough: pyenv puts a shim there for every version that it knows, and the shim
-of a version that is not active exits with 127. So every candidate is run before it is believed.
+Searching PATH is not enough, because pyenv adds a shim for every installed version, and the shim of
+an inactive version exits with status 127. Each candidate is therefore run to check it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
-# Environments are made with venv and filled with ensurepip, which Debian packages apart.
+# Environments need venv and ensurepip, which Debian has in separate packages.
 PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 
 
 def first(versions: Iterable[str]) -> tuple[str, Path] | None:
-    """Return the first of `versions` that is installed, with its interpreter."""
+    """Return the first of `versions` that is installed and the path of its interpreter, or None."""
     for version in versions:
         path = find(version)
         if path is not None:
@@ -36,18 +36,18 @@ def first(versions: Iterable[str]) -> tuple[str, Path] | None:
 
 @functools.cache
 def find(version: str) -> Path | None:
-    """Return an interpreter of that version (such as `3.12`) that runs, or None."""
+    """Return the path of a working interpreter of a version such as `3.12`, or None."""
     return next((path for path in _candidates(version) if _runs(path, version)), None)
 
 
 def bin_dirs() -> list[str]:
-    """Return one folder for each installed supported Python, for the front of PATH."""
+    """Return the folders of the installed supported Pythons, to prepend to PATH."""
     found = (find(version) for version in SUPPORTED)
     return list(dict.fromkeys(str(path.parent) for path in found if path is not None))
 
 
 def environment(interpreter: Path, folder: Path, *requirements: str) -> Path:
-    """Make a virtual environment, unless it is there, fill it, and return its Python."""
+    """Create a virtual environment if it is missing, install packages and return its Python."""
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
@@ -67,7 +67,7 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _pyenv_roots(path: Iterable[Path]) -> list[Path]:
-    """Return pyenv's folders. The shims tell theirs even where HOME is another one."""
+    """Return pyenv's possible root folders. The path of the shims doesn't depend on HOME."""
     roots = [entry.parent for entry in path if entry.name == "shims"]
     if "PYENV_ROOT" in os.environ:
         roots.insert(0, Path(os.environ["PYENV_ROOT"]))

@@ -1,11 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build the collection and the wheel so that others get the same bytes: `release.py FOLDER`.
+"""Build the collection and the wheel reproducibly: `release.py FOLDER`.
 
-What differs from one machine and one day to the next is taken out: the time of the build, the modes
-that a umask gives, the order in which a file system lists its files. Both are built twice, in
-different places, and compared. Whoever builds them again needs the same ansible-core, setuptools
-and zlib.
+The result does not depend on the time of the build, the umask or the order of files in the file
+system. To check this, both are built twice in different folders and compared. To reproduce a build,
+use the same versions of ansible-core, setuptools and zlib.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MANIFEST, FILES = "MANIFEST.json", "FILES.json"
-#: A link of Markdown that is relative.
+#: A relative link in Markdown.
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def main() -> None:
-    """Build into the folder, which is emptied first, and print what is there."""
+    """Empty the folder, build into it and print the digests of the files."""
     target = Path(sys.argv[1])
     shutil.rmtree(target, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -55,7 +54,7 @@ def main() -> None:
 
 
 def build(folder: Path) -> dict[str, str]:
-    """Build both below the folder, and return the digest of each file by its name."""
+    """Build the collection and the wheel, and return the digest of each file by its name."""
     source, dist = folder / "source", folder / "dist"
     epoch = git("log", "-1", "--format=%ct").strip()
     before = os.umask(0o022)
@@ -74,7 +73,7 @@ def build(folder: Path) -> dict[str, str]:
 
 
 def run_builders(source: Path, dist: Path, env: Mapping[str, str]) -> None:
-    """Build the collection, then the wheel: setuptools leaves its work beside the sources."""
+    """Build the collection before the wheel, because setuptools adds files to the sources."""
     galaxy = ("ansible", "galaxy", "collection", "build", "--output-path", str(dist), str(source))
     wheel = ("build", "--wheel", "--no-isolation", "--outdir", str(dist), str(source))
     for command in (galaxy, wheel):
@@ -91,11 +90,11 @@ def run_builders(source: Path, dist: Path, env: Mapping[str, str]) -> None:
 
 
 def with_absolute_links(text: str) -> str:
-    """Return a page of the repository with links that work on Galaxy and PyPI."""
+    """Return a page of the repository with absolute links, which work on Galaxy and PyPI."""
     metadata = galaxy()
 
     def absolute(link: re.Match[str]) -> str:
-        # A page of GitHub does not work as an image.
+        # An image needs the raw file, not GitHub's page about it.
         view = "raw" if link[1].endswith(".png") else "blob"
         return f"]({metadata['repository']}/{view}/{metadata['version']}/{link[1]})"
 
@@ -103,7 +102,7 @@ def with_absolute_links(text: str) -> str:
 
 
 def settle(tarball: Path, epoch: int) -> None:
-    """Write the collection's tarball again, in order, as if all was made at `epoch`."""
+    """Rewrite the collection's tarball with sorted files and all times set to `epoch`."""
     with tarfile.open(tarball) as archive:
         members = {entry.name: entry for entry in archive.getmembers()}
         files = [entry for entry in members.values() if entry.isfile()]
@@ -111,19 +110,19 @@ def settle(tarball: Path, epoch: int) -> None:
     contents |= in_order(contents)
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as archive:
-        # What describes the others comes first, as Ansible has it.
+        # The manifests come first, as in tarballs built by Ansible.
         for name in [MANIFEST, FILES, *sorted(members.keys() - {MANIFEST, FILES})]:
             entry, content = members[name], contents.get(name, b"")
-            # There the time would be told once more, with its fractions.
+            # These headers would contain the original time with fractions of a second.
             entry.pax_headers = {}
             entry.mtime, entry.size = epoch, len(content)
             archive.addfile(entry, io.BytesIO(content))
-    # The header that `mode="w:gz"` writes has the present time.
+    # With `mode="w:gz"`, the gzip header would contain the current time.
     tarball.write_bytes(gzip.compress(plain.getvalue(), mtime=epoch))
 
 
 def in_order(contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the two files that describe the others, with the list of files sorted."""
+    """Return the two manifests with a sorted list of files."""
     listed, manifest = json.loads(contents[FILES]), json.loads(contents[MANIFEST])
     listed["files"].sort(key=lambda entry: entry["name"])
     files = json.dumps(listed, indent=True).encode()
@@ -132,7 +131,7 @@ def in_order(contents: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def doubts() -> list[str]:
-    """Return why what was built is not what a release is built from."""
+    """Return the reasons why the build must not be published as a release."""
     version = galaxy()["version"]
     notes = yaml.safe_load(ROOT.joinpath("changelogs", "changelog.yaml").read_text("utf-8"))
     changed = git("status", "--porcelain").strip()
@@ -150,7 +149,7 @@ def galaxy() -> dict[str, Any]:
 
 
 def git(*arguments: str) -> str:
-    """Ask git about the checkout."""
+    """Run git in the checkout and return its output."""
     return subprocess.run(
         ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Report what a run of several sessions did: results, skips, failures, times and coverage.
+"""Report on a run of several sessions: results, skips, failures, times and coverage.
 
-The result of a session comes from nox's JSON report, the number of its tests from the JUnit files
-that they left. A session that was requested and is missing from nox's report has failed.
+The result of a session comes from nox's JSON report, and its tests from the JUnit files that it
+wrote. A requested session that is missing from nox's report counts as failed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MESSAGE_LINES = 7
 TRACE_LINES = 8
 LINE_WIDTH = 200
 SLOWEST = 5
-# The line of code that made a call, and the place of it.
+# A line of code in a traceback, or its location.
 TRACED = re.compile(r">|[^\s:]+:\d+: ")
 PRODUCTS = {
     "plugins": "plugins",
@@ -34,7 +34,7 @@ PRODUCTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Test:
-    """A test case: its name, its result, its seconds, and the lines to show if it failed."""
+    """The result of a test, and the lines to show if it failed."""
 
     name: str
     result: str
@@ -56,11 +56,11 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing in it failed."""
+        """Whether the session and all its tests succeeded or were skipped."""
         return self.status in {"success", "skipped"} and not self.count("failed")
 
     def count(self, result: str) -> int:
-        """Return the number of tests with that result. A session without tests counts as one."""
+        """Return the number of tests with a result. A session without tests counts as one test."""
         own = {"success": "passed", "skipped": "skipped"}.get(self.status, "failed")
         found = sum(test.result == result for test in self.tests)
         if not self.tests or (own == "failed" == result and not found):
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def read(nox_reports: Iterable[Path], results: Path, expected: Iterable[str]) -> list[Outcome]:
-    """Return the outcome of every expected session, in that order."""
+    """Return the outcomes of the expected sessions, in the order of ``expected``."""
     ran: dict[str, Any] = {}
     for each in nox_reports:
         if each.is_file():
@@ -122,7 +122,7 @@ def render(outcomes: list[Outcome]) -> Iterator[str]:
 
 
 def _render_times(outcome: Outcome) -> Iterator[str]:
-    """Yield where the time of a session's tests went, and what they cover."""
+    """Yield the times of a session's tests by folder, its slowest tests and its coverage."""
     folders: defaultdict[str, float] = defaultdict(float)
     for test in outcome.tests:
         folders["/".join(re.split(r"[./]", test.name.partition("::")[0])[:2])] += test.seconds
@@ -139,9 +139,9 @@ def _render_times(outcome: Outcome) -> Iterator[str]:
 
 
 def write_target_results(junit: Path, folder: Path) -> int:
-    """Write to `folder` one test for each integration target that passed; return how many.
+    """Write a JUnit file with a test for each integration target that passed; return their number.
 
-    ansible-test's own files describe single tasks, and count one that is rescued as failed.
+    ansible-test's own files describe single tasks and count a rescued task as failed.
     """
     targets = sorted({file.name.rsplit("-", 2)[0] for file in junit.glob("*.xml")})
     write_junit(folder, "integration", targets)
@@ -153,7 +153,7 @@ def write_junit(
 ) -> None:
     """Write a JUnit file to `folder`.
 
-    :param skipped: why, by test
+    :param skipped: the reasons for skipped tests, by test
     """
     root = ET.Element("testsuite", name=suite)
     for test in passed:
@@ -166,7 +166,7 @@ def write_junit(
 
 
 def has_results(folder: Path) -> bool:
-    """Return whether the JUnit files in a folder have any test."""
+    """Return whether the JUnit files in a folder contain any test."""
     return any(True for _ in _tests(folder))
 
 
@@ -177,7 +177,7 @@ def _tests(folder: Path) -> Iterator[Test]:
             skipped = case.find("skipped")
             reason = ""
             if skipped is not None:
-                # pytest puts the reason into an attribute, ansible-test into the text.
+                # pytest writes the reason to an attribute, ansible-test to the text.
                 reason = skipped.get("message") or " ".join((skipped.text or "no reason").split())
             yield Test(
                 name="::".join(filter(None, (case.get("classname"), case.get("name")))),
@@ -189,7 +189,7 @@ def _tests(folder: Path) -> Iterator[Test]:
 
 
 def _lines(case: ET.Element, problems: list[ET.Element]) -> Iterator[str]:
-    """Yield the lines that describe a failed test: its guarantee, then the error."""
+    """Yield the lines that describe a failed test: its guarantee and its errors."""
     if problems:
         properties = {each.get("name"): each.get("value") for each in case.iter("property")}
         if guarantee := properties.get("guarantee"):
@@ -199,7 +199,7 @@ def _lines(case: ET.Element, problems: list[ET.Element]) -> Iterator[str]:
 
 
 def _excerpt(problem: ET.Element) -> Iterator[str]:
-    """Yield the beginning of the message, and where pytest's traceback came from."""
+    """Yield the beginning of an error's message and the calls in pytest's traceback."""
     message = (problem.get("message") or "").splitlines()
     text = (problem.text or "").splitlines()
     calls = [line for line in text if TRACED.match(line)]
@@ -208,7 +208,7 @@ def _excerpt(problem: ET.Element) -> Iterator[str]:
 
 
 def _coverage(file: Path) -> dict[str, str]:
-    """Return the share of covered branches of each product, such as `97.1 %`."""
+    """Return the branch coverage of each product, such as `97.1 %`."""
     if not file.is_file():
         return {}
     files = json.loads(file.read_text("utf-8"))["files"]
@@ -222,7 +222,7 @@ def _coverage(file: Path) -> dict[str, str]:
 
 
 def unmeasured(root: Path, file: Path) -> list[str]:
-    """Return the product's files without coverage data, because no process imported them."""
+    """Return the products' files that have no coverage data, because no process imported them."""
     measured = json.loads(file.read_text("utf-8"))["files"]
     return [
         name

@@ -4,8 +4,8 @@
 
     python tools/sabotage.py WORK [NAME ...]
 
-For each of them, the folders of `make test` that test it run until the first test fails. The run
-fails if a broken guarantee fails no test.
+For each guarantee, the folders of its tests run until the first failure. The run fails if a broken
+guarantee makes no test fail.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CORE = "plugins/module_utils/_api"
 
 @dataclasses.dataclass(frozen=True)
 class Sabotage:
-    """A small change to the product that breaks a guarantee."""
+    """A small change to the code that breaks a guarantee."""
 
     guarantee: str
     file: str
@@ -113,7 +113,7 @@ SABOTAGES = {
 
 
 def run(name: str, work: Path) -> str:
-    """Break one guarantee in a copy, and return the first test that fails, or an empty string."""
+    """Break a guarantee in a copy and return the first test that fails, or an empty string."""
     sabotage = SABOTAGES[name]
     copy = work / name
     shutil.rmtree(copy, ignore_errors=True)
@@ -148,7 +148,7 @@ def run(name: str, work: Path) -> str:
 
 
 def main() -> int:
-    """Run the sabotages, print what caught each, and return the exit status."""
+    """Run the sabotages, print the test that caught each, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("work", type=Path, help="a folder for copies of the repository")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SABOTAGES)}")

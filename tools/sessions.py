@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the sessions of noxfile.py share: where things lie, what is installed, how tests are run."""
+"""Paths, requirements and helpers for the sessions in noxfile.py."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tools import ansible_tree, pythons, report
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = "3.10"
-# The supported ansible-cores, each with the Pythons that it runs on, the preferred one first. The
-# bot and the service need Python 3.11.
+# The supported versions of ansible-core and the Pythons they run on, the preferred one first. The
+# bot and the service need Python 3.11 or newer.
 CORES = {
     "2.17": ("3.11", "3.12"),
     "2.18": ("3.12", "3.11", "3.13"),
@@ -33,7 +33,7 @@ MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
 STATE = ROOT / ".nox"
 RESULTS = STATE / "results"
-# For tools that write into it.
+# The home folder for tools that write to it.
 HOME = STATE / "home"
 ANSIBLE = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -44,22 +44,22 @@ BOT = EXTRAS["bot"]
 
 
 def groups(*names: str) -> list[str]:
-    """Return the requirements of dependency groups of pyproject.toml."""
+    """Return the requirements in dependency groups of pyproject.toml."""
     return list(nox.project.dependency_groups(PROJECT, *names))
 
 
 def ansible_core(core: str) -> str:
-    """Return the requirement for the newest release of that ansible-core."""
+    """Return the requirement for the newest release of an ansible-core version such as `2.19`."""
     return f"ansible-core~={core}.0"
 
 
 def version_of(session: nox.Session) -> str:
-    """Return the Python of a session, such as `3.11`."""
+    """Return the Python version of a session, such as `3.11`."""
     return Path(str(session.python)).name.removeprefix("python")
 
 
 def link_collection(session: nox.Session) -> None:
-    """Make the tree of links that stands in for an installed collection."""
+    """Create links to the checkout in place of an installed collection."""
     session.run("python", "tests/conftest.py", silent=True)
 
 
@@ -70,11 +70,10 @@ def pytest(
     processes: int = 4,
     runner: tuple[str, ...] = ("pytest",),
 ) -> None:
-    """Run pytest on the arguments of the command line, or on these paths in four processes.
+    """Run pytest with the command line's arguments or, if there are none, on the given paths.
 
-    Four, even on two cores, because many tests wait for other programs.
-
-    :param marker: selects the tests, unless the command line has `-m`
+    :param marker: the `-m` expression, unless the command line has one
+    :param processes: four by default, even on two cores, because many tests wait for programs
     """
     results = RESULTS / session.name
     results.mkdir(parents=True, exist_ok=True)
@@ -84,7 +83,7 @@ def pytest(
 
 
 def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
-    """Run pytest and measure the product's branch coverage, in all of its processes."""
+    """Run pytest and measure the products' branch coverage in all processes."""
     folder = STATE / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -96,7 +95,7 @@ def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
         pytest(session, *paths, marker=marker, runner=("coverage", "run", "-m", "pytest"))
     finally:
         if any(folder.iterdir()):
-            # Tests kill processes, which leave unfinished data behind.
+            # Tests kill processes, which then leave incomplete data files.
             quiet = {"PYTHONWARNINGS": "ignore"}
             session.run("coverage", "combine", "--quiet", env=quiet)
             session.run("coverage", "json", "--quiet", "-o", str(output), env=quiet)
@@ -105,10 +104,10 @@ def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
 
 
 def run_tier(session: nox.Session, names: list[str], beside: str = "") -> None:
-    """Run sessions, or those of the command line, and report what each of them did.
+    """Run the given sessions, or those on the command line, and report their results.
 
-    :param beside: a session that mostly waits. It runs while the others do, and its output follows
-        theirs.
+    :param beside: a session that mostly waits; it runs in parallel with the others, and its output
+        is printed at the end
     """
     names = session.posargs or names
     shutil.rmtree(RESULTS, ignore_errors=True)
@@ -117,7 +116,7 @@ def run_tier(session: nox.Session, names: list[str], beside: str = "") -> None:
     reports: list[Path] = []
     running: list[subprocess.Popen[bytes]] = []
     for chosen in ([beside] if beside in names else [], [n for n in names if n != beside]):
-        # In a nox of their own, because only its report has each session's result.
+        # In a separate nox, because only its report contains the result of each session.
         reports.append(RESULTS / f"nox-{len(reports)}.json")
         command = [sys.executable, "-m", "nox", "--report", str(reports[-1]), "--sessions", *chosen]
         env = {**os.environ, "NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"}
@@ -140,13 +139,13 @@ def run_tier(session: nox.Session, names: list[str], beside: str = "") -> None:
 
 
 def target_env() -> Path | None:
-    """Return the oldest Python, with what modules need, or None where it is not installed."""
+    """Return the oldest Python in an environment with the modules' requirements, or None."""
     found = pythons.find(OLDEST_PYTHON)
     return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE, "pyyaml")
 
 
 def npm_install(session: nox.Session, package: str) -> Path:
-    """Install a package of npm's, unless it is there, and return the folder that it is below."""
+    """Install an npm package if it is missing, and return the folder with its `node_modules`."""
     place = STATE / "npm" / package
     if not place.is_dir():
         install = ("npm", "install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix")
@@ -158,13 +157,13 @@ def npm_install(session: nox.Session, package: str) -> Path:
 
 SCENARIOS = {each.parent.name for each in ROOT.glob("extensions/molecule/*/converge.yml")}
 
-#: The importer gives ansible-lint its collections with a folder that ansible-lint adds again, so no
-#: playbook of a collection is found by its name. The session ansible-lint finds all of them.
+#: A false warning: the importer and ansible-lint both append the same folder to the collections'
+#: path, so playbooks are not found by name. The session ansible-lint finds all of them.
 _NOT_FOUND = re.compile(r"WARNING: ERROR +Failed to find postroom\.email\.\w+ playbook\.")
 
 
 def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
-    """Have Galaxy's importer look at a collection; what it only complains of fails, too."""
+    """Check a collection with Galaxy's importer. Its warnings also fail the session."""
     with session.chdir(tarball.parent):
         command = ("python", "-m", "galaxy_importer.main", tarball.name)
         told = str(session.run(*command, silent=True, env=ANSIBLE | {"HOME": str(HOME)}))
@@ -174,8 +173,8 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
 
 
 def run_molecule(session: nox.Session) -> None:
-    """Run every scenario that can be, or those of the command line, and end what they started."""
-    # Debian's own programs are where only root's PATH leads.
+    """Run all scenarios that this machine supports, or those on the command line, and clean up."""
+    # Debian has some programs in folders that are only on root's PATH.
     path = os.pathsep.join([session.bin, os.environ["PATH"], "/usr/sbin", "/sbin"])
     place = {"HOME": str(HOME), "MOLECULE_EPHEMERAL_DIRECTORY": str(STATE / "scenarios")}
     env = ANSIBLE | {"PATH": path} | place
@@ -185,14 +184,14 @@ def run_molecule(session: nox.Session) -> None:
     try:
         session.run("molecule", "test", *(session.posargs or ("--all", *leave_out)), env=env)
     finally:
-        # After a scenario that fails while it tidies up, molecule leaves out the end of `default`.
+        # If a scenario fails during cleanup, molecule does not destroy `default`.
         session.run("molecule", "destroy", "--scenario-name", "default", env=env, silent=True)
     if not session.posargs:
         report.write_junit(RESULTS / session.name, "molecule", SCENARIOS - lacking.keys(), lacking)
 
 
 def lacking_for_molecule(path: str) -> dict[str, str]:
-    """Return why scenarios can't be run on this machine, by scenario."""
+    """Return the reasons why scenarios can't run on this machine, by scenario."""
     lacking = {}
     if os.geteuid() != 0:
         lacking["bot"] = "only root can make the user that the role bot makes"
@@ -202,7 +201,7 @@ def lacking_for_molecule(path: str) -> dict[str, str]:
 
 
 def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -> None:
-    """Run every command, also after one has failed, and fail if one did."""
+    """Run all commands, even after a failure, and fail if any of them failed."""
     failed = []
     for command in commands:
         try:
@@ -214,16 +213,16 @@ def run_all(session: nox.Session, *commands: tuple[str, ...], **keywords: Any) -
 
 
 def ansible_test_tree(session: nox.Session) -> tuple[Path, dict[str, str]]:
-    """Copy the collection for ansible-test; return the copy and the environment to run in."""
+    """Copy the collection for ansible-test, and return the copy and the environment variables."""
     collection = ansible_tree.copy_collection(ROOT, STATE / "trees" / session.name)
     ansible_tree.make_home(HOME, Path(session.bin).parent)
-    # Real interpreters come first: pyenv's shims are found for versions that they then refuse.
+    # Real interpreters come first, because pyenv's shims exist even for inactive versions.
     path = os.pathsep.join([session.bin, *pythons.bin_dirs(), os.environ["PATH"]])
     return collection, {"HOME": str(HOME), "PATH": path}
 
 
 def ansible_test(session: nox.Session, *arguments: str) -> None:
-    """Run ansible-test on a copy of the collection, and keep what it says of each test."""
+    """Run ansible-test on a copy of the collection and keep its JUnit files."""
     collection, env = ansible_test_tree(session)
     junit = collection / "tests" / "output" / "junit"
     try:
@@ -240,7 +239,7 @@ def integrate(session: nox.Session, core: str, *arguments: str) -> None:
     """Run the integration targets against the reference service, over real HTTP."""
     session.install(ansible_core(core), *BASE, *SERVICE)
     collection, env = ansible_test_tree(session)
-    # ansible-test lets no variable of the environment through; a file is how targets learn.
+    # ansible-test doesn't pass environment variables to the targets, but it passes this file.
     config = f"---\npostroom_python: {session.bin}/python\npostroom_checkout: {ROOT}\n"
     collection.joinpath("tests/integration/integration_config.yml").write_text(config, "utf-8")
     command = ("ansible-test", "integration", *arguments, "--color", "no", *session.posargs)

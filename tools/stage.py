@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the demos share: how they print, and how they end with everything cleaned up."""
+"""Helpers for the demos: printing, and cleaning up at the end."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class DemoError(Exception):
-    """A step did not do what it says; the text tells which and how."""
+    """A step of a demo failed."""
 
 
 class Steps:
-    """Numbers the steps."""
+    """The numbered titles of a demo's steps."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -34,7 +34,7 @@ class Steps:
 
 
 def in_colour() -> bool:
-    """Tell whether the output is for a terminal that wants colours."""
+    """Return whether the output is a terminal and colours are not disabled."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
@@ -49,14 +49,14 @@ def say(text: str) -> None:
 
 
 def show(*lines: str) -> None:
-    """Print what is sent, run or seen, set apart."""
+    """Print commands, requests or output, separated from the explanations."""
     print("", *(f"   {line}".rstrip() for line in lines), sep="\n", flush=True)
 
 
 def expect(told: object, sentence: str) -> None:
-    """Go on if something is truthy.
+    """Check that a value is truthy.
 
-    :raises DemoError: it is not; the sentence reports the failure
+    :raises DemoError: the value is falsy; ``sentence`` is the message
     """
     if not told:
         raise DemoError(sentence)
@@ -65,13 +65,13 @@ def expect(told: object, sentence: str) -> None:
 def play(
     name: str, demo: Callable[[Path], None], ended: str, failures: tuple[type[Exception], ...]
 ) -> int:
-    """Run a demo in a temporary folder that goes away with it, and return the exit status.
+    """Run a demo in a temporary folder and return the exit status.
 
-    :param ended: tells that all is stopped and gone
-    :param failures: what ends it with a sentence, beside DemoError
+    :param ended: the message that everything has been stopped and deleted
+    :param failures: exceptions besides DemoError that are reported without a traceback
     """
     for number in SIGNALS:
-        # Ctrl-C, too: a script's shell has what it runs in the background ignore it.
+        # This includes Ctrl-C, which programs in the background of a script ignore by default.
         signal.signal(number, _stop)
     foreseen: tuple[type[Exception], ...] = (DemoError, *failures)
     try:
@@ -89,9 +89,9 @@ def play(
 
 
 def _stop(number: int, _frame: object) -> None:
-    """End as an interrupted program does, with everything cleaned up on the way out."""
+    """Raise an exception that ends the program after cleaning up."""
     for other in SIGNALS:
-        # A second one would cut the cleaning up short.
+        # A second signal would interrupt the clean-up.
         signal.signal(other, signal.SIG_IGN)
     if number == signal.SIGINT:
         raise KeyboardInterrupt

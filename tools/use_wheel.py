@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Use the wheel and the collection in one environment: `use_wheel.py COLLECTION POLICY`.
+"""Test the wheel and the collection in one environment: `use_wheel.py COLLECTION POLICY`.
 
-Run it with the Python that the wheel and ansible-core are installed for.
+Run it with the Python of an environment in which the wheel and ansible-core are installed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SECONDS = 60
 
 
 def program(name: str) -> str:
-    """Return the path of a program of this environment."""
+    """Return the path of a program in this environment."""
     return str(Path(sys.executable).with_name(name))
 
 
 def import_packages() -> None:
-    """Import every module, but not the migrations, which only Alembic can import."""
+    """Import every module except the migrations, which only Alembic can import."""
     for package in PACKAGES:
         (folder,) = importlib.import_module(package).__path__
         for file in sorted(Path(folder).rglob("*.py")):
@@ -40,7 +40,7 @@ def import_packages() -> None:
 
 
 def use_together(collection: Path, folder: Path) -> None:
-    """Install the collection beside the wheel, and run a playbook against the service."""
+    """Install the collection and run a playbook against the wheel's service."""
     installed, ready, token = folder / "collections", folder / "ready.json", folder / "token"
     install = [program("ansible-galaxy"), "collection", "install", "-p", str(installed)]
     subprocess.run([*install, str(collection)], check=True, stdout=subprocess.DEVNULL)
@@ -67,7 +67,7 @@ def use_together(collection: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Use the packages, the programs and the collection."""
+    """Test the packages, the programs and the collection."""
     import_packages()
     for name in ("postroom-bot", "postroom-service"):
         subprocess.run([program(name), "--version"], check=True)

@@ -20,8 +20,8 @@ from ansible_collections.postroom.email.plugins.plugin_utils._in_process import 
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
 
-# Ansible imports this file before it forks its workers, which then don't import pydantic again. If
-# pydantic is missing, the task reports it.
+# Import pydantic once, because Ansible imports this file before it forks its workers. If it is
+# missing, the task reports it.
 with suppress(ImportError):
     definition_model()
 

@@ -71,7 +71,7 @@ def answers(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, 
 
 
 def _normalized(name: str, option: Mapping[str, Any], value: Any) -> Any:
-    """Return the value in the form in which playbooks use it, or None if it is empty."""
+    """Return a value as playbooks expect it, or None if it is empty."""
     if isinstance(value, str):
         value = value.strip() or None
     if value is None:
@@ -101,8 +101,8 @@ def _entries(option: Mapping[str, Any], value: Any) -> Any:
 
 
 def _absolute(path: str) -> str:
-    # PWD is not reliable here: programs that start Ansible, such as AWX, do not set it. Unlike pathlib,
-    # expanduser() keeps the tilde of an unknown user.
+    # Programs that start Ansible, such as AWX, do not set PWD. Unlike pathlib, expanduser() keeps the
+    # tilde of an unknown user.
     return str(Path.cwd() / os.path.expanduser(path))  # noqa: PTH111
 
 

@@ -77,7 +77,7 @@ def _parsed(text: str) -> Any:
         # The YAML parser in C does not accept Ansible's subclasses of str.
         return parse_yaml(str.__str__(text))
     except RepeatedKey as error:
-        # If address and password were swapped, the key is a password.
+        # The key is not shown: if the address and the password are swapped, it is a password.
         raise InvalidInput(
             f"passwords: A key is given twice, on lines {error.first} and {error.line}. Keep one."
         ) from None

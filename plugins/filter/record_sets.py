@@ -10,15 +10,15 @@ short_description: Merge the service's DNS records into the current record sets
 version_added: 0.1.0
 description:
   - DNS providers and their modules replace whole record sets, which are all records of one type at
-    one name. This filter returns the record sets to write, with the records of others kept.
+    one name. This filter returns the record sets to write, which keep other records.
   - With O(state=present), the service's MX records are added, and the service's terms are merged
-    into the SPF record. The service's DKIM key replaces other keys at its selector. MX records of
-    others are kept, with a warning.
+    into the SPF record. The service's DKIM key replaces other keys at its selector. Other MX records
+    are kept, with a warning.
   - With O(state=absent), exactly the service's records are removed.
   - Fails if only the owner of the domain can decide, for example if the name is an alias or has a
     null MX record or several SPF records.
   - If the records were verified, the filter also fails if the name servers did not answer or
-    disagree, because records of others could be lost. If O(current) comes from the provider, pass
+    disagree, because other records could be lost. If O(current) comes from the provider, pass
     records that were only retrieved.
 author:
   - Postroom contributors (@postroom)
@@ -155,11 +155,11 @@ def record_sets(
             raise InvalidInput(f"{option}: {given!r} is unknown. Set {' or '.join(choices)}.")
     wanted = list(read_record_sets(records).sets.values())
     matches = matching(records)
-    # A set without a time to live is assumed to have the wanted one.
+    # A record set without a TTL is assumed to have the wanted one.
     ttl = max((one.ttl for one in wanted), default=0)
     names = {one.name for one in wanted}
     found = read_record_sets(current, ttl, names, escapes, "current")
-    # A record that was verified as a match may be where an alias leads.
+    # A record that was verified as a match may be at the target of an alias.
     to_plan = [w for w in wanted if w.name not in found.redirections or w.key not in matches]
     if state == "present":
         plan = plan_presence(to_plan, found.sets, found.redirections, ask=_lookup(resolvers))
@@ -171,8 +171,8 @@ def record_sets(
 
 
 def _lookup(resolvers: Any) -> Ask | None:
-    """Return the function that looks up what SPF records include; None without dnspython."""
-    # Variables from the command line are strings.
+    """Return the function that looks up names in SPF records, or None without dnspython."""
+    # A variable from the command line is a string.
     given = resolvers.split(",") if isinstance(resolvers, str) else resolvers
     texts = [str(address) for address in listed(given or [], "resolvers")]
     servers = tuple(parse_server(text, "resolvers", is_resolver=True) for text in texts)

@@ -19,7 +19,7 @@ positional: wanted
 options:
   _input:
     description:
-      - The TXT records at the name, as a list or a string. Others than SPF are ignored.
+      - The TXT records at the name, as a list or a string. Records other than SPF are ignored.
       - Each is a text without quotes, or strings in double quotes as in a zone file.
     type: list
     elements: str

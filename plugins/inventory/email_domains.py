@@ -155,7 +155,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts impor
 
 GROUP = "email_domains"
 SUFFIXES = ("email_domains.yml", "email_domains.yaml")
-#: Tasks for a domain run on the controller, like those for localhost.
+#: The variables with which tasks for a domain run on the controller, as for localhost.
 CONTROLLER = {
     "ansible_connection": "local",
     "ansible_python_interpreter": "{{ ansible_playbook_python }}",
@@ -168,7 +168,7 @@ _SELECTION = ("stage", "stage_timeout", *_LISTS)
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: ignore[misc]
     NAME = "postroom.email.email_domains"
-    # From ansible-core 2.19 on. Only validated names come from the service.
+    # For ansible-core 2.19 and newer. The only values from the service are validated names.
     trusted_by_default = True
 
     def verify_file(self, path: str) -> bool:
@@ -211,11 +211,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 add(self.get_option(option), variables, name, strict=strict)
 
     def _params(self, path: str) -> Params:
-        """Return the options that determine what is read.
+        """Return the options for reading the tenant.
 
-        :raises InvalidInput: URL or token is missing, or a list contains a value that is not a string
+        :raises InvalidInput: the URL or the token is missing, or an item in a list is not a string
         """
-        # Templates may use extra variables.
+        # Options may be templates that use extra variables.
         self.templar.available_variables = self._vars
         params = {name: self.get_option(name) for name in (*_CONNECTION, *_SELECTION)}
         for name in ("api_url", "api_token"):
@@ -225,7 +225,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                     f"{name} is required. Set it in {path}, or set the environment variable "
                     f"POSTROOM_{name.upper()}."
                 )
-        # Ansible does not check the elements of lists in options of inventory plugins.
+        # Ansible does not validate the items of lists in the options of inventory plugins.
         for name in _LISTS:
             for value in params[name]:
                 if not isinstance(value, str):
@@ -242,9 +242,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
 
 def _digest(params: Params) -> str:
-    """Return a digest of the tenant and the selection, for the name of the cache.
+    """Return a digest of the tenant and the selection for the name of the cache.
 
-    A slow hash protects the token, because a weak one could be guessed from the name.
+    The hash is slow, so that a weak token can't be guessed from the name.
     """
     selection = {name: params[name] for name in ("api_url", *_SELECTION)}
     salt = json.dumps(selection, sort_keys=True).encode()

@@ -17,10 +17,10 @@ from ._module import Params
 
 
 class Retrieved(NamedTuple):
-    """The records of a domain.
+    """A domain's records as the service returned them.
 
-    :param record_set: without records if the domain is not registered and that is not an error
-    :param values: the return values about the records
+    :param record_set: the records; none if the domain is not registered and that is not an error
+    :param values: the module's return values for the records
     """
 
     record_set: DnsRecordSet
@@ -38,7 +38,7 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
     ttl = rrset.checked_ttl(params["ttl"])
     state = params["state"]
     warnings: list[str] = []
-    # Servers and keys may be defaults for many tasks, so they cause no warning.
+    # Unused servers and keys cause no warning, because they may be defaults for many tasks.
     if params["wait"] and state not in ("verified", "present"):
         warnings.append(f"wait: state {state} does not wait. Use it with verified or present.")
     try:
@@ -48,7 +48,7 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
         if state == "absent":
             warnings.append(f"{domain} is not registered in this tenant. Nothing is withdrawn.")
         elif check_mode:
-            # The same sentence as the planner's, because Ansible shows equal warnings once.
+            # The planner uses the same text, because Ansible displays identical warnings only once.
             warnings.append(
                 f"The domain {domain} is not registered yet. Check mode assumes that an earlier "
                 "task creates it."

@@ -4,7 +4,7 @@
 
 """Verify, publish or withdraw DNS records according to a task's options.
 
-Importing this imports dnspython, which retrieving records does not need.
+This module imports dnspython, which is not needed to retrieve records.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ._api.models import DnsRecordSet
 from ._dns_retrieve import Retrieved
 from ._module import Outcome, Params
 
-#: Seconds for one question, or for one update.
+#: Seconds for one query or one update.
 _QUESTION_TIMEOUT = 5.0
 _MAX_WAIT = 7 * 86400
 
@@ -34,9 +34,9 @@ Values = dict[str, Any]
 
 
 class Watch(NamedTuple):
-    """How a task waits.
+    """How a task waits and reports its progress.
 
-    :param report: called with progress as a line of text
+    :param report: called with each line of progress
     """
 
     report: Callable[[str], object] = lambda _text: None
@@ -44,7 +44,7 @@ class Watch(NamedTuple):
 
 
 class Task:
-    """The checked options of a task.
+    """The validated options of a task.
 
     :raises InvalidInput: an option is invalid
     :raises ImportError: dnspython is not installed
@@ -63,7 +63,7 @@ class Task:
                 f"wait_timeout: {seconds} is out of range. Set seconds from 0 to {_MAX_WAIT}."
             )
         self._wait_seconds = seconds if params["wait"] else None
-        # Published records may conflict with records of others, which are kept.
+        # Records that the task publishes may conflict with existing ones, which it keeps.
         default = "presence" if self._state == "present" else "match"
         self._beside = (params["wait_for"] or default) == "presence"
         self._key: Key | None = None
@@ -75,7 +75,7 @@ class Task:
                         f"{option}: it is not set, and updates must be signed. Set tsig_name and "
                         "tsig_secret to the name and the secret of the name server's key."
                     )
-            # The text of a file or a YAML block often ends with a line break.
+            # A value from a file or a YAML block often ends with a line break.
             name, secret = params["tsig_name"].strip(), params["tsig_secret"].strip()
             self._key = Key(name, secret, params["tsig_algorithm"])
             named = params["update_server"]
@@ -86,8 +86,8 @@ class Task:
     ) -> Outcome:
         """Verify, publish or withdraw the records.
 
-        :param seconds: for publishing and withdrawing
-        :raises NotPublished: waiting timed out
+        :param seconds: the timeout for publishing and withdrawing
+        :raises NotPublished: the wait timed out
         """
         record_set, values, warnings = retrieved
         if not record_set.records:
@@ -98,7 +98,7 @@ class Task:
         outcome = Outcome(values=values, warnings=warnings)
         if self._key is not None:
             outcome = self._publish(record_set, self._key, outcome, seconds, dry_run=check_mode)
-        # In check mode nothing is published that the task could wait for.
+        # Check mode publishes nothing, so there is nothing to wait for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
             report, sleep = watch or Watch()
@@ -153,7 +153,7 @@ class Task:
             "stage": found.stage,
             "advice": list(found.advice),
             "current": _current(sets, found.aliases),
-            # The server of the update has newer record sets.
+            # After an update, the primary's record sets replace the older ones in current.
             **outcome.values,
             "records": _with_verdicts(outcome.values["records"], found),
         }
@@ -168,13 +168,12 @@ class Task:
             error.done = values.pop("changes", ())
             error.details = values
             raise error
-        # These are published, but conflict with other records.
+        # The remaining records are published, but conflict with existing ones.
         warnings = (*outcome.warnings, *(verdict.line for verdict in found.lacking))
         return outcome._replace(values=values, warnings=warnings)
 
 
 def _with_verdicts(records: list[Values], found: Verification) -> list[Values]:
-    """Return the records with their verdicts."""
     return [
         {
             **record,
@@ -190,7 +189,7 @@ def _with_verdicts(records: list[Values], found: Verification) -> list[Values]:
 
 
 def _current(sets: Iterable[RecordSet], aliases: Mapping[str, str]) -> list[Values]:
-    """Return record sets and aliases as plain data."""
+    """Return record sets and aliases as the return value ``current``."""
     return [
         *(one.as_dict() for one in sets if one.values),
         *(

@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Run a module: read its options, call its function with a client, return the result.
+"""Run a module: read its options, call its function with a client and return the result.
 
-A module is documentation, a function ``ensure(client, params, *, check_mode) -> Outcome`` and
-``main``, which passes that function to ``run_module``. Only ``run_module`` reads the arguments of
-the process. Only ``run_and_exit``, which the action plugins use too, exits.
+A module consists of documentation, a function ``ensure(client, params, *, check_mode) -> Outcome``
+and ``main``, which passes that function to ``run_module``. Only ``run_module`` reads the process's
+arguments. Only ``run_and_exit``, which the action plugins also use, exits.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ._secrets import FEW, HIDDEN, find_secrets, is_list, leaves, remove_secrets
 try:
     from ansible.module_utils.secrets import register_secrets
 except ImportError:
-    # ansible-core before 2.22, which removes secrets from results itself.
+    # ansible-core before 2.22 removes secrets from results itself.
     register_secrets = None
 
 Params = Mapping[str, Any]
 
-#: The key of a result in which ansible-core 2.22 and newer send secrets to the controller.
+#: The result key with which ansible-core 2.22 and newer send secrets to the controller.
 NEW_SECRETS = "_ansible_new_secrets"
 
 #: The options that all modules share. The doc fragment ``api`` documents them.
@@ -58,10 +58,10 @@ API_OPTIONS: dict[str, Any] = {
 
 
 class Module(AnsibleModule):  # type: ignore[misc]
-    """An AnsibleModule that also hides secrets in options that are not meant for secrets."""
+    """An AnsibleModule that also hides secrets in options without ``no_log``."""
 
     def _load_params(self) -> None:
-        """Read the options, before they appear in any log or error."""
+        """Read the options and register their secrets before anything is logged."""
         super()._load_params()
         misplaced = set(_misplaced_secrets(self.params))
         self.no_log_values.update(misplaced)
@@ -69,7 +69,7 @@ class Module(AnsibleModule):  # type: ignore[misc]
             register_secrets(misplaced)
 
     def _record_module_result(self, o: dict[str, Any]) -> None:
-        """Print the result without secrets, even if ansible-core leaves them in it."""
+        """Print the result without secrets; ansible-core 2.22 and newer leave them in it."""
         if register_secrets:
             new = {key: o.pop(key) for key in (NEW_SECRETS,) if key in o}
             o = {**remove_secrets(o, self.no_log_values), **new}
@@ -77,10 +77,10 @@ class Module(AnsibleModule):  # type: ignore[misc]
 
 
 class Outcome(NamedTuple):
-    """What a module returns.
+    """The result of a module's function.
 
     :param values: the module's own return values
-    :param diff: one mapping with before and after for each change
+    :param diff: a mapping with ``before`` and ``after`` for each change
     """
 
     changed: bool = False
@@ -90,16 +90,16 @@ class Outcome(NamedTuple):
 
 
 class Ensure(Protocol):
-    """A module's function: bring the tenant to the declared state, or read it."""
+    """A module's function, which applies the declared state or reads the current one."""
 
     def __call__(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
-        """Apply the options, or in check mode only return what would change."""
+        """Apply the options, or in check mode only return the changes they would make."""
 
 
 def connect(params: Params) -> Transport:
-    """Return a transport to the service in a task's options.
+    """Return a transport for the service in a task's options.
 
-    :raises InvalidInput: one of the options can't be used
+    :raises InvalidInput: an option is invalid
     :raises ImportError: httpx is not installed
     """
     return Transport(
@@ -117,12 +117,12 @@ def execute(
     check_mode: bool,
     get_transport: Callable[[Params], Transport],
 ) -> dict[str, Any]:
-    """Run a task and return its result, also if it failed.
+    """Run a task and return its result, even if it failed.
 
     :param params: the validated options
-    :param get_transport: returns the connections to use; its owner closes them
-    :return: the arguments of ``exit_json`` or, if ``failed`` is among them, of ``fail_json``;
-        ``diff`` and ``warnings`` are always among those of ``exit_json``
+    :param get_transport: returns the transport to use; the caller closes it
+    :return: the arguments for ``exit_json``, which always include ``diff`` and ``warnings``, or
+        for ``fail_json`` if they include ``failed``
     """
     try:
         try:
@@ -157,7 +157,7 @@ def execute(
 
 
 def _missing_library(name: str) -> dict[str, Any]:
-    """Return the result of a task that has just failed to import a library."""
+    """Return the result for a library that could not be imported."""
     message = missing_required_lib(name)
     return {"failed": True, "msg": message, "exception": traceback.format_exc()}
 
@@ -165,7 +165,7 @@ def _missing_library(name: str) -> dict[str, Any]:
 def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
     """Read the options, run the task, print its result and exit.
 
-    :param argument_spec: the module's own options; the shared ones are added
+    :param argument_spec: the module's own options, without the shared ones
     """
     module = Module(argument_spec={**API_OPTIONS, **argument_spec}, supports_check_mode=True)
     with ExitStack() as stack:
@@ -189,14 +189,14 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
     }
     result["invocation"] = {"module_args": shown}
     if len(module.no_log_values) > FEW:
-        # Keep only the secrets that the output contains: ansible-core searches each value for each.
+        # ansible-core searches each value for each secret, so keep only those in the output.
         added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
         text = "\n".join(map(str, leaves([result, added])))
         module.no_log_values = set(find_secrets(text, module.no_log_values))
     if result.get("failed"):
         module.fail_json(**result)
     for warning in result.pop("warnings"):
-        # ansible-core 2.19 and newer remove no secrets from warnings.
+        # ansible-core 2.19 and newer don't remove secrets from warnings.
         module.warn(remove_secrets(warning, module.no_log_values))
     if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
         del result["diff"]
@@ -204,7 +204,7 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
 
 
 def _misplaced_secrets(params: Params) -> Iterator[str]:
-    """Yield the values in options whose keys are names of secrets, at any depth."""
+    """Yield the values at any depth whose key names a secret."""
     pending = list(params.values())
     while pending:
         value = pending.pop()
@@ -213,7 +213,7 @@ def _misplaced_secrets(params: Params) -> Iterator[str]:
         elif isinstance(value, Mapping):
             pending.extend(value.values())
             secrets = [inner for key, inner in value.items() if names_secret(key)]
-            # An empty string would be found everywhere.
+            # An empty string would match everywhere.
             yield from (str(s) for s in leaves(secrets) if s and not isinstance(s, bool))
 
 

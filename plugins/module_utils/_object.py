@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Run a task for one object: converge a definition of that object."""
+"""Run the task of a module that manages one object."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def ensure_object(
     passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
     probe: Probe | None = None,
 ) -> Outcome:
-    """Make one object match its declaration, and return it by its kind."""
+    """Make one object match its declaration and return it under its kind, such as ``mailbox``."""
     converged = converge_object(
         client, declared, dry_run=check_mode, passwords=passwords, probe=probe
     )
     principal = converged.principal
-    # Services may change the case of a name.
+    # A service may change the case of a name.
     shown = None if principal is None else respelled(principal, _names(declared)).as_dict()
     changes = [change.as_dict() for change in converged.changes]
     values = {declared.kind: shown, "changes": changes}

@@ -33,14 +33,14 @@ PASSWORD_OPTIONS: dict[str, Any] = {
 
 
 def replaces_passwords(params: Params) -> bool:
-    """Return whether existing mailboxes get the declared passwords, too."""
+    """Return whether existing mailboxes also get the declared passwords."""
     return bool(params["update_password"] != ON_CREATE)
 
 
 def mailbox_passwords(params: Params, name: Name) -> Passwords:
-    """Return the passwords of a mailbox from the option ``passwords``: a string or a list.
+    """Return a mailbox's passwords from the option ``passwords``, a string or a list.
 
-    :raises InvalidInput: one of them can't be used, or there is none to replace the old ones with
+    :raises InvalidInput: a password is invalid, or none is set but update_password needs one
     """
     value = params["passwords"]
     values = value if isinstance(value, list) else [] if value is None else [value]
@@ -60,14 +60,14 @@ def mailbox_passwords(params: Params, name: Name) -> Passwords:
 
 
 def login_probe(params: Params, give_client: Callable[[], Client]) -> Probe | None:
-    """Return the probe if update_password is probe, else None.
+    """Return a login probe if update_password is ``probe``, else None.
 
-    :param give_client: returns a client whose time is for one login
-    :raises InvalidInput: one of the options can't be used
+    :param give_client: returns a client whose timeout applies to one login
+    :raises InvalidInput: an option is invalid
     """
     if params["update_password"] != PROBE:
         return None
-    # Imported at use: other tasks don't pay for it.
+    # Imported here because other tasks don't need it.
     from ._api.tenant.login_probe import LoginProbe  # noqa: PLC0415
 
     return LoginProbe(

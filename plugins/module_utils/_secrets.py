@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Find and remove the secrets in a result, fast even if there are thousands.
+"""Find and remove secrets in a result quickly, even if there are thousands of them.
 
-ansible-core before 2.22 searches each value for each secret: with thousands of passwords and a row
+ansible-core before 2.22 searches each value for each secret. With thousands of passwords and a row
 for each mailbox, that takes longer than creating the mailboxes. Newer releases leave secrets in the
-result and mask only what the controller prints.
+result and only mask them in the controller's output.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 #: Up to this many secrets, ansible-core's own search is fast enough.
 FEW = 50
-#: A long text has few different pieces of this length, and hardly any password has only those.
+#: A long text has few distinct substrings of this length, so few passwords consist only of those.
 _PIECE = 3
 
 
 def remove_secrets(value: Any, secrets: Collection[str]) -> Any:
-    """Return a value with all secrets replaced, as ansible-core before 2.22 does it.
+    """Return a value with all secrets replaced, as by ansible-core before 2.22.
 
-    Nearly all strings are a secret or contain none, so few secrets remain to search for.
+    Nearly all strings either are a secret or contain none, so few secrets must be searched for.
     """
     known = frozenset(secrets)
     text = "\n".join(str(leaf) for leaf in leaves(value) if not _is_in(leaf, known))
-    # The longest first, or the rest of a secret that contains another one would remain.
+    # Replace the longest first; otherwise part of a secret that contains another one would remain.
     return _replaced(value, known, sorted(find_secrets(text, known), key=len, reverse=True))
 
 
@@ -52,9 +52,9 @@ def _is_in(value: Any, known: frozenset[str]) -> bool:
 
 
 def find_secrets(text: str, secrets: Collection[str]) -> Collection[str]:
-    """Return the secrets that a text contains, or may contain once others are replaced.
+    """Return the secrets that a text contains, or may contain after others are replaced.
 
-    If there are few, return all of them.
+    If there are at most ``FEW`` secrets, return all of them.
     """
     if len(secrets) <= FEW:
         return secrets

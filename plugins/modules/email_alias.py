@@ -132,7 +132,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Add the alias or remove it."""
+    """Add or remove the alias."""
     address = parse_address(params["address"], "address")
     mailbox = parse_address(params["mailbox"], "mailbox")
     if params["state"] == "present":

@@ -13,8 +13,8 @@ description:
   - Retrieves the MX, SPF and DKIM records that the service requires for a domain, as data, as text for
     a BIND zone file and as octoDNS YAML.
   - Verifies them at every authoritative name server, with a remedy for each record.
-  - Publishes and withdraws them by signed dynamic updates (RFC 2136, TSIG). Records of others are
-    kept, and concurrent changes of other clients are not overwritten.
+  - Publishes and withdraws them by signed dynamic updates (RFC 2136, TSIG). Other records are kept,
+    and concurrent changes by other clients are not overwritten.
   - For DNS providers without dynamic updates, use the role P(postroom.email.dns#role).
 author:
   - Postroom contributors (@postroom)
@@ -43,7 +43,7 @@ options:
     choices: [retrieved, verified, present, absent]
     default: retrieved
   ttl:
-    description: Time to live in seconds. A record set that contains records of others keeps its own.
+    description: Time to live in seconds. A record set that also contains other records keeps its own.
     type: int
     default: 3600
   nameservers:
@@ -86,11 +86,11 @@ options:
   wait_for:
     description:
       - V(match) waits until every record matches. V(presence) waits until every record is published,
-        and warns if records of others conflict with it.
+        and warns if other records conflict with it.
       - The default is V(match) for V(verified) and V(presence) for V(present) of O(state).
     type: str
     choices: [match, presence]
-  wait_timeout: {description: Seconds to wait at most., type: int, default: 600}
+  wait_timeout: {description: Maximum number of seconds to wait., type: int, default: 600}
 notes:
   - O(timeout) is the time for the service and for publishing. Verifying takes up to half a minute
     more if servers do not answer; waiting takes up to O(wait_timeout).
@@ -142,7 +142,7 @@ records:
   contains:
     type: {description: V(MX) or V(TXT)., returned: always, type: str}
     host: {description: Name relative to the domain; V(@) is the domain itself., returned: always, type: str}
-    fqdn: {description: "Full name, as A-labels, without a dot at the end.", returned: always, type: str}
+    fqdn: {description: "Full name, as A-labels, without a trailing dot.", returned: always, type: str}
     ttl: {description: Time to live in seconds., returned: always, type: int}
     value: {description: "Host name of the mail server, or the whole text.", returned: always, type: str}
     priority: {description: Lower numbers are tried first., returned: for MX records, type: int}
@@ -205,14 +205,14 @@ advice:
   elements: str
 current:
   description:
-    - The current record sets of these names and types, as far as known, with the values of others.
+    - The current record sets of these names and types, as far as known, including other values.
     - After publishing and withdrawing, those of the updated name server; else those of all
       authoritative name servers.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
   contains:
-    name: {description: "Full name, as A-labels, without a dot at the end.", returned: always, type: str}
+    name: {description: "Full name, as A-labels, without a trailing dot.", returned: always, type: str}
     type: {description: "V(MX), V(TXT), or V(CNAME) for an alias.", returned: always, type: str}
     ttl: {description: Time to live in seconds; null for an alias., returned: always, type: int}
     value: {description: The values as in a zone file., returned: always, type: list, elements: str}
@@ -224,7 +224,7 @@ zone:
 octodns: {description: The records as YAML for a zone file of octoDNS., returned: success, type: str}
 changes:
   description:
-    - The changes, or what they would be in check mode, in order.
+    - The changes in order; in check mode, the planned ones.
     - After a failure, the changes before it, which remain.
   returned: when O(state) is V(present) or V(absent), and on failure
   type: list
@@ -302,7 +302,7 @@ def ensure_records(
 ) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param watch: how to wait
+    :param watch: how to wait and report progress
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":
@@ -311,7 +311,7 @@ def ensure_records(
     # Imported here because it imports dnspython.
     from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Task  # noqa: PLC0415
 
-    # The options are checked before a request is sent.
+    # Validate the options before sending a request.
     task = Task(params)
     found = retrieve(client, params, check_mode=check_mode)
     return task.ensure(found, seconds=end - client.now(), check_mode=check_mode, watch=watch)

@@ -113,7 +113,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Register the domain or delete it."""
+    """Register or delete the domain."""
     declared = DeclaredDomain(
         parse_domain(params["name"]), absent=params["state"] == "absent", force=params["force"]
     )

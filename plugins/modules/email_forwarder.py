@@ -135,7 +135,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Create the forwarder, change it or delete it."""
+    """Create, change or delete the forwarder."""
     declared = DeclaredForwarder(
         parse_address(params["name"]),
         absent=params["state"] == "absent",

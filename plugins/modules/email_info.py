@@ -17,7 +17,7 @@ extends_documentation_fragment: [postroom.email.api, postroom.email.api.read_onl
 options:
   name:
     description:
-      - Return only the object of this name, which is a domain or a primary address, if it exists.
+      - Return only the object with this name, which is a domain or a primary address, if it exists.
       - To find the owner of an alias, see the examples.
     type: str
   domains:
@@ -176,7 +176,7 @@ def gather_info(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     if name is None:
         found = client.list_principals()
         if params["as"] == "definition":
-            # An incomplete list exported as a definition would make a later purge delete the rest.
+            # If the exported definition were incomplete, a later purge would delete the rest.
             client.check_list({principal.name for principal in found})
     else:
         principal = client.find(parse_address(name) if "@" in name else parse_domain(name))

@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Creates a mailbox on a registered domain, changes its aliases and passwords, or deletes it.
   - B(Deleting a mailbox permanently deletes the mail that is stored in it.)
-  - A forwarder of the same name is an error and is never converted.
+  - A forwarder with the same name is an error and is never converted.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -173,7 +173,7 @@ from ansible_collections.postroom.email.plugins.module_utils._passwords import (
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    # A list of strings would split a single string at its commas.
+    # With the type list, a single string would be split at its commas.
     "passwords": {"type": "raw", "no_log": True},
     **PASSWORD_OPTIONS,
     "aliases": {"type": "list", "elements": "str"},
@@ -182,7 +182,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Create the mailbox, change it or delete it."""
+    """Create, change or delete the mailbox."""
     name = parse_address(params["name"])
     if params["state"] == "absent":
         declared = DeclaredMailbox(name, absent=True)

@@ -228,7 +228,7 @@ results:
       description: V(changed), V(unchanged), V(failed) or V(not_attempted).
       returned: always
       type: str
-    reason: {description: Reason of the outcome., returned: always, type: str}
+    reason: {description: Reason for the outcome., returned: always, type: str}
 undeclared:
   description: Objects that are not in the definition, do not match O(ignore) and are of a kind that this
     collection manages, including those that were purged.
@@ -351,7 +351,7 @@ def ensure_tenant(
 ) -> Outcome:
     """Make the tenant match its definition.
 
-    :param report: is called with the number of finished changes and of all changes
+    :param report: called with the number of finished changes and of all changes
     """
     purge = Purge(
         frozenset(params["purge"]),

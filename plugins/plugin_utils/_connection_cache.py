@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connections that outlive a task, so that the items of a loop share one."""
+"""A cache of connections that outlive a task, so that the items of a loop can share one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MAX_KEPT = 8
 
 
 class ConnectionCache:
-    """The transports of this process, by the options and the environment they were made from."""
+    """The transports of this process, by the options and the environment they depend on."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Transport] = {}
 
     def get(self, params: Params) -> Transport:
-        """Return a transport for a task's options, as ``connect`` does."""
+        """Return a cached or new transport for a task's options."""
         key = _key(params)
         transport = self._kept.pop(key, None) or connect(params)
         self._kept[key] = transport
@@ -35,13 +35,13 @@ class ConnectionCache:
     def clear(self) -> None:
         """Drop all connections after an interrupted task, which may have left a partial response.
 
-        They are closed when they are garbage-collected, because a thread may still be sending.
+        The garbage collector closes them, because a thread may still be sending.
         """
         self._kept.clear()
 
 
 def _key(params: Params) -> Hashable:
-    # A fork must not use the connections of its parent.
+    # The process ID keeps a forked process from using its parent's connections.
     key = [os.getpid(), params["api_url"], params["api_token"], params["validate_certs"]]
     if params["ca_path"] is not None:
         file = Path(params["ca_path"]).absolute()

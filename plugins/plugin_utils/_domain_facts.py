@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The facts that the inventory returns for each domain of a tenant."""
+"""Gather the facts that the inventory returns for each domain of a tenant."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 )
 
 Facts = dict[str, Any]
-#: Why a stage is unknown: the service gave no records, the domain's name servers were not found or
-#: gave no answer, or ``stage_timeout`` was over.
+#: Why a stage is unknown: the service returned no records, the domain's name servers were not found
+#: or did not answer, or ``stage_timeout`` expired.
 Reason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
 _QUESTION_TIMEOUT = 5.0
-#: Each of them has several concurrent questions.
+#: A limit, because each domain needs several concurrent queries.
 _MAX_CONCURRENT_DOMAINS = 16
 _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
@@ -54,7 +54,7 @@ _STAGE, _REASON = "email_stage", "email_stage_reason"
 
 
 class _StageResult(NamedTuple):
-    """The stage of a domain; None if the domain was deleted in the meantime."""
+    """The stage of a domain, or None if the domain has just been deleted."""
 
     stage: Stage | None
     warning: str = ""
@@ -62,10 +62,10 @@ class _StageResult(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """The domains of a tenant.
+    """The domains of a tenant with their facts.
 
-    :param domains: the facts by name, names in order: numbers, and the stage
-    :param warnings: a sentence for each domain that is left out or has fewer facts
+    :param domains: the facts by domain name, in alphabetical order
+    :param warnings: warnings about domains that are left out or whose stage is unknown
     """
 
     domains: dict[str, Facts]
@@ -73,13 +73,12 @@ class Gathered(NamedTuple):
 
 
 def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
-    """Read the domains of a tenant.
+    """Read the domains of a tenant and gather their facts.
 
-    :param options: ``domains`` and ``exclude``, lists of patterns; ``stage``, whether to ask name
-        servers, ``nameservers`` and ``resolvers``, and ``stage_timeout``, the seconds after which
-        no further domain is verified
-    :raises InvalidInput: one of the servers is invalid
-    :raises ImportError: name servers are needed, and dnspython is not installed
+    :param options: the inventory's options ``domains``, ``exclude``, ``stage``, ``nameservers``,
+        ``resolvers`` and ``stage_timeout``
+    :raises InvalidInput: a name server or resolver is invalid
+    :raises ImportError: ``stage`` is set and dnspython is not installed
     """
     servers: Servers | None = None
     if options["stage"]:
@@ -112,9 +111,9 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
 
 
 def is_gathered(domains: object) -> bool:
-    """Return whether data, for example from a cache, could be the domains of `Gathered`.
+    """Return whether data from a cache is valid as ``Gathered.domains``.
 
-    Anyone who may write the files of a cache can put templates into them.
+    Users who can write to the cache files could put templates into them.
     """
     return isinstance(domains, dict) and all(
         _is_domain(name) and isinstance(facts, dict) and all(map(_is_fact, facts, facts.values()))
@@ -140,7 +139,7 @@ def _find_stage(client: Client, servers: Servers, end: float, name: Name) -> _St
         warning = f"'{name}' was deleted while its stage was determined. It is left out."
         return _StageResult(None, warning)
     except (Rejected, ServerFailed, BadAnswer) as error:
-        # The service has answered, so this concerns only this domain.
+        # The service responded, so the problem concerns only this domain.
         warning = f"The stage of '{name}' is unknown: {error}"
         return _StageResult("unknown", warning, "no_records")
     found = verify(records, servers)
@@ -153,9 +152,9 @@ def _find_stage(client: Client, servers: Servers, end: float, name: Name) -> _St
 def _selected(
     principals: Iterable[Principal], options: Mapping[str, Any]
 ) -> tuple[list[Name], list[str]]:
-    """Return the domains that become hosts, in order, and warnings about invalid names.
+    """Return the selected domains in alphabetical order, and warnings.
 
-    A selected or excluded name that does not exist causes a warning, because it may be misspelled.
+    Invalid names are left out. A name in the options that does not exist may be misspelled.
     """
     wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
     names = sorted(each.name for each in principals if isinstance(each, Domain))
@@ -167,14 +166,14 @@ def _selected(
         f"{option}: {pattern} is not a domain of the tenant. Check its spelling."
         for option in ("domains", "exclude")
         for pattern in options[option]
-        # A pattern with wildcards may match domains later.
+        # A pattern with wildcards may match future domains.
         if not set("*?[") & set(pattern) and not any(map(matcher([pattern]), keys))
     ]
     return [name for name in chosen if name not in invalid], warnings
 
 
 def _is_domain(key: object) -> bool:
-    """Return whether a name has only letters, digits, hyphens and dots, unlike a template."""
+    """Return whether a name is a normalized domain name, which can't contain a template."""
     try:
         return isinstance(key, str) and parse_domain(key).key == key
     except InvalidInput:
@@ -182,7 +181,7 @@ def _is_domain(key: object) -> bool:
 
 
 def _locations(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:
-    """Yield the domain of each address, and the fact that counts it."""
+    """Yield the domain of each address and the name of the fact that counts it."""
     for principal in principals:
         if isinstance(principal, (Domain, UnmanagedPrincipal)):
             continue

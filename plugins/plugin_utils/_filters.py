@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the filters of the collection share."""
+"""Helpers for the filters of the collection."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Result = TypeVar("Result")
 
 
 def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a function as a filter that reports its own errors as AnsibleFilterError.
+    """Wrap a function as a filter that raises the collection's errors as AnsibleFilterError.
 
-    Unknown and missing arguments are reported the same way. Up to ansible-core 2.18 a filter
-    receives undefined variables; these raise their own error here.
+    Unknown and missing arguments also raise AnsibleFilterError. Up to ansible-core 2.18, filters
+    receive undefined variables; these raise their own error.
     """
     signature = inspect.signature(function)
     name = function.__name__
@@ -48,9 +48,9 @@ def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def decrypted(value: Any) -> Any:
-    """Return a value, and the entries of a list, with inline vault strings as plain strings.
+    """Return a value or a list with inline vault strings converted to plain strings.
 
-    Up to ansible-core 2.18, a variable that ``ansible-vault encrypt_string`` made is not a string.
+    Up to ansible-core 2.18, a value made by ``ansible-vault encrypt_string`` is not a string.
     """
     if isinstance(value, list):
         return [decrypted(entry) for entry in value]

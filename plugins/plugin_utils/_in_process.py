@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run a module's function inside Ansible's worker if that can't be told apart from the module.
+"""Run a module's function in Ansible's worker process if the result is the same.
 
 A worker process runs all items of a loop, whereas a module starts a new process for each item. A
-task runs in the worker if the module would run on the controller, with the same Python, user and
+task runs in the worker if its module would run on the controller with the same Python, user and
 environment. Otherwise it runs as a module.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ansible import constants as C  # noqa: N812 - its own name everywhere
+from ansible import constants as C  # noqa: N812 - the conventional name
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
@@ -47,27 +47,27 @@ from ._playbook_variables import unused_variables, with_variables
 from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output
 
 try:
-    # Ansible imports this file once, before it forks its workers.
+    # Ansible imports this file once, before it forks its workers, which then share the import.
     import_httpx()
     HAS_HTTPX = True
 except ImportError:
     HAS_HTTPX = False
 
-#: The variable of playbooks that has the file with their options.
+#: The playbook variable with the path of the playbook's argument file.
 _ARGUMENTS = "__mail_arguments"
-#: Variables of roles and playbooks that have the variable of each module option.
+#: The variables of roles and playbooks that map each module option to its variable.
 _OPTION_VARIABLES = (
     "__tenant_option_variables",
     "__dns_option_variables",
     "__mail_option_variables",
 )
-#: Discovery finds Ansible's own Python on the controller.
+#: The values that make Ansible discover an interpreter, which is its own on the controller.
 _DISCOVERY = ("", "auto", "auto_legacy", "auto_silent", "auto_legacy_silent")
-#: An interpreter or a library reads these variables only once, mostly when the process starts.
+#: The variables that an interpreter or a library reads only once, mostly when the process starts.
 _READ_AT_START = re.compile(
     r"(?:PYTHON|LD_|DYLD_|OPENSSL_|SSL_|SSLKEYLOGFILE|LC_|MALLOC_|GLIBC_)|(?:LANG|LANGUAGE|TZ)\Z"
 )
-#: A shell does not accept other names.
+#: The names that a shell accepts.
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ORPHAN_CHECK_INTERVAL = 0.5
 
@@ -76,7 +76,7 @@ _display = Display()
 
 
 class InProcessAction(NormalAction):  # type: ignore[misc]
-    """An action that runs a module's function in the worker if it can, and the module otherwise."""
+    """An action that runs a module's function in the worker if possible, otherwise the module."""
 
     #: The module's own options.
     argument_spec: Mapping[str, Any]
@@ -109,7 +109,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return {**result, **self._run_here(variables, environment)}
 
     def _find_option_variables(self, variables: Mapping[str, Any]) -> dict[str, str]:
-        """Return the collection's variable of each option. Warn about variables without effect."""
+        """Return the collection's variable for each option. Warn about unused variables."""
         found: dict[str, str] = {}
         for name in _OPTION_VARIABLES:
             found.update(self._templar.template(variables.get(name, {})))
@@ -120,7 +120,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
-        """Parse a module's output. Name the collection's variables in a failure."""
+        """Parse a module's output and add the names of the collection's variables to failures."""
         if self._option_variables and '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])
@@ -130,7 +130,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return super()._parse_returned_data(res, *profile)
 
     def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
-        """Return why the task needs a module process, whatever its interpreter is, or None."""
+        """Return why the task must run as a module regardless of its interpreter, or None."""
         switch = os.environ.get("POSTROOM_IN_PROCESS", "true")
         variable = self._templar.template(variables.get("postroom_in_process", True))
         missing = ", ".join(missing_parts())
@@ -150,7 +150,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return next((reason for reason, applies in reasons.items() if applies), None)
 
     def _interpreter(self, variables: Mapping[str, Any]) -> str:
-        """Return the Python that ansible-core would run the module with."""
+        """Return the Python with which ansible-core would run the module."""
         if self._task.delegate_to:
             variables = variables["ansible_delegated_vars"][self._task.delegate_to]
         value = C.config.get_config_value("INTERPRETER_PYTHON", variables=variables)
@@ -159,7 +159,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
     def _run_here(
         self, variables: dict[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return the result that ansible-core would read from the output of a module process."""
+        """Run the task and return the result that ansible-core would get from a module process."""
 
         def run() -> None:
             spec = {**API_OPTIONS, **self.argument_spec}
@@ -188,18 +188,18 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             from ansible.utils.unsafe_proxy import wrap_var  # noqa: PLC0415 - later deprecated
 
             result = wrap_var(self._parse_returned_data(printed))
-        # From ansible-core 2.21 on it is an object.
+        # In ansible-core 2.21 and newer, the result is an object.
         if not isinstance(result, dict):
             result = result.as_result_dict(for_round_trip=True)
-        # From ansible-core 2.22 on. They are registered already: this process is the controller's.
+        # ansible-core 2.22 and newer add the secrets, which this process has already registered.
         return {name: value for name, value in result.items() if name != NEW_SECRETS}
 
 
 def interpreter_reason(interpreter: str) -> str | None:
-    """Return why a task whose module would run on that Python needs a process, or None."""
+    """Return why a task with this Python must run as a module, or None."""
     if interpreter in _DISCOVERY or interpreter == sys.executable:
         return None
-    # Only a shell can find a relative path.
+    # Only a shell can resolve a relative path.
     if Path(interpreter).is_absolute() and _identity(interpreter) == _identity(sys.executable):
         return None
     return f"its Python is {interpreter}, Ansible's own is {sys.executable}"
@@ -207,13 +207,13 @@ def interpreter_reason(interpreter: str) -> str | None:
 
 @functools.cache
 def _identity(python: str) -> tuple[Path, Path]:
-    """Return the file of a Python, and the virtual environment that it is called in."""
+    """Return the file of a Python and the folder of its path, which identifies the venv."""
     path = Path(python)
     return path.resolve(), path.parent.resolve()
 
 
 def environment_reason(environment: Mapping[str, str]) -> str | None:
-    """Return why a task with these environment variables needs a process, or None."""
+    """Return why a task with these environment variables must run as a module, or None."""
     for name, value in environment.items():
         if _READ_AT_START.match(name):
             return f"environment sets {name}, which only a new process reads"
@@ -232,7 +232,7 @@ def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator
         os.chdir(folder)
         yield
     finally:
-        # Writing all of them for each item of a loop takes longer than comparing them.
+        # Restoring all variables for each item of a loop would take longer than comparing them.
         if os.environ != variables:
             os.environ.clear()
             os.environ.update(variables)
@@ -240,14 +240,14 @@ def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator
 
 
 def exit_if_orphaned() -> None:
-    """End this worker if Ansible was killed, because the result would be lost."""
+    """Exit this worker if Ansible was killed, because the result would be lost."""
     parent = multiprocessing.parent_process()
     if parent is not None and not parent.is_alive():
         os._exit(1)
 
 
 def sleep_unless_orphaned(seconds: float) -> None:
-    """Wait, and end this worker if Ansible ends."""
+    """Wait, and exit this worker if Ansible is killed in the meantime."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         exit_if_orphaned()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The variables of playbooks: put their names into messages, and warn about unused ones."""
+"""Add the names of playbook variables to messages, and warn about unused variables."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ansible import context
 from ansible.utils.vars import load_extra_vars
 
 _PREFIXES = ("mail_", "vault_mail_")
-#: Files that only hold options of several playbooks.
+#: The argument files that only contain options shared by playbooks.
 _SHARED = ("account", "connection", "passwords", "definition")
-#: What precedes the name of an option that is a common word.
+#: The text that must precede an option's name, if the name is a common word.
 _MARKED = "(?:^|[Oo]ptions? |[Ss]et |narrow |[Rr]aise |[Ii]n )"
 
 
 def with_variables(message: str, variables: Mapping[str, str]) -> str:
-    """Return a message that also names the variable for each option it names.
+    """Add to a message the variable of each option that it mentions.
 
-    :param variables: the variable by the name of the option
+    :param variables: the variables by option
     """
     named = [
         f"{option} with {variable}"
@@ -40,14 +40,14 @@ def with_variables(message: str, variables: Mapping[str, str]) -> str:
 
 
 def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for each extra variable that looks like an option and does nothing.
+    """Yield a warning for each extra variable that looks like an option but has no effect.
 
     :param loader: Ansible's DataLoader
     :param playbook: the playbook's file in ``playbooks/arguments``
-    :param options: the variable by the name of the module's option
+    :param options: the variables by module option
     """
     known = {file.stem: _options(loader, file) for file in playbook.parent.glob("*.yml")}
-    # An account file is given to every playbook.
+    # The account file is used with every playbook.
     used = known[playbook.stem] | known["account"] | known["passwords"]
     for name in _SHARED:
         del known[name]
@@ -58,7 +58,7 @@ def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) ->
         elif not name.startswith(_PREFIXES):
             continue
         elif name in everywhere:
-            # A file of variables may serve several playbooks.
+            # A file of variables may be for several playbooks.
             if _is_typed(name):
                 users = ", ".join(sorted(each for each in known if name in known[each]))
                 yield f"The variable {name} is not used here, only in: {users}."
@@ -67,7 +67,7 @@ def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) ->
 
 
 def _is_typed(name: str) -> bool:
-    """Return whether an extra variable is given by itself, and not in a file."""
+    """Return whether an extra variable is set on the command line and not in a file."""
     given = rf"(^|[\s{{,\"']){name}[\"']?\s*[=:]"
     texts = context.CLIARGS.get("extra_vars", ())
     return any(re.search(given, text) for text in texts if not text.startswith("@"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Display the progress of a long task: changes done, rate and remaining time.
+"""Display the progress of a long task: finished changes, rate and remaining time.
 
 On a terminal, one line is updated in place. In a log, a line is added every 15 seconds. Short tasks
 display nothing.
@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
-#: Evaluated when Ansible imports this, because its workers have no terminal.
+#: Evaluated when Ansible imports this file, because its workers have no terminal.
 IS_TERMINAL = sys.stdout.isatty()
 
 _INITIAL_DELAY = 2.0
@@ -23,9 +23,9 @@ _LOG_INTERVAL = 15.0
 
 
 class Progress:
-    """Displays a task's progress.
+    """The progress display of a task.
 
-    :param show: displays a text, with a line break if its second argument is true
+    :param show: displays a text, followed by a line break if the second argument is true
     :param clock: returns the current time in seconds
     """
 
@@ -39,7 +39,7 @@ class Progress:
         self._show = show
         self._is_terminal = is_terminal
         self._clock = clock
-        #: When the first change was done. The time before it is not part of the rate.
+        #: When the first change was finished. The rate does not include the time before.
         self._start: float | None = None
         self._done_at_start = 0
         self._interval = _TERMINAL_INTERVAL if is_terminal else _LOG_INTERVAL
@@ -47,7 +47,7 @@ class Progress:
         self._width = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Display that ``done`` of ``total`` changes are done."""
+        """Display that ``done`` of ``total`` changes are finished."""
         now = self._clock()
         if self._start is None:
             self._start, self._next = now, now + _INITIAL_DELAY
@@ -57,14 +57,14 @@ class Progress:
         self._next = now + self._interval
         text = _text(done, total, (done - self._done_at_start) / (now - self._start))
         if self._is_terminal:
-            # Spaces cover the rest of a longer previous line.
+            # The spaces overwrite the rest of a longer previous line.
             self._show("\r" + text.ljust(self._width), False)  # noqa: FBT003
         else:
             self._show(text, True)  # noqa: FBT003
         self._width = len(text)
 
     def end(self) -> None:
-        """Clear the line, so that the next output starts there."""
+        """Clear the line for the next output."""
         if self._is_terminal and self._width:
             self._show("\r" + " " * self._width + "\r", False)  # noqa: FBT003
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run an AnsibleModule in this process. Lists the private parts of ansible-core that this uses.
+"""Run an AnsibleModule in this process, with the help of private parts of ansible-core.
 
 The options are passed as JSON and the result is printed, as in a module process, so that each
-version of ansible-core treats them in its own way.
+version of ansible-core handles them in its own way.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ try:
     _ENCODER = {"cls": get_module_encoder("legacy", Direction.CONTROLLER_TO_MODULE)}
     HAS_PROFILES = True
 except ImportError:
-    # ansible-core before 2.19.
+    # ansible-core before 2.19
     from ansible.module_utils.common.json import AnsibleJSONEncoder
 
     _ENCODER = {"cls": AnsibleJSONEncoder, "vault_to_text": True}
     HAS_PROFILES = False
 
-#: The private parts of ansible-core that running in the worker uses, by their owner. Attributes of
-#: objects are missing here: AnsibleModule._diff.
+#: The private parts of ansible-core that are needed to run in the worker, by owner. The attribute
+#: AnsibleModule._diff is not listed, because only instances have it.
 _PRIVATE_PARTS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (basic, ("_ANSIBLE_ARGS", "_ANSIBLE_PROFILE") if HAS_PROFILES else ("_ANSIBLE_ARGS",)),
     (basic.AnsibleModule, ("_load_params", "_log_invocation")),
     (warnings, ("_global_warnings", "_global_deprecations")),
     (ActionBase, ("_compute_environment_string", "_parse_returned_data", "_update_module_args")),
 )
-#: Logging a task searches each option for each secret.
+#: A limit, because ansible-core searches each option for each secret to log a task.
 _MAX_LOGGED_SECRETS = 100
 
 
 class WorkerModule(Module):
-    """An AnsibleModule that does not log tasks with very many secrets."""
+    """An AnsibleModule that does not log tasks with a large number of secrets."""
 
     def _log_invocation(self) -> None:
-        """Log the task, unless that takes longer than the task."""
+        """Log the task, unless logging would take longer than the task."""
         if len(self.no_log_values) <= _MAX_LOGGED_SECRETS:
             super()._log_invocation()
 
@@ -66,13 +66,13 @@ def missing_parts() -> list[str]:
 
 
 def module_output(arguments: Mapping[str, Any], run: Callable[[], None]) -> str:
-    """Return what a module process with these options would print.
+    """Return the output that a module process with these options would print.
 
     :param run: creates a ``WorkerModule`` and exits through it
     """
     names = ("_ANSIBLE_ARGS", "_ANSIBLE_PROFILE", "_PARSED_MODULE_ARGS")
     before = {name: getattr(basic, name) for name in names if hasattr(basic, name)}
-    # A module process has no warnings of earlier tasks.
+    # A module process has no warnings from earlier tasks.
     collected = (warnings._global_warnings, warnings._global_deprecations)  # noqa: SLF001
     for messages in collected:
         messages.clear()

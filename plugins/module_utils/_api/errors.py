@@ -4,8 +4,8 @@
 
 """The exceptions of the client, the tenant and the DNS code, in one tree.
 
-A message has the problem, where it is, and the remedy. It never contains a secret. Each class has
-a ``code``, which stays the same when a message changes.
+A message states the problem, its location and the remedy. It never contains a secret. Each class
+has a ``code``, which stays the same when the message changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SECRET_KEY = re.compile("passw|passphrase|secret", re.IGNORECASE)
 
 
 class Failure(NamedTuple):
-    """The request that failed and why: redacted and short."""
+    """A failed request and the reason, redacted and shortened."""
 
     kind: str
     status: int | None
@@ -32,7 +32,7 @@ class Failure(NamedTuple):
     detail: str
 
     def as_dict(self) -> dict[str, object]:
-        """Return the failure as plain data, for a module's result."""
+        """Return the failure as a dictionary for a module's result."""
         return self._asdict()
 
 
@@ -41,13 +41,13 @@ class PostroomError(Exception):
 
     #: Identifies the error in results. Codes are stable; messages may change.
     code = "error"
-    #: The changes that were applied before the error, as modules return them.
+    #: The changes that were applied before the error, in the format of a module's result.
     done: Sequence[dict[str, str]] = ()
     #: Further return values for the module.
     details: Mapping[str, Any] = MappingProxyType({})
-    #: Whether the change that failed was written nevertheless.
+    #: Whether the change was written despite the error.
     wrote = False
-    #: Whether it is unknown if the change was written.
+    #: Whether the outcome of the change is unknown.
     unsure = False
 
     def add(self, sentence: str) -> None:
@@ -74,13 +74,13 @@ class TooExpensive(PostroomError):
 
 
 class Incomplete(PostroomError):
-    """Some of several changes failed or were not attempted. ``changes`` has the others."""
+    """Some changes failed or were not attempted. ``changes`` lists the others."""
 
     code = "incomplete"
 
 
 class Interrupted(PostroomError):
-    """The task was stopped by a signal. ``changes`` has what was written before."""
+    """The task was stopped by a signal. ``changes`` lists the changes written before."""
 
     code = "interrupted"
 
@@ -104,8 +104,8 @@ class ServiceError(PostroomError):
     """A request failed.
 
     :param message: the text for the user
-    :param failure: method, path, status and detail, redacted
-    :param retry_after: the seconds that the service asks to wait, if it does
+    :param failure: the request's method and path, and the response's status and detail
+    :param retry_after: the seconds to wait before a retry, if the service set them
     """
 
     #: Whether repeating the request is likely to succeed.
@@ -188,14 +188,14 @@ class Rejected(ServiceError):
 
 
 class Throttled(ServiceError):
-    """The service asks for fewer requests. Another run may succeed."""
+    """The service's rate limit was exceeded. Another run may succeed."""
 
     code = "throttled"
     transient = True
 
 
 class ServerFailed(ServiceError):
-    """The service or a proxy failed with a status 5xx. The request may have taken effect.
+    """The service or a proxy failed with a 5xx status. The request may have taken effect.
 
     Another run may succeed.
     """
@@ -208,13 +208,13 @@ class ServerFailed(ServiceError):
 
 
 class BadAnswer(ServiceError):
-    """The response is not one of this API, or is incomplete. A write may have taken effect."""
+    """The response is incomplete or not from the mail API. A write may have taken effect."""
 
     code = "unexpected_response"
 
 
 class LostUpdate(ServiceError):
-    """Another client keeps overwriting the change. It was written, but is lost."""
+    """The change was written, but another client keeps overwriting it."""
 
     code = "lost_update"
 
@@ -226,10 +226,10 @@ class NameServerError(PostroomError):
 
 
 class NameServersNotFound(NameServerError):
-    """The resolvers do not return the name servers of a name. Nothing was written.
+    """The resolvers did not find the name servers of a name. Nothing was written.
 
-    :param cause: the problem, one sentence
-    :param remedy: the remedy, one sentence
+    :param cause: the problem, as one sentence
+    :param remedy: the remedy, as one sentence
     """
 
     code = "name_servers_not_found"
@@ -272,9 +272,9 @@ def names_secret(key: object) -> bool:
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
-    """Return ``text`` without ``secrets``, whether plain, JSON-escaped or percent-encoded."""
+    """Replace ``secrets`` in ``text``, whether plain, JSON-escaped or percent-encoded."""
     forms = {form for secret in secrets for form in _forms_of(secret) if form}
-    # The longest first, or the rest of a secret that contains another one would remain.
+    # Replace the longest first; otherwise part of a secret that contains another one would remain.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, "********")
     return text
@@ -292,10 +292,10 @@ def _forms_of(secret: str) -> Iterator[str]:
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Return ``text`` without ``secrets``, on one line and shortened."""
+    """Replace ``secrets`` in ``text``, join its lines and truncate it."""
     return shortened(" ".join(hide(text, secrets).split()), _MAX_DETAIL)
 
 
 def shortened(text: str, length: int = _MAX_SHOWN) -> str:
-    """Return ``text`` cut to a length."""
+    """Return ``text``, truncated to ``length`` characters."""
     return text if len(text) <= length else f"{text[:length]}..."

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The objects of a tenant: domains, mailboxes, forwarders, and the DNS records of a domain.
+"""The objects of a tenant: domains, mailboxes, forwarders and the DNS records of domains.
 
-The API calls the first three principals. An ``individual`` with members is a forwarder, one
-without members is a mailbox.
+The API calls domains, mailboxes and forwarders principals. An ``individual`` with members is a
+forwarder; one without members is a mailbox.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class Domain:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """Empty: only mailboxes and forwarders have addresses."""
+        """Always empty, because a domain receives no mail itself."""
         return frozenset()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as modules return it."""
+        """Return the domain in the format of a module's result."""
         return {"name": str(self.name)}
 
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """A mailbox and its aliases, without its primary address."""
+    """A mailbox. Its aliases don't include the primary address."""
 
     name: Name
     aliases: frozenset[Name] = frozenset()
@@ -44,17 +44,17 @@ class Mailbox:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """Every address that delivers here."""
+        """The primary address and all aliases."""
         return self.aliases | {self.name}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as modules return it."""
+        """Return the mailbox in the format of a module's result."""
         return {"name": str(self.name), "aliases": spelled(self.aliases)}
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """A forwarder: sends mail to any of its addresses to all members."""
+    """A forwarder, which sends mail for any of its addresses to all its members."""
 
     name: Name
     aliases: frozenset[Name] = frozenset()
@@ -63,11 +63,11 @@ class Forwarder:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """Every address that delivers here."""
+        """The primary address and all aliases."""
         return self.aliases | {self.name}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as modules return it."""
+        """Return the forwarder in the format of a module's result."""
         return {
             "name": str(self.name),
             "members": spelled(self.members),
@@ -77,23 +77,23 @@ class Forwarder:
 
 @dataclass(frozen=True, slots=True)
 class UnmanagedPrincipal:
-    """A principal of a kind that the collection does not manage. It owns its addresses."""
+    """A principal of a kind that the collection does not manage. Its addresses are in use."""
 
     name: Name
     kind: str
     addresses: frozenset[Name] = frozenset()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as modules return it."""
+        """Return the principal in the format of a module's result."""
         return {"name": str(self.name), "kind": self.kind}
 
 
-#: What the list of each kind is called, in definitions and in results.
+#: The key of each kind's list, in definitions and in results.
 SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
-#: How problems and options name an alias.
+#: The name of an alias's kind in problems and options.
 ALIAS = "alias"
 
-# Union, because pylint reads the bar between classes as arithmetic.
+# Union, because pylint takes the | between classes for arithmetic.
 Individual = Union[Mailbox, Forwarder]  # noqa: UP007
 Principal = Union[Domain, Mailbox, Forwarder, UnmanagedPrincipal]  # noqa: UP007
 Action = Literal["create", "update", "delete"]
@@ -104,7 +104,7 @@ AnIndividual = TypeVar("AnIndividual", bound=Individual)
 class Edit:
     """Names to add to a principal's lists and to remove from them.
 
-    The API replaces whole lists. An edit is applied to the list as it is when it is written.
+    The API replaces whole lists, so an edit is applied to the current list just before the write.
     """
 
     add_aliases: frozenset[Name] = frozenset()
@@ -127,7 +127,7 @@ NO_EDIT = Edit()
 
 
 class DnsRecord(NamedTuple):
-    """A record as the service returns it; ``host`` is ``@`` or relative to the domain."""
+    """A DNS record in the service's format; ``host`` is ``@`` or relative to the domain."""
 
     type: str
     host: str
@@ -143,9 +143,9 @@ class DnsRecordSet(NamedTuple):
 
 
 def password_flaw(password: str) -> str | None:
-    """Return why no mail program could use a password, and what to do, or None if it could.
+    """Return why mail programs can't use a password, with the remedy, or None if they can.
 
-    The sentence does not contain the password.
+    The text is a predicate without a subject and does not contain the password.
     """
     if not password:
         return "is empty. Give it in full, or leave it out."
@@ -165,12 +165,12 @@ def password_flaw(password: str) -> str | None:
 
 
 def spelled(names: frozenset[Name]) -> list[str]:
-    """Return names as strings, in a stable order."""
+    """Return names as they were spelled, in a stable order."""
     return [str(name) for name in sorted(names)]
 
 
 def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
-    """Return the principal with its names spelled as in ``names``, if they are among them."""
+    """Return the principal, with the spelling in ``names`` for each name that it contains."""
     spelling = {name: name for name in names}
 
     def own(name: Name) -> Name:
@@ -184,8 +184,8 @@ def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
 
 
 def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
-    """Return a change as modules return it.
+    """Return a change in the format of a module's result.
 
-    :param reason: a clause
+    :param reason: why the change is made, as a clause
     """
     return {"action": action, "kind": kind, "name": str(name), "reason": reason}

@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Names of domains and email addresses: compared normalized, displayed as they were spelled.
+"""Names of domains and email addresses, normalized for comparison and displayed as spelled.
 
 Names compare equal if they differ only in case or if their domains have the same A-labels (IDNA
 2008). ``parse_domain`` and ``parse_address`` strictly validate user input. ``read_name`` accepts
-every name that a service returns.
+any name that a service returns.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MAX_ADDRESS = 254
 
 
 class Name:
-    """A domain or an address. Only ``key`` is used to compare and hash it. Don't change it.
+    """A domain or an address, compared and hashed by ``key``. Treat it as immutable.
 
-    It is not a dataclass, because frozen ones take twice as long to create and to hash, and large
-    tenants have 100,000 names.
+    It is not a dataclass, because a frozen one takes twice as long to create and to hash, and a
+    large tenant has 100,000 names.
     """
 
     __slots__ = ("key", "spelled")
@@ -58,7 +58,7 @@ class Name:
 
     @property
     def domain(self) -> Name:
-        """The domain of an address; a domain's own name."""
+        """The domain of an address, or the name itself if it is a domain."""
         if "@" not in self.key:
             return self
         return Name(self.key.rpartition("@")[2], self.spelled.rpartition("@")[2])
@@ -90,7 +90,7 @@ def parse_address(text: str, option: str = "name") -> Name:
     flaw = None
     if not at:
         flaw = "it has no @"
-    # Checked before lower(), which turns a few non-ASCII characters into ASCII ones.
+    # isascii() checks the original, because lower() turns a few non-ASCII characters into ASCII.
     elif not local.isascii() or not _LOCAL.fullmatch(key_local) or len(local) > _MAX_LOCAL:
         flaw = _local_flaw(local)
     elif key_domain is None:
@@ -110,7 +110,7 @@ def _shown(text: str) -> str:
 
 
 def _local_flaw(local: str) -> str:
-    """Return why the part before the @ is invalid, as a clause."""
+    """Return the reason why the part before the @ is invalid, as a clause."""
     if not local:
         return "there is nothing before the @"
     if "@" in local:
@@ -125,7 +125,7 @@ def _local_flaw(local: str) -> str:
 
 
 def _domain_flaw(domain: str) -> str:
-    """Return why a domain is invalid, as a clause."""
+    """Return the reason why a domain is invalid, as a clause."""
     if "@" in domain:
         return "it looks like an email address"
     key = _ascii_domain(domain.removesuffix("."))
@@ -148,16 +148,16 @@ def _domain_flaw(domain: str) -> str:
 
 
 def read_name(text: str) -> Name:
-    """Return a name from a service's response, valid or not."""
+    """Return a name from a service's response without validating it."""
     local, at, domain = text.strip().rpartition("@")
     key = _ascii_domain(domain.removesuffix("."))
     return Name(local.lower() + at + (domain.lower() if key is None else key), text)
 
 
 def glob_key(pattern: str) -> str:
-    """Return a shell-style pattern normalized like the keys that it is matched with."""
+    """Return a shell-style pattern, normalized like the keys it is matched against."""
     local, at, domain = pattern.strip().rpartition("@")
-    # Label by label, because a label with a wildcard has no A-label.
+    # Convert each label separately, because one with a wildcard has no A-label.
     labels = (_ascii_domain(label) or label.lower() for label in domain.split("."))
     return local.lower() + at + ".".join(labels)
 
@@ -186,7 +186,7 @@ def _ascii_domain(text: str) -> str | None:
     text = text.lower()
     if text.isascii() and "xn--" not in text:
         return text
-    # Imported at use: every module would pay for the import, and such names are rare.
+    # Imported here, because few tasks have such names and the import is slow.
     import idna  # noqa: PLC0415
 
     try:

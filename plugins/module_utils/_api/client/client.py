@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The client of the mail API: retries, writes with an unknown outcome, and read-modify-write.
+"""The client of the mail API, with retries and verified writes.
 
-If the outcome of a write is unknown, a GET finds out; a create is never repeated blindly. PATCH
+If the outcome of a write is unknown, the client sends a GET before it repeats the write. PATCH
 replaces whole lists and the API has no ETag. Edits are therefore applied to a fresh copy and
 verified after a delay, in case another client overwrote them.
 """
@@ -26,8 +26,8 @@ from .transport import Transport
 
 T = TypeVar("T")
 
-#: An edit is verified after this many times the seconds between its GET and its PATCH, because
-#: another client may hold an older copy for about that long.
+#: The delay before an edit is verified, as a multiple of the time between its GET and its PATCH,
+#: because another client may hold an older copy for about that long.
 _VERIFY_FACTOR = 4
 _MAX_VERIFY_DELAY = 2.0
 _MAX_REPAIRS = 12
@@ -43,22 +43,22 @@ class Client:
     """A client for one tenant and one task. Threads may share it.
 
     :param transport: the connections to the service
-    :param verify_delay: the least seconds before an edit is verified. Another client that takes
-        longer between its GET and its PATCH can overwrite the edit without being noticed.
+    :param verify_delay: the minimum delay in seconds before an edit is verified. If another client
+        takes longer between its GET and its PATCH, it may overwrite the edit undetected.
     :param options: the options of RetryPolicy, such as ``timeout`` and ``retries``
-    :raises InvalidInput: one of the options is out of range
+    :raises InvalidInput: an option is out of range
     """
 
     def __init__(self, transport: Transport, *, verify_delay: float = 0.25, **options: Any) -> None:
         self._transport = transport
         self._policy = RetryPolicy(**options)
         self._min_verify_delay = verify_delay
-        #: The token, and the passwords sent so far: a server may repeat them in any later response.
+        #: The token and the passwords sent so far, which a server may repeat in a later response.
         self._secrets = list(transport.secrets)
 
     @property
     def timeout(self) -> float:
-        """The seconds that this client was given."""
+        """The timeout of all requests together, in seconds."""
         return self._policy.timeout
 
     def time_left(self) -> float:
@@ -66,53 +66,54 @@ class Client:
         return self._policy.time_left()
 
     def now(self) -> float:
-        """Return the time of the client's clock in seconds."""
+        """Return the current time of the client's clock in seconds."""
         return self._policy.clock()
 
     def cancel(self) -> None:
-        """Send nothing more, from this client and all clients derived from it."""
+        """Stop this client and all clients derived from it from sending requests."""
         self._policy.cancel()
 
     def with_timeout(self, seconds: float, *, extend_when_throttled: bool = False) -> Client:
-        """Return a client with its own deadline over the same connections.
+        """Return a client with its own deadline that shares this client's connections.
 
-        :param extend_when_throttled: waiting for the rate limit does not count
+        :param extend_when_throttled: don't count time spent waiting for the rate limit
         """
         other = copy(self)
         other._policy = self._policy.with_timeout(  # noqa: SLF001 - a copy of this object
             seconds, extend_when_throttled=extend_when_throttled
         )
-        # Its passwords concern only its own responses; thousands of them are slow to search for.
+        # Only its own responses can contain its passwords; redacting thousands is slow.
         other._secrets = list(self._secrets)  # noqa: SLF001
         return other
 
     def find(self, name: Name) -> Principal | None:
-        """Return a principal, or None if the service returns not-found for it."""
+        """Return a principal, or None if it does not exist."""
         try:
             return self._read(endpoints.get(name))
         except errors.NotFound:
             return None
 
     def list_principals(self, wire_type: str | None = None) -> list[Principal]:
-        """Return all principals of the tenant, or all of one ``type``.
+        """Return all principals of the tenant.
 
+        :param wire_type: return only principals with this ``type`` in the API
         :raises BadAnswer: the list is incomplete
         """
         path = endpoints.PRINCIPALS + (f"?type={wire_type}" if wire_type else "")
         for _attempt in range(_MAX_LIST_ATTEMPTS):
             found, totals = self._list_once(path)
-            # If the list changes between pages, rows move to a page that was already read.
+            # If the list changes between pages, rows may move to a page that was already read.
             if len(totals) <= 1:
                 return found
         raise _incomplete(endpoints.list_page(path), len(found), "the total changes between pages")
 
     def check_list(self, names: Collection[Name]) -> None:
-        """Check that a complete list was not cut short without notice.
+        """Check that the service did not silently truncate its list of principals.
 
         The lists by type are shorter, so a limit on rows cuts off less of them.
 
-        :param names: the names in the complete list
-        :raises BadAnswer: a list by type has a name that the complete list lacks
+        :param names: the names in the list of all principals
+        :raises BadAnswer: a list by type has a name that is not in ``names``
         """
         by_type = [
             (wire_type, principal.name)
@@ -120,7 +121,7 @@ class Client:
             for principal in self.list_principals(wire_type)
             if principal.name not in names
         ]
-        # Another client may just have created them.
+        # Another client may just have created the missing principals.
         current = {each.name for each in self.list_principals()} if by_type else set()
         for wire_type, name in by_type:
             if name not in current and self.find(name) is not None:
@@ -128,14 +129,14 @@ class Client:
                 raise _incomplete(endpoints.list_page(), len(names), detail)
 
     def check_api(self) -> None:
-        """Check that api_url leads to the mail API, if all other responses were not-found.
+        """Check that a not-found response really came from the mail API.
 
-        :raises BadAnswer: it does not
+        :raises BadAnswer: api_url does not lead to the mail API
         """
         self.list_principals("domain")
 
     def _list_once(self, path: str) -> tuple[list[Principal], set[int]]:
-        """Read a list page by page. Return its principals and the totals that the pages gave."""
+        """Read all pages of a list. Return its principals and the totals stated by the pages."""
         found: dict[Name, Principal] = {}
         totals: set[int] = set()
         next_path: str | None = path
@@ -167,7 +168,7 @@ class Client:
         return self._read(endpoints.dns_records(domain))
 
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
-        """Create a domain, a mailbox or a forwarder, and return its current state.
+        """Create a domain, a mailbox or a forwarder and return its current state.
 
         :raises CreatedMeanwhile: another client has just created it with the same settings
         """
@@ -197,7 +198,7 @@ class Client:
             return self._read(endpoints.get(principal.name))
 
     def delete(self, name: Name) -> None:
-        """Delete a principal. If it does not exist, do nothing."""
+        """Delete a principal if it exists."""
         try:
             self._write(endpoints.delete(name), lambda: self.find(name) is None)
         except errors.NotFound:
@@ -209,7 +210,7 @@ class Client:
         The edit is verified after a delay and repeated if another client overwrote it. Return the
         principal's current state.
 
-        :param secrets: new passwords; if empty, the passwords stay
+        :param secrets: the new passwords; if empty, the current ones are kept
         :raises LostUpdate: other clients keep overwriting the edit
         """
         started = self.now()
@@ -232,9 +233,9 @@ class Client:
     def edit_once(
         self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()
     ) -> tuple[Individual, bool]:
-        """Read, apply an edit, write. Return the principal and whether a write was needed.
+        """Apply an edit without verifying it. Return the principal and whether a write was sent.
 
-        Another client may overwrite the edit; verifying it is up to the caller.
+        The caller must verify the edit, because another client may overwrite it.
         """
         self._secrets.extend(secrets)
         attempt = 0
@@ -258,7 +259,7 @@ class Client:
                 return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
 
     def wait_to_verify(self, seconds: float, attempt: int = 0) -> None:
-        """Wait until clients that read before an edit have had time to write.
+        """Wait until other clients that read before an edit have had time to write.
 
         :param seconds: the time between the edit's GET and its PATCH
         """
@@ -276,7 +277,7 @@ class Client:
         )
 
     def _read(self, call: Call[T]) -> T:
-        """Send a GET, with retries."""
+        """Send a GET with retries."""
         attempt = 0
         while True:
             try:
@@ -285,10 +286,10 @@ class Client:
                 attempt = self._policy.back_off(error, attempt)
 
     def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
-        """Send a write, with retries. If its outcome is unknown, repeat it only if it failed.
+        """Send a write with retries. If its outcome is unknown, check it before each retry.
 
-        :param took_effect: asks the service whether the write took effect
-        :return: the result; None if the response was lost
+        :param took_effect: checks with a GET whether the write took effect
+        :return: the result, or None if the write took effect but its response was lost
         """
         attempt = 0
         is_unknown = False
@@ -297,7 +298,7 @@ class Client:
                 return self._send(call)
             except errors.ServiceError as error:  # noqa: PERF203 - the loop is for the errors
                 is_unknown = is_unknown or isinstance(error, _UNKNOWN_OUTCOME)
-                # A conflict may come from the earlier attempt of this very call.
+                # An earlier attempt of the same call may have caused the conflict.
                 may_be_ours = isinstance(error, (*_UNKNOWN_OUTCOME, errors.AlreadyExists))
                 if is_unknown and may_be_ours and self._verify(error, took_effect):
                     return None
@@ -308,7 +309,7 @@ class Client:
     def _verify(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
         """Read the state after a write with an unknown outcome.
 
-        :raises ServiceError: the write's error, marked as unsure, if the state can't be read
+        :raises ServiceError: the write's error, marked ``unsure``, if the state can't be read
         """
         try:
             return read()
@@ -324,7 +325,7 @@ class Client:
             raise unsure from None
 
     def _send(self, call: Call[T]) -> T:
-        """Send a call once, when the rate limit allows it, and return its result."""
+        """Wait for the rate limit, send a call once and return its result."""
         self._policy.wait_for_turn()
         left = self.time_left()
         if left <= 0:
@@ -333,7 +334,7 @@ class Client:
                 "Raise timeout, or find out why the service is slow.",
                 errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
             )
-        # A write leaves half of the time for the GET that verifies it.
+        # A write gets half of the time, to leave the other half for the GET that verifies it.
         timeout = left if call.method == "GET" else max(left / 2, min(left, 1.0))
         sent = self.now()
         response = self._transport.send(call, timeout)
@@ -341,7 +342,7 @@ class Client:
             result = read_response(call, response, self._secrets)
         except errors.Throttled as error:
             pause = error.retry_after or 0.0
-            # A pause beyond the timeout fails the call; other calls need not wait for it.
+            # A pause longer than the timeout fails this call but must not delay the others.
             self._policy.rate_limit.throttle(pause if pause < self.timeout else 0.0, sent)
             raise
         self._policy.rate_limit.succeed()
@@ -351,13 +352,13 @@ class Client:
 def read_response(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
     """Return the result of a call.
 
-    :param secrets: further values to redact from errors, besides the call's own
-    :raises ServiceError: the response is an error, or not a response of this API
+    :param secrets: values to redact from errors, in addition to the call's own
+    :raises ServiceError: the response is an error or did not come from the mail API
     """
     try:
         return read_result(call, response)
     except InvalidResponse as reason:
-        # Imported at use: most requests succeed.
+        # Imported here because most requests succeed.
         from .failures import failure_of  # noqa: PLC0415
 
         raise failure_of(call, response, reason, secrets) from None
@@ -365,7 +366,7 @@ def read_response(call: Call[T], response: Response, secrets: Sequence[str] = ()
 
 @contextmanager
 def _after_write(name: Name) -> Iterator[None]:
-    """Mark errors: the write before them succeeded."""
+    """Mark errors in the block as raised after a successful write."""
     try:
         yield
     except errors.PostroomError as error:

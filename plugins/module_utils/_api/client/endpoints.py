@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The six calls of the mail API: what to send, and how to read the response.
+"""The six calls of the mail API: their requests and the functions that parse the responses.
 
-Readers tolerate what real servers return beside the contract: envelopes, single strings in place of
-lists, missing keys, and bare names in place of objects. A reply to a write that has no content
-reads as None; the client then sends a GET.
+The functions tolerate deviations from the contract that real servers have: envelopes, a single
+string instead of a list, missing keys, and names instead of objects. The result of a write is None
+if the response contains no principal; the client then sends a GET.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WIRE_TYPES = ("domain", "individual")
 
 
 class InvalidResponse(ValueError):
-    """The body is JSON, but not what this call returns. The text has the reason."""
+    """The body is JSON, but not in the format that the call expects. The text is the reason."""
 
 
 class ErrorResponse(InvalidResponse):
@@ -44,11 +44,11 @@ class ErrorResponse(InvalidResponse):
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """An HTTP request and the function that reads its result from the response.
+    """An HTTP request and the function that parses its response.
 
-    :param subject: the name that the call is about; None for lists
-    :param read: reads the result from the decoded body
-    :param secrets: values to redact from everything that is shown about this call
+    :param subject: the name of the principal or domain, or None for lists
+    :param read: returns the result from the decoded body
+    :param secrets: the values to redact from messages about this call
     """
 
     method: str
@@ -62,8 +62,8 @@ class Call(Generic[T]):
 class Response(NamedTuple):
     """A complete HTTP response.
 
-    :param headers: by lower-case name
-    :param next_path: the path of the next page of a list
+    :param headers: the headers with lower-case names
+    :param next_path: the path of a list's next page, or None
     """
 
     status: int
@@ -75,10 +75,10 @@ class Response(NamedTuple):
 class Page(NamedTuple):
     """A page of a list.
 
-    :param principals: the rows that are objects
-    :param bare_names: the rows that are only names
-    :param total: the number of rows on all pages, if given
-    :param next_path: the path of the next page, if given
+    :param principals: the principals of the rows that are objects
+    :param bare_names: the names from the rows that are strings
+    :param total: the number of rows on all pages, or None
+    :param next_path: the path of the next page, or None
     """
 
     principals: tuple[Principal, ...]
@@ -120,9 +120,9 @@ def create(principal: Principal, secrets: Sequence[str] = ()) -> Call[Principal 
 def update(
     current: Principal, target: Principal, secrets: Sequence[str] = ()
 ) -> Call[Principal | None]:
-    """Change a mailbox or forwarder from ``current`` to ``target``, sending only what differs.
+    """Change a mailbox or forwarder from ``current`` to ``target``. Only differences are sent.
 
-    :param secrets: new passwords; if empty, the passwords stay
+    :param secrets: the new passwords; if empty, the current ones are kept
     """
     name = current.name
     before = _settings(current)
@@ -149,7 +149,7 @@ def dns_records(domain: Name) -> Call[DnsRecordSet]:
 
 
 def read_principal(body: Any) -> Principal:
-    """Read a principal of any kind. Unknown fields are ignored.
+    """Parse a principal of any kind, ignoring unknown fields.
 
     :raises InvalidResponse: the body is not a principal
     """
@@ -170,7 +170,7 @@ def read_principal(body: Any) -> Principal:
 
 
 def _reply_about(name: Name) -> Callable[[Any], Principal | None]:
-    """Return a reader of a write's reply: the principal if the reply contains it, else None."""
+    """Return a function that returns the principal in the response to a write, or None."""
 
     def read(body: Any) -> Principal | None:
         try:
@@ -232,15 +232,15 @@ def _path_of(name: Name) -> str:
 
 
 def _segment(name: Name) -> str:
-    # quote() leaves dots alone, and a segment of dots would climb out of the path.
+    # quote() does not escape dots, and a segment such as .. would leave the path.
     text = quote(name.key, safe="")
     return text if text.strip(".") else text.replace(".", "%2E")
 
 
 def _settings(principal: Principal) -> dict[str, Any]:
-    """Return what can be changed about a principal, as the API has it; without passwords."""
+    """Return a principal's changeable fields in the API's format, without passwords."""
     name = principal.name
-    # The contract shows the primary address first.
+    # The primary address comes first in the contract.
     settings = {"emails": [name.key, *_keys(principal.addresses - {name})]}
     if isinstance(principal, Forwarder):
         settings["members"] = _keys(principal.members)
@@ -254,7 +254,7 @@ def _keys(names: frozenset[Name]) -> list[str]:
 def read_result(call: Call[T], response: Response) -> T:
     """Return the result of a call.
 
-    :raises InvalidResponse: the body is not what this call returns
+    :raises InvalidResponse: the body does not have the format that the call expects
     :raises ErrorResponse: the response is an error
     """
     body, text = decode(response.body)
@@ -267,7 +267,7 @@ def read_result(call: Call[T], response: Response) -> T:
 
 
 def describe(call: Call[Any]) -> str:
-    """Return what a call does, such as ``deleting alice@example.com``."""
+    """Describe a call for messages, such as ``deleting alice@example.com``."""
     if call.subject is None:
         return "listing the tenant"
     if call.path.startswith("/api/dns/"):
@@ -277,7 +277,7 @@ def describe(call: Call[Any]) -> str:
 
 
 def decode(body: bytes) -> tuple[Any, str | None]:
-    """Return the JSON value, or the text if the body is not JSON; (None, None) if it is empty."""
+    """Return (value, None) for JSON, (None, text) for other bodies, (None, None) if empty."""
     if not body.strip():
         return None, None
     try:
@@ -287,5 +287,5 @@ def decode(body: bytes) -> tuple[Any, str | None]:
 
 
 def error_code(body: Any) -> Any:
-    """Return the code of an error that servers may send under any status, or None."""
+    """Return the error code in a body, which servers may send with any status, or None."""
     return body.get("error") if isinstance(body, dict) and "data" not in body else None

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Error responses of the mail API, as exceptions.
+"""Convert error responses of the mail API to exceptions.
 
-Some servers also send errors with status 200. "Not found" only counts if the response is
-JSON (or empty) and is about the requested name.
+Some servers send errors with status 200. A not-found error is only accepted if the response is
+JSON or empty and concerns the requested name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .endpoints import (
 _THROTTLED = re.compile(r"rate.?limit|too many|throttl|slow down", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _JSON_SIGNS = re.compile(r'["{}\[\]]')
-#: The error codes of this family of servers. Other codes are those of a web framework.
+#: The error codes of the mail API. Other codes come from a web framework.
 _CODES = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "assertFailed", "other")
 _DETAIL_KEYS = ("detail", "details", "reason", "message", "title", "error")
 
@@ -56,10 +56,10 @@ _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
 def failure_of(
     call: Call[Any], response: Response, reason: InvalidResponse, secrets: Sequence[str]
 ) -> errors.ServiceError:
-    """Return the exception for a response that has no result.
+    """Return the exception for a response from which no result could be read.
 
-    :param reason: why it has none
-    :param secrets: further values to redact, besides the call's own
+    :param reason: why no result could be read
+    :param secrets: values to redact, in addition to the call's own
     """
     body, text = decode(response.body)
     kind: type[errors.ServiceError] = errors.BadAnswer
@@ -69,7 +69,7 @@ def failure_of(
     wait = _retry_after(response.headers)
     if wait is not None:
         advice = f"It asks to wait {wait:.0f} s. {advice}"
-    # A server may return passwords or their hashes with a principal.
+    # A server may include passwords or their hashes in a principal.
     content = body.get("data", body) if isinstance(body, dict) else None
     stored = content.get("secrets") if isinstance(content, dict) else None
     stored = stored if isinstance(stored, list) else [stored]
@@ -89,7 +89,6 @@ def failure_of(
 def _classify(
     call: Call[Any], response: Response, body: Any, text: str | None
 ) -> tuple[type[errors.ServiceError], str]:
-    """Return the error's class and advice."""
     status = response.status
     code = error_code(body)
     if 300 <= status < 400:
@@ -125,7 +124,7 @@ def _by_code(call: Call[Any], body: Any, code: Any) -> tuple[type[errors.Service
 
 
 def _detail(body: Any, text: str | None) -> str:
-    """Return the server's description of the failure; the title of an HTML page."""
+    """Return the server's description of the error, or the title of an HTML page."""
     if text is not None:
         title = _TITLE.search(text)
         if title:
@@ -139,13 +138,13 @@ def _detail(body: Any, text: str | None) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait from a ``Retry-After`` header, which has seconds or a date."""
+    """Return the seconds to wait from a ``Retry-After`` header with seconds or a date, or None."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
     if value.isdecimal() and value.isascii():
         return float(value)
-    # Imported at use: every module would pay for the import, and dates are rare.
+    # Imported here, because dates are rare and the import is slow.
     from email.utils import parsedate_to_datetime  # noqa: PLC0415
 
     try:

@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Retries: the deadline, the back-off, and the rate limit that all threads share.
+"""The deadline, back-off and rate limit of requests, shared by all threads.
 
-``client.py`` has the loops that retry.
+The loops that send the retries are in ``client.py``.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from .. import errors
 
 _MIN_BACKOFF = 0.25
 _MAX_BACKOFF = 8.0
-#: One day: sockets accept no infinite timeout.
+#: One day. Sockets don't accept an infinite timeout.
 _MAX_TIMEOUT = 86400
 
 _MIN_INTERVAL = 0.001
 _FIRST_INTERVAL = 0.02
 _MAX_INTERVAL = 2.0
-#: While requests succeeded in the last seconds, 429 only means that the service is busy.
+#: If a request succeeded within this many seconds, a 429 only means that the service is busy.
 _BUSY_PERIOD = 8.0
 
 
 class RetryPolicy:
     """The deadline, retries and rate limit of one task. Threads may share it.
 
-    :param timeout: seconds for all requests together, counted from now
+    :param timeout: the timeout of all requests together, in seconds from now
     :param retries: how often one request may be repeated
     :param clock: returns the current time in seconds
-    :param sleep: waits for some seconds; the default wait ends when the task is cancelled
+    :param sleep: waits for a number of seconds; the default also returns if the task is cancelled
     :param rng: returns a random number between 0 and 1
     :raises InvalidInput: timeout or retries is out of range
     """
@@ -75,7 +75,7 @@ class RetryPolicy:
         return other
 
     def cancel(self) -> None:
-        """End all waits and send nothing more, here and in all copies."""
+        """End all waits and forbid further requests, here and in all copies."""
         self._cancelled.set()
 
     def time_left(self) -> float:
@@ -83,7 +83,7 @@ class RetryPolicy:
         return self._deadline - self.clock()
 
     def sleep(self, seconds: float) -> None:
-        """Wait, at most until the deadline."""
+        """Wait for ``seconds``, but not beyond the deadline."""
         self._sleep(min(seconds, max(self.time_left(), 0)))
 
     def wait_for_turn(self) -> None:
@@ -120,11 +120,11 @@ class RetryPolicy:
 
 
 class RateLimit:
-    """A rate limit that adapts to the service's 429 responses, for all threads of a task.
+    """A rate limit for all threads of a task that adapts to the service's 429 responses.
 
     A 429 in one thread pauses all of them. After the pause, requests are sent at an interval that
-    each further 429 widens and each success narrows. It is stable where about one request in three
-    is throttled.
+    grows with each further 429 and shrinks with each success. It settles where about one request
+    in three is throttled.
 
     :param clock: returns the current time in seconds
     """
@@ -137,7 +137,7 @@ class RateLimit:
         self._last_success = float("-inf")
 
     def reserve(self) -> float:
-        """Reserve the next slot. Return the seconds until then."""
+        """Reserve the next slot and return the seconds until then."""
         with self._lock:
             now = self._clock()
             slot = max(now, self._next_slot)
@@ -146,10 +146,10 @@ class RateLimit:
             return slot - now
 
     def throttle(self, pause: float, sent: float) -> None:
-        """Pause all threads and widen the interval.
+        """Pause all threads and increase the interval.
 
-        :param sent: when the throttled request was sent. If that was before the interval was last
-            widened, the response is not about the new interval.
+        :param sent: when the throttled request was sent. If the interval has been increased since,
+            it is not increased again.
         """
         with self._lock:
             now = self._clock()
@@ -160,14 +160,14 @@ class RateLimit:
                 self._widened = now
 
     def succeed(self) -> None:
-        """Record a successful request and narrow the interval."""
+        """Record a successful request and decrease the interval."""
         with self._lock:
             self._last_success = self._clock()
             self._interval = 0.0 if self._interval < _MIN_INTERVAL else 0.8 * self._interval
 
     @property
     def is_paused(self) -> bool:
-        """Whether all threads have to wait, even with a reserved slot."""
+        """Whether all threads must wait, even those with a reserved slot."""
         return self._clock() < self._paused_until
 
     @property

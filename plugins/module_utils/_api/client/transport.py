@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Connections to one service. The only file that imports httpx.
+"""Connections to one service. This is the only file that imports httpx.
 
-A ``Transport`` sends each call once and reads the whole response before a deadline. It follows no
-redirect, so that the token is only sent to the configured origin. Threads may share it.
+A ``Transport`` sends each call once and reads the whole response before a deadline. It does not
+follow redirects, so the token is only sent to the configured origin. Threads may share it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 from .. import errors
 from .endpoints import Call, Response, describe
 
-#: Far more than any tenant's list.
+#: Far more than the list of any tenant needs.
 _MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 #: The operations for which httpx takes a timeout.
 _TIMEOUTS = ("connect", "read", "write", "pool")
@@ -52,15 +52,15 @@ OTHER_HOST = (62, 64)
 
 
 class _DeadlineExpired(Exception):
-    """The deadline of one request has passed."""
+    """The deadline of a request has passed."""
 
 
 class _DeadlineBackend:
-    """A network backend of httpx, or one of its streams, whose operations share one deadline.
+    """A wrapper for httpx's network backend or a stream, whose operations share one deadline.
 
-    httpx has a timeout for each network operation but none for the request, so that a server that
-    sends its headers byte by byte could hold a request forever. If a later httpx has no such
-    backend, its own timeouts remain.
+    httpx has a timeout for each network operation but none for the request, so a server that sends
+    its headers byte by byte could block a request forever. If a later httpx has no such backend,
+    its own timeouts remain.
     """
 
     def __init__(self, inner: Any, time_left: Callable[[], float]) -> None:
@@ -109,7 +109,7 @@ class _Connection:
                 pool._network_backend = _DeadlineBackend(backend, self.time_left)  # noqa: SLF001
 
     def time_left(self) -> float:
-        """Return the seconds until the deadline, always above 0."""
+        """Return the seconds until the deadline, or raise _DeadlineExpired."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise _DeadlineExpired
@@ -117,12 +117,12 @@ class _Connection:
 
 
 class Transport:
-    """Sends calls to one service with one token.
+    """A transport that sends calls to one service with one token.
 
     :param base_url: the URL of the service, such as ``https://mail.example.com``; may have a path
-    :param token: the bearer token; it is in no error and in no representation
+    :param token: the bearer token, which errors and representations never contain
     :param verify: verify the service's certificate
-    :param ca_path: a PEM file of the certificate authorities to trust, in place of the system's
+    :param ca_path: a PEM file of the certificate authorities to trust instead of the system's
     :param trust_env: use ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
     :raises InvalidInput: the URL, the token or the file can't be used
     :raises ImportError: httpx is not installed
@@ -158,18 +158,18 @@ class Transport:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values to redact from everything that is shown."""
+        """The values to redact from all output."""
         return (self._token,)
 
     def close(self) -> None:
-        """Close all connections. No thread may be sending."""
+        """Close all connections. Call it only when no thread is sending."""
         for connection in self._idle:
             connection.close()
 
     def send(self, call: Call[Any], timeout: float) -> Response:
         """Send a call once and read its response.
 
-        :param timeout: seconds until the response must be complete
+        :param timeout: the seconds within which the response must be complete
         :raises Unreachable: the connection failed; nothing was sent
         :raises ConnectionBroken: the response is incomplete; the call may have taken effect
         """
@@ -227,9 +227,9 @@ class Transport:
         return bytes(content)
 
     def _next_path(self, call: Call[Any], response: Any) -> str | None:
-        """Return the path in a ``Link: rel="next"`` header of a list.
+        """Return the path in a list's ``Link: rel="next"`` header, or None.
 
-        :raises BadAnswer: the link is invalid, or leads to another origin, where the token must
+        :raises BadAnswer: the link is invalid or leads to another origin, to which the token must
             not be sent
         """
         target = response.links.get("next", {}).get("url") if call.subject is None else None
@@ -251,7 +251,7 @@ class Transport:
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
 
     def _translated(self, error: Exception, call: Call[Any], timeout: float) -> Exception:
-        """Return the error of this package for one of httpx."""
+        """Return this package's exception for one of httpx's."""
         httpx = self._httpx
         not_connected = (
             httpx.ConnectError,
@@ -350,7 +350,7 @@ class Transport:
                 f"api_url: drop {end.group()} from the end of {text!r}. The modules add the path "
                 "of the API themselves."
             )
-        # The scheme is in lower case now: whether to use TLS is decided by it.
+        # geturl() writes the scheme in lower case, which the choice of TLS relies on.
         url = parts.geturl().rstrip("/")
         try:
             usable = bool(self._httpx.URL(url).host)
@@ -362,7 +362,7 @@ class Transport:
 
 
 def tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return a TLS context that trusts the system's authorities, or those of ``ca_path``.
+    """Return a TLS context that trusts the system's authorities or those in ``ca_path``.
 
     :raises InvalidInput: the file can't be used
     """

@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Decide whether a record set has a wanted record, and which edit would make it right.
+"""Decide whether a record set contains a wanted record and, if not, how to edit it.
 
-Verifying and publishing both ask here. Records of others are kept byte for byte.
+Used to verify and to publish records. Records of other services are kept byte for byte.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _NO_PARAMS: Params = MappingProxyType({})
 class WantedRecord(NamedTuple):
     """One record that the service requires.
 
-    :param name: in full, as A-labels, without a dot at the end
-    :param ours: all values that the service requires of the type at the name, this one included
+    :param name: the fully qualified name as A-labels, without a trailing dot
+    :param ours: all values that the service requires for this name and type, including ``value``
     :param domain: the domain that the record belongs to
     """
 
@@ -39,7 +39,7 @@ class WantedRecord(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The record's type."""
+        """The record's type, ``MX`` or ``TXT``."""
         return "MX" if isinstance(self.value, Mx) else "TXT"
 
     @property
@@ -49,7 +49,7 @@ class WantedRecord(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text of a TXT record; empty for another."""
+        """The text of a TXT record, or an empty string for an MX record."""
         return self.value.text if isinstance(self.value, Txt) else ""
 
     @property
@@ -63,7 +63,7 @@ class WantedRecord(NamedTuple):
 
     @property
     def params(self) -> dict[str, object]:
-        """The parameters of the texts about the record."""
+        """The parameters of messages about the record."""
         value = self.value
         params = {"name": self.name, "noun": self.noun, "domain": self.domain}
         if isinstance(value, Mx):
@@ -72,14 +72,13 @@ class WantedRecord(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How a record set compares with a wanted record.
+    """The result of comparing a record set with a wanted record.
 
-    :param params: the parameters of the texts of the code
-    :param held: whether the record itself is published, even among others
-    :param values: the values of the set that would make it right; None if only the owner of the
-        domain can decide
-    :param change: the code of the edit; empty if the values stay as they are
-    :param proposal: the SPF record to publish, if the record is one
+    :param params: the parameters of the messages for ``code``
+    :param held: whether the wanted record is published, possibly with other records
+    :param values: the values that the set should have, or None if the domain's owner must decide
+    :param change: the code of the edit, or an empty string if the values don't change
+    :param proposal: the SPF record to publish, or None if the wanted record is not an SPF record
     """
 
     status: Status
@@ -92,25 +91,26 @@ class Comparison(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """What was found, as a clause."""
+        """The state of the record set, as a clause."""
         return messages.detail(self.code, self.params)
 
     @property
     def remedy(self) -> str:
-        """What to do, in one sentence; empty if there is nothing to do."""
+        """The remedy, as one sentence, or an empty string if there is nothing to do."""
         return messages.remedy(self.code, self.params)
 
     @property
     def sentences(self) -> str:
-        """What was found and what to do."""
+        """The detail and the remedy as sentences."""
         return messages.sentences(self.code, self.params)
 
 
 class Removal(NamedTuple):
-    """The edit that takes a record out of a set.
+    """The edit that removes a record from a record set.
 
-    :param change: its code; empty if the values stay as they are
-    :param warning: a sentence about what is kept
+    :param values: the remaining values
+    :param change: the code of the edit, or an empty string if the values don't change
+    :param warning: a warning about a record that is kept, or an empty string
     """
 
     values: Values
@@ -119,7 +119,7 @@ class Removal(NamedTuple):
 
 
 def wanted_records(record_set: DnsRecordSet) -> tuple[WantedRecord, ...]:
-    """Return each record that the service requires for a domain, in the service's order."""
+    """Return the records that the service requires for a domain, in the service's order."""
     sets = {one.key: one.values for one in wanted_sets(record_set, 0)}
     return tuple(
         WantedRecord(one.name, one.values[0], sets[one.key], record_set.domain.key)
@@ -129,7 +129,7 @@ def wanted_records(record_set: DnsRecordSet) -> tuple[WantedRecord, ...]:
 
 
 def compare(wanted: WantedRecord, values: Sequence[Value]) -> Comparison:
-    """Compare a wanted record with the current values of its name and type."""
+    """Compare a wanted record with the current values of its record set."""
     values = tuple(values)
     if isinstance(wanted.value, Mx):
         return _compare_mx(wanted, wanted.value, values)
@@ -143,7 +143,7 @@ def compare(wanted: WantedRecord, values: Sequence[Value]) -> Comparison:
 
 
 def without(wanted: WantedRecord, values: Values) -> Removal:
-    """Return a record set's values without a wanted record, and nothing else removed."""
+    """Return the edit that removes only a wanted record from a record set's values."""
     if wanted.noun == "SPF":
         return _without_spf(wanted.text, values)
 
@@ -168,12 +168,12 @@ def _missing(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_mx(wanted: WantedRecord, ours: Mx, values: Values) -> Comparison:
-    """Compare mail servers. One of ours with another priority is moved, those of others stay."""
+    """Compare MX records. The edit corrects the service's priorities and keeps other hosts."""
     found = [value for value in values if isinstance(value, Mx)]
     foreign = sorted(value for value in found if value not in wanted.ours)
     null = [value for value in foreign if not value.exchange]
     moved = [value for value in foreign if value.exchange == ours.exchange]
-    # Others get mail if they come first, or if the service cannot be reached at all.
+    # Other hosts get mail if their priority comes first or none of the service's is published.
     first = min(value.priority for value in wanted.ours if isinstance(value, Mx))
     is_reached = any(value in found for value in wanted.ours)
     rivals = [value for value in foreign if not is_reached or value.priority <= first]
@@ -207,7 +207,7 @@ def _compare_mx(wanted: WantedRecord, ours: Mx, values: Values) -> Comparison:
 
 
 def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
-    """Compare the one SPF record of a domain, into which the service's terms are merged."""
+    """Compare a domain's single SPF record, into which the service's terms are merged."""
     found = [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]
     if not found:
         return _missing(wanted, values)
@@ -233,7 +233,7 @@ def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_dkim(wanted: WantedRecord, ours: Txt, values: Values) -> Comparison:
-    """Compare the keys of a selector, which has one. An equivalent text of the key is kept."""
+    """Compare the keys of a selector, which must have one. Keep an equivalent form of the key."""
     others = [value for value in wanted.ours if value != ours]
     texts = [v for v in values if isinstance(v, Txt) and v not in others]
     keys = [value for value in texts if value.text == ours.text or dkim.is_key(value.text)]
@@ -252,7 +252,7 @@ def _compare_dkim(wanted: WantedRecord, ours: Txt, values: Values) -> Comparison
 
 
 def _without_spf(wanted: str, values: Values) -> Removal:
-    """Take the service's terms out of all SPF records, and its own record altogether."""
+    """Remove the service's terms from all SPF records, and delete its own SPF record."""
     change = warning = ""
     for value in [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]:
         try:

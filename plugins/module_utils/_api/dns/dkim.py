@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""DKIM keys as they are published (RFC 6376, 3.2 and 3.6.1), compared by their meaning."""
+"""Parse published DKIM keys (RFC 6376, 3.2 and 3.6.1) and compare them by their meaning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONG_KEY = re.compile(r"(\bp=[A-Za-z0-9+/]{20})[A-Za-z0-9+/]{20,}=*")
 
 
 def parse_tags(text: str) -> dict[str, str] | None:
-    """Return the tags of a list in their order, without spaces around; None for another text.
+    """Return the tags of a tag list in order, stripped of spaces, or None if it is invalid.
 
     A repeated tag makes the whole list invalid (RFC 6376, 3.2).
     """
@@ -32,7 +32,7 @@ def parse_tags(text: str) -> dict[str, str] | None:
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text is meant to be a DKIM key, well formed or not."""
+    """Return whether a text is meant to be a DKIM key, even if it is malformed."""
     clean = re.sub(r'["\\]', "", text)
     tags = parse_tags(clean)
     if tags is None:
@@ -41,7 +41,7 @@ def is_key(text: str) -> bool:
 
 
 def same_key(one: str, other: str) -> bool:
-    """Return whether two texts have the same key; their other tags may differ."""
+    """Return whether two texts contain the same key. Their other tags may differ."""
     first, second = parse_tags(one), parse_tags(other)
     if first is None or second is None:
         return one == other
@@ -49,11 +49,11 @@ def same_key(one: str, other: str) -> bool:
 
 
 def problem(wanted: str, text: str) -> tuple[str, dict[str, object]] | None:
-    """Return what keeps a published text from being the wanted key.
+    """Return why a published text is not the wanted key.
 
-    Spaces, the order of tags and tags without effect do not matter.
+    Spaces, the order of tags and tags without effect are ignored.
 
-    :returns: a code of ``messages`` and its parameters; None if it is the key
+    :returns: a code of ``messages`` and its parameters, or None if the text is the key
     """
     asked, tags = parse_tags(wanted) or {}, parse_tags(text)
     if text == wanted or (tags and same_key(wanted, text) and _applies_to_mail(tags)):
@@ -69,12 +69,12 @@ def problem(wanted: str, text: str) -> tuple[str, dict[str, object]] | None:
 
 
 def abridged(text: str) -> str:
-    """Return a text with only the beginnings of the keys in it, for messages."""
+    """Return a text with its keys truncated, for messages."""
     return _LONG_KEY.sub(r"\1...", text)
 
 
 def _applies_to_mail(tags: dict[str, str]) -> bool:
-    """Return whether receivers use a key for mail that is signed with SHA-256."""
+    """Return whether receivers use a key for mail signed with SHA-256."""
     is_dkim = "v" not in tags or next(iter(tags.items())) == ("v", "DKIM1")
     hashes = [_SPACE.sub("", each) for each in tags.get("h", "sha256").split(":")]
     services = {_SPACE.sub("", each) for each in tags.get("s", "*").split(":")}

@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The texts of DNS verdicts, changes and warnings, by code.
+"""The messages of DNS verdicts, changes and warnings, by code.
 
-Code decides what applies and which values to insert; the sentences are only here.
+Other modules choose the code and the parameters; the texts are only here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Params = Mapping[str, object]
 _MISSING = ("there is no {noun} record at {name}", "At {name}, add the record {record}")
 _NAMESERVERS = "Check the option nameservers or, if it is not set, the delegation of {domain}."
 _REPLACE = "At {name}, replace the published key by the record {record}"
-#: The detail of a verdict, as a clause, and its remedy.
+#: The detail (a clause) and the remedy (a sentence) of each verdict.
 VERDICTS: dict[str, tuple[str, str]] = {
     "present": ("the record is there", ""),
     "mx_missing": _MISSING,
@@ -102,7 +102,7 @@ VERDICTS: dict[str, tuple[str, str]] = {
     ),
 }
 _OTHER_KEY = "its DKIM key is not the service's"
-#: Why a record set is changed, as a clause.
+#: The reasons for changing a record set, as clauses.
 REASONS = {
     "mx_missing": "it lacks the mail server {host} (priority {priority})",
     "spf_missing": "it lacks the SPF record",
@@ -144,7 +144,7 @@ _TEXTS = {
     "spf_not_counted": "The DNS look-ups of {record} could not be counted, so there may be more "
     "than the {most} that receivers allow: no resolver answered for {names}.",
     "no_dnspython": "The DNS look-ups of {record} were not counted. Install dnspython.",
-    # Why receivers reject an SPF record, and what to do, as clauses
+    # The reasons why receivers reject an SPF record, and the remedies, as clauses.
     "bad_include": "remove the term that leads there, or ask its owner to fix that record",
     "too_many_lookups": "it takes more than {most} DNS look-ups ({terms})",
     "fewer_lookups": "remove the terms that you do not need, or replace include, a and mx by ip4 "
@@ -160,12 +160,12 @@ _TEXTS = {
 
 
 def detail(code: str, params: Params) -> str:
-    """Return what a verdict found, as a clause."""
+    """Return the detail of a verdict, as a clause."""
     return VERDICTS[code][0].format(**params)
 
 
 def remedy(code: str, params: Params) -> str:
-    """Return the sentence that fixes what a verdict found, or an empty text."""
+    """Return the remedy of a verdict, as a sentence, or an empty string."""
     return VERDICTS[code][1].format(**params)
 
 
@@ -176,15 +176,15 @@ def sentences(code: str, params: Params) -> str:
 
 
 def reason(code: str, params: Params) -> str:
-    """Return why a record set is changed, as a clause."""
+    """Return the reason for changing a record set, as a clause."""
     return REASONS[code].format(**params)
 
 
 def text(code: str, **params: object) -> str:
-    """Return a refusal, a warning, an advice or a clause of one."""
+    """Return a refusal, a warning, a piece of advice or a part of one."""
     return _TEXTS[code].format(**params)
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them: ``a, b and c``."""
+    """Join words for a sentence: ``a, b and c``."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 
-"""Ask all authoritative servers of a domain, and resolvers, for all of its records."""
+"""Query all authoritative servers of a domain, and resolvers, for its records."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from .rrset import Key
 
 
 class Servers(NamedTuple):
-    """The servers to ask.
+    """The servers to query.
 
-    :param nameservers: authoritative servers; if there are none, each name's own are found through
-        the resolvers
-    :param resolvers: if there are none, the system's are asked, except with given name servers,
-        which may not be the public ones
-    :param timeout: seconds for one question to one server
+    :param nameservers: the authoritative servers; if empty, the resolvers find those of each name
+    :param resolvers: the resolvers. If empty, the system's are used; they verify records only if
+        ``nameservers`` is also empty, because given name servers may not be the public ones.
+    :param timeout: the seconds for one query to one server
     """
 
     nameservers: tuple[Server, ...]
@@ -40,9 +39,9 @@ class Servers(NamedTuple):
 
     @classmethod
     def parse(cls, nameservers: Iterable[str], resolvers: Iterable[str], timeout: float) -> Servers:
-        """Parse servers as options have them, with or without ports.
+        """Parse the servers in a module's options, with or without ports.
 
-        :raises InvalidInput: one of them is invalid
+        :raises InvalidInput: a server is invalid
         """
         return cls(
             tuple(parse_server(text, "nameservers") for text in nameservers),
@@ -52,13 +51,13 @@ class Servers(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """All answers about one name and type.
+    """All answers for one name and type.
 
-    :param answers: of each authoritative server
-    :param wildcard: the answer of one of these servers for a random name beside it, which only a
-        wildcard can answer, or None
-    :param resolved: of each recursive resolver
-    :param problem: why the name servers are not known, or None
+    :param answers: the answer of each authoritative server
+    :param wildcard: the answer of one of these servers for a random sibling name, which can only
+        come from a wildcard, or None
+    :param resolved: the answer of each resolver
+    :param problem: why the name servers could not be found, or None
     """
 
     answers: tuple[Answer, ...] = ()
@@ -68,7 +67,7 @@ class Observation(NamedTuple):
 
     @property
     def own(self) -> list[Answer]:
-        """The answers with what the name has, without those from a wildcard."""
+        """The successful answers that don't come from a wildcard."""
         answered = [answer for answer in self.answers if answer.kind == "answered"]
         return [answer for answer in answered if not is_wildcards(answer, self.wildcard)]
 
@@ -80,23 +79,23 @@ def is_wildcards(answer: Answer, wildcard: Answer | None) -> bool:
 
 
 class Observer:
-    """Asks the servers. Their failures are in the answers."""
+    """A client of the servers, which returns their failures as answers."""
 
     def __init__(self, servers: Servers) -> None:
         self._given, resolvers, self._timeout = servers
         finders = resolvers or system_resolvers()
         self._finders = Resolvers(finders, self._timeout)
-        #: The resolvers that verify records.
+        #: The resolvers used to verify records.
         known = finders if resolvers or not self._given else ()
         self.resolvers = Resolvers(known, self._timeout, self._given)
 
     def resolve(self, seen: Mapping[Key, Observation]) -> dict[Key, Observation]:
-        """Ask the resolvers for the same records."""
+        """Add the resolvers' answers to the observations."""
         resolved = map_concurrently(list(seen), lambda key: self.resolvers.resolve(*key))
         return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
 
     def observe(self, wanted: Sequence[WantedRecord]) -> dict[Key, Observation]:
-        """Ask the authoritative servers for records."""
+        """Query the authoritative servers for records."""
         by_key = {each.key: each for each in wanted}
         zones = map_concurrently({each.name for each in wanted}, self._zone)
         pairs = [(key, server) for key in by_key for server in zones[key[0]][1]]
@@ -118,7 +117,7 @@ class Observer:
         return seen
 
     def _zone(self, name: str) -> tuple[str, tuple[Server, ...], NameServersNotFound | None]:
-        """Return the zone of a name if it is known, its servers, and why there are none."""
+        """Return a name's zone (empty if unknown), its servers and the error if there are none."""
         try:
             if self._given:
                 return "", addresses(self._given, self._finders), None
@@ -127,10 +126,10 @@ class Observer:
             return "", (), error
 
     def _ask(self, wanted: WantedRecord, server: Server, zone: str) -> Answer:
-        """Ask a server, and the resolvers if the record is kept elsewhere."""
+        """Query a server, and the resolvers if the name is redirected."""
         answer = query(server, wanted.name, wanted.type, timeout=self._timeout, zone=zone)
         above = answer.redirection
-        # A domain can't be an alias. A key can, of a name in any zone.
+        # A domain can't be an alias. The name of a key can, even of a name in another zone.
         if above is None or answer.values or wanted.name == wanted.domain:
             return answer
         if above.type == "NS" and not above.owner.endswith(f".{wanted.domain}"):
@@ -141,7 +140,7 @@ class Observer:
         return answer._replace(kind="answered", detail="", values=behind.values, ttl=behind.ttl)
 
     def _probe(self, wanted: WantedRecord, seen: Observation, zone: str) -> Answer | None:
-        """Return the answer of a wildcard, if the name is not as it should be and has one."""
+        """Return a wildcard's answer, if one matches a name that lacks the record, or None."""
         answered = [answer for answer in seen.answers if answer.kind == "answered"]
         suspects = [answer for answer in answered if answer.values or answer.alias]
         compared = [compare(wanted, answer.values).status for answer in answered]

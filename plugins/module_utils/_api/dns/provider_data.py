@@ -2,17 +2,17 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read record sets as DNS providers and our modules return them.
+"""Read record sets in the formats of DNS providers' modules and of this collection.
 
-An item to read is a record or a record set. It has a ``type`` and
+An item is a record or a record set. It has a ``type`` and
 
-* its name in full as ``fqdn``, ``name`` or ``record``, with or without a dot at the end;
-* its values as one of ``_VALUES``: a text, a list of texts, or a list of mappings with ``content``
-  or ``value``, and perhaps ``comment``;
-* ``priority``, if the values of an MX record lack it;
-* perhaps ``ttl``.
+* the fully qualified name as ``fqdn``, ``name`` or ``record``, with or without a trailing dot;
+* the values under a key in ``_VALUES``: a string, a list of strings, or a list of mappings with
+  ``content`` or ``value`` and optionally ``comment``;
+* ``priority``, if the values of an MX record don't include it;
+* optionally ``ttl``.
 
-Empty items, and those of other types than MX, TXT and CNAME, are ignored.
+Empty items and items with other types than MX, TXT and CNAME are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..errors import InvalidInput, Refused
 from .query import Redirection
 from .rrset import Escapes, Key, Mx, RecordSet, Txt, Value, as_rdata, checked_ttl, read_rdata
 
-#: Seconds, if the data has none.
+#: The TTL in seconds of sets without one.
 DEFAULT_TTL = 3600
 
 _NAMES = ("fqdn", "name", "record")
@@ -32,13 +32,13 @@ _VALUES = ("record_values", "values", "value", "content", "records", "resource_r
 
 
 class Found(NamedTuple):
-    """Record sets, with what is needed to write them back.
+    """Record sets, with the details that are needed to write them back.
 
-    :param sets: by name and type
-    :param redirections: the CNAME records, by name
-    :param spelling: how values were written, by name, type and value
-    :param comments: the comments on values, in the same way
-    :param escapes: the notation of bytes in the values
+    :param sets: the record sets by name and type
+    :param redirections: the CNAME records by name
+    :param spelling: the original notation of values, by name, type and value
+    :param comments: the comments on values, by name, type and value
+    :param escapes: the notation of escaped bytes in the values
     """
 
     sets: dict[Key, RecordSet]
@@ -48,14 +48,14 @@ class Found(NamedTuple):
     escapes: Escapes
 
     def spelled(self, record_set: RecordSet) -> list[str]:
-        """Return the values of a set as they were written, new ones as in a zone file."""
+        """Return a set's values in their original notation, and new ones as in a zone file."""
         return [
             self.spelling.get((*record_set.key, one)) or as_rdata(one, self.escapes)
             for one in record_set.values
         ]
 
     def commented(self, record_set: RecordSet) -> list[str | None]:
-        """Return the comment on each value of a set, or None."""
+        """Return the comment, or None, on each value of a set."""
         return [self.comments.get((*record_set.key, value)) for value in record_set.values]
 
 
@@ -66,13 +66,13 @@ def read_record_sets(
     escapes: Escapes = "decimal",
     what: str = "input",
 ) -> Found:
-    """Return the record sets in plain data, one set for all items of a name and type.
+    """Read record sets from plain data, merging items with the same name and type.
 
-    :param ttl: seconds, for sets without a TTL
-    :param names: read only the records of these names
-    :param escapes: the notation of bytes in the values
-    :param what: what the data is, for messages
-    :raises InvalidInput: the data does not have the shape above
+    :param ttl: the TTL in seconds of sets without one
+    :param names: read only the records at these names
+    :param escapes: the notation of escaped bytes in the values
+    :param what: how messages name the data
+    :raises InvalidInput: the data does not have the format described above
     """
     found = Found({}, {}, {}, {}, escapes)
     for place, item in _mappings(data, what):
@@ -100,12 +100,12 @@ def read_record_sets(
 
 
 def _read_value(found: Found, key: Key, text: str, comment: str | None) -> Value:
-    """Return a value, and add its spelling and comment to what was found."""
+    """Return a value and add its notation and comment to ``found``."""
     try:
         value = read_rdata(key[1], text, found.escapes)
     except InvalidInput as error:
         raise InvalidInput(f"{' '.join(key)}: {error}") from None
-    # A value is written back as it was, unless readers differ about its notation.
+    # Keep the original notation, unless it is ambiguous.
     bare = text.strip()
     is_quoted = bare.startswith('"') and bare.endswith('"')
     spelling = bare if is_quoted or isinstance(value, Mx) else as_rdata(value, found.escapes)
@@ -116,7 +116,7 @@ def _read_value(found: Found, key: Key, text: str, comment: str | None) -> Value
 
 
 def _values(item: Mapping[str, Any], kind: str, where: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the values of an item as texts, with their comments."""
+    """Yield the values of an item as strings, each with its comment or None."""
     values = next((item[key] for key in _VALUES if item.get(key) is not None), None)
     if values is None:
         raise InvalidInput(f"{where}: the values are missing. Set them as values.")
@@ -137,10 +137,10 @@ def _values(item: Mapping[str, Any], kind: str, where: str) -> Iterator[tuple[st
 
 
 def listed(data: Any, what: str) -> list[Any]:
-    """Return a list; a string or a mapping is a list of one. The items are not checked.
+    """Return data as a list, wrapping a string or a mapping. The items are not checked.
 
-    :param what: what it is, for messages
-    :raises InvalidInput: it is neither
+    :param what: how messages name the data
+    :raises InvalidInput: the data is not a list, a string or a mapping
     """
     if isinstance(data, (Mapping, str)):
         return [data]
@@ -150,7 +150,7 @@ def listed(data: Any, what: str) -> list[Any]:
 
 
 def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the mappings of a list, or the one, each after its place. Empty ones are ignored."""
+    """Yield each mapping in a list, or a single mapping, with its location. Skip empty ones."""
     for number, item in enumerate(listed(data, what), 1):
         place = what if isinstance(data, Mapping) else f"{what}, item {number}"
         if item and not isinstance(item, Mapping):
@@ -160,9 +160,9 @@ def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def read_ttl(ttl: Any, where: str) -> int | None:
-    """Return a time to live in seconds, which some modules return as a string.
+    """Return a TTL in seconds, which some modules return as a string.
 
-    :raises InvalidInput: it is not a number, or out of range
+    :raises InvalidInput: it is not a number or is out of range
     """
     if ttl is None:
         return None
@@ -173,10 +173,10 @@ def read_ttl(ttl: Any, where: str) -> int | None:
 
 
 def read_text(data: Any, what: str) -> str:
-    """Return the text of a TXT value: bare, or a zone file's strings in quotes.
+    """Return the text of a TXT value, which may be quoted as in a zone file.
 
-    :param what: what it is, for messages
-    :raises InvalidInput: it is not a string, or its quoting is invalid
+    :param what: how messages name the value
+    :raises InvalidInput: the value is not a string or its quoting is invalid
     """
     value = read_rdata("TXT", data) if isinstance(data, str) else None
     if not isinstance(value, Txt):
@@ -185,11 +185,11 @@ def read_text(data: Any, what: str) -> str:
 
 
 def matching(records: Any) -> set[Key]:
-    """Return the names and types of which every record is verified as a match.
+    """Return the names and types whose records were all verified as a match.
 
-    :param records: as the module returns them, verified or only retrieved
-    :raises Refused: the current records are not known, or the name servers disagree, so that
-        writing whole record sets could lose records of others
+    :param records: the records in the module's result, verified or only retrieved
+    :raises Refused: the current records are not known or the name servers disagree, so writing
+        whole record sets could delete other records
     """
     verified: dict[Key, list[str]] = {}
     problems: list[str] = []

@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Plan and publish record sets, or withdraw them. Records of others stay as they are.
+"""Plan, publish and withdraw the service's record sets without changing other records.
 
 The prerequisites of an update are the records that were read. If another client has changed them,
-the server changes nothing, and reading and planning start again. So it is safe to repeat an update
-whose response was lost.
+the server rejects the update, and the records are read and the changes planned again. It is
+therefore safe to repeat an update whose response was lost.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ CurrentSets = Mapping[Key, RecordSet]
 Redirections = Mapping[str, Redirection]
 
 _FIRST_BACKOFF, _MAX_BACKOFF, _MAX_ATTEMPTS = 0.05, 2.0, 40
-#: Seconds for all questions about SPF records.
+#: The seconds for all queries about SPF records.
 _SPF_TIMEOUT = 10.0
 
 
 class SetChange(NamedTuple):
     """The change of one record set.
 
-    :param before: the whole set; None if there is none
-    :param after: the whole set; None if it is deleted
-    :param code: the code of the reason, of the first if there are several
-    :param reason: a clause
+    :param before: the whole record set before the change, or None if it did not exist
+    :param after: the whole record set after the change, or None if it is deleted
+    :param code: the code of the first reason
+    :param reason: all reasons, as clauses
     """
 
     action: Action
@@ -59,16 +59,16 @@ class SetChange(NamedTuple):
         return subject
 
     def as_dict(self) -> dict[str, str]:
-        """Return it as modules show changes."""
+        """Return the change in the format of a module's result."""
         return {**shown(self.action, "record set", self.subject, self.reason), "code": self.code}
 
 
 class Plan(NamedTuple):
-    """The changes to make, or that were made.
+    """The planned or applied changes.
 
-    :param changes: at most one for each record set, in the service's order
-    :param warnings: sentences about what is kept and may conflict
-    :param refused: why record sets that lack something are left alone, by key
+    :param changes: at most one change for each record set, in the service's order
+    :param warnings: warnings, such as about other records that may conflict
+    :param refused: the reasons why incomplete record sets are not changed, by key
     """
 
     changes: tuple[SetChange, ...] = ()
@@ -77,7 +77,7 @@ class Plan(NamedTuple):
 
     @property
     def diff(self) -> list[dict[str, str]]:
-        """Before and after as lines of a zone file, one pair for each change."""
+        """The diff of each change, with record sets as lines of a zone file."""
         return [
             {
                 "before_header": f"record set {change.subject}",
@@ -90,11 +90,11 @@ class Plan(NamedTuple):
 
 
 class Published(NamedTuple):
-    """The result.
+    """The result of publishing or withdrawing record sets.
 
-    :param plan: what was changed, or would be, and warnings
-    :param sets: the record sets of the wanted names after the changes
-    :param redirections: the records because of which names are kept elsewhere
+    :param plan: the applied or planned changes and the warnings
+    :param sets: the record sets at the wanted names after the changes
+    :param redirections: the CNAME, DNAME or NS record that redirects a name, by name
     """
 
     plan: Plan
@@ -111,12 +111,12 @@ def plan_presence(
 ) -> Plan:
     """Plan to publish the service's records.
 
-    :param current: the record sets at the names, by name and type
-    :param redirections: by name. Such names can't hold records
-    :param behind: the texts where they lead to, as far as known; the service's key there counts as
-        published
-    :param ask: looks up what SPF records include; None if dnspython is missing
-    :raises Refused: only the owner of the domain can decide; all problems are reported together
+    :param current: the current record sets by name and type
+    :param redirections: the redirections by name; redirected names can't hold records
+    :param behind: the TXT records at the targets of redirected names, as far as they are known. If
+        the service's key is among them, it counts as published
+    :param ask: looks up the names in SPF records; None if dnspython is missing
+    :raises Refused: the domain's owner must decide; the message lists all problems
     """
     problems: list[str] = []
     changes: list[SetChange] = []
@@ -146,10 +146,10 @@ def plan_presence(
 def plan_absence(
     wanted: Sequence[RecordSet], current: CurrentSets, redirections: Redirections
 ) -> Plan:
-    """Plan to withdraw the service's records, and nothing else.
+    """Plan to withdraw only the service's records.
 
-    :param current: the record sets at the names, by name and type
-    :param redirections: by name. Such names are left alone, with a warning
+    :param current: the current record sets by name and type
+    :param redirections: the redirections by name; redirected names are skipped with a warning
     """
     changes: list[SetChange] = []
     warnings: list[str] = []
@@ -176,16 +176,16 @@ def _records(one: RecordSet) -> list[WantedRecord]:
 
 
 def _domain_names(wanted: Sequence[RecordSet]) -> set[str]:
-    """Return the names of domains, which have MX or SPF records."""
+    """Return the names with MX or SPF records, which are domains."""
     return {one.name for one in wanted for each in _records(one) if each.noun in ("MX", "SPF")}
 
 
 def _present(
     one: RecordSet, before: RecordSet, warnings: list[str], ask: Ask | None
 ) -> Iterator[SetChange]:
-    """Yield the change that publishes one record set, if any. Adds to the warnings.
+    """Yield the change that publishes a record set, if any, and append to ``warnings``.
 
-    :raises Refused: only the owner of the domain can decide
+    :raises Refused: the domain's owner must decide
     :raises TooExpensive: receivers would reject the SPF record
     """
     values, reasons = before.values, list[tuple[str, Params]]()
@@ -225,7 +225,7 @@ def _change(
     values: tuple[Value, ...],
     reasons: list[tuple[str, Params]],
 ) -> Iterator[SetChange]:
-    # A set with records of others keeps its TTL.
+    # A record set that also contains other records keeps its TTL.
     is_ours = set(values) <= set(wanted.values)
     after = before._replace(values=values, ttl=wanted.ttl if is_ours else before.ttl)
     if before.values and after.values and before.ttl != after.ttl:
@@ -250,12 +250,12 @@ def publish(
 ) -> Published:
     """Publish record sets at a name server.
 
-    :param absent: withdraw them instead
+    :param absent: withdraw the record sets instead
     :param dry_run: only read and plan
-    :param ask: looks up names outside of the server, where records lead to
-    :raises Refused: only the owner of the domain can decide; nothing was written
-    :raises TooExpensive: an SPF record was left alone; the others were written
-    :raises NameServerError: it failed; ``done`` lists the changes before that
+    :param ask: looks up names that may be outside the server's zones
+    :raises Refused: the domain's owner must decide; nothing was written
+    :raises TooExpensive: an SPF record was not changed; the other records were written
+    :raises NameServerError: the server failed; ``done`` lists the changes that were applied
     """
     run = _Publisher(wanted, server, ask, absent=absent)
     try:
@@ -270,22 +270,20 @@ def publish(
 
 
 class _Publisher:
-    """Publishes or withdraws record sets."""
-
     def __init__(
         self, wanted: Sequence[RecordSet], server: UpdateServer, ask: Ask, *, absent: bool
     ) -> None:
         self._wanted = wanted
         self._server = server
-        # Each attempt leads to the same questions. Half of the time is for writing.
+        # limited() caches, because attempts repeat queries. Half of the time is left for writing.
         self._ask = limited(ask, min(_SPF_TIMEOUT, server.time_left() / 2))
         self._absent = absent
         self._done: dict[Key, SetChange] = {}
-        #: Changes in updates without an answer.
+        #: The changes of updates without a response.
         self._unsure: dict[Key, SetChange] = {}
         self._zones: dict[str, str] = {}
         self._delegations: dict[str, Redirection] = {}
-        # All zones are found before anything is written.
+        # Find all zones before writing anything.
         for name in sorted({one.name for one in wanted}, key=len):
             try:
                 self._zones[name] = server.zone_of(name)
@@ -296,7 +294,7 @@ class _Publisher:
                 self._delegations[name] = cut
 
     def read_and_plan(self) -> Published:
-        """Read all record sets and plan."""
+        """Read all record sets and plan the changes."""
         sets: dict[Key, RecordSet] = {}
         redirections = {**self._delegations}
         behind: dict[str, Sequence[str]] = {}
@@ -324,7 +322,7 @@ class _Publisher:
         return Published(plan, kept, redirections)
 
     def _hidden_records(self, known: set[str]) -> Iterator[str]:
-        """Yield a warning for each domain that loses the records that a wildcard gives it."""
+        """Yield a warning for each domain that would lose the records of a wildcard."""
         for name in sorted(_domain_names(self._wanted) - known):
             kinds = ("MX", "TXT", "A", "AAAA")
             types = [kind for kind in kinds if self._server.read(name, kind).is_wildcards]
@@ -332,7 +330,7 @@ class _Publisher:
                 yield messages.text("wildcard", name=name, types=messages.join_words(types))
 
     def apply(self) -> Published:
-        """Read, plan and write until nothing is left to do."""
+        """Read, plan and write until all changes are applied."""
         warnings: tuple[str, ...] = ()
         lost_races: list[errors.ZoneChanged] = []
         attempt = 0
@@ -340,18 +338,18 @@ class _Publisher:
             try:
                 planned = self.read_and_plan()
                 changes, new, refused = planned.plan
-                # After a lost answer, the next plan is empty and has no warnings.
+                # If only the response was lost, the next plan is empty and has no warnings.
                 warnings = new if changes else warnings
                 self._write(changes)
             except errors.NameServerError as error:  # noqa: PERF203 - the loop retries
                 if isinstance(error, errors.ZoneChanged):
                     lost_races.append(error)
                 elif lost_races and not self._unsure and time.monotonic() >= self._server.until:
-                    # The other clients are the reason, and not the last question that timed out.
+                    # Other clients caused the failure, not the query that timed out last.
                     raise lost_races[-1] from None
                 final = isinstance(error, (errors.KeyRefused, errors.UpdateRefused))
                 retry = isinstance(error, errors.ZoneChanged) or self._unsure
-                # Publishers that invalidate each other's plans must get out of step.
+                # The random pause separates publishers that invalidate each other's plans.
                 backoff = min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt)
                 pause = backoff * (0.5 + random.random())  # noqa: S311 - no secret
                 attempt += 1
@@ -368,7 +366,7 @@ class _Publisher:
     def _write(self, changes: Sequence[SetChange]) -> None:
         """Send one update for each zone."""
         planned = {change.subject.key for change in changes}
-        # An update without an answer was applied if its changes are not planned again.
+        # An update without a response was applied if its changes are not planned again.
         self._note([change for key, change in self._unsure.items() if key not in planned])
         by_zone: dict[str, list[SetChange]] = {}
         for change in changes:
@@ -387,7 +385,7 @@ class _Publisher:
             self._done[change.subject.key] = change
 
     def add_results(self, error: errors.PostroomError) -> None:
-        """Add what was done, and what may have been done, to an error."""
+        """Add the changes that were applied or may have been applied to an error."""
         error.done = [change.as_dict() for change in self._done.values()]
         if self._unsure:
             error.unsure = True

@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Ask one name server, an authority or a resolver.
+"""Query one authoritative server or resolver.
 
-No behaviour of a server raises an exception. Only a complete answer to this question, from a
-resolver or an authority for it, is ``answered``. Every other result has its own kind, and never
-looks like missing records.
+No behaviour of a server raises an exception. Only a complete answer to the query, from a resolver
+or a server that is authoritative for the name, has the kind ``answered``. Every other result has
+its own kind and is never mistaken for missing records.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
     from dns.name import Name
     from dns.rrset import RRset
 
-#: ``answered``: the name has these records, or certainly none. All other kinds prove nothing:
+#: ``answered``: the name certainly has these records, or none. All other kinds prove nothing:
 #: ``silent`` (no answer in time), ``lame`` (not authoritative for the name), ``failed`` (an error),
-#: ``garbled`` (not an answer to the question), ``unfound`` (not asked, because the address of the
-#: server is unknown). ``bogus`` comes from a validating resolver: the records exist, but their
-#: signatures are invalid.
+#: ``garbled`` (not an answer to the query), ``unfound`` (not queried, because the server's address
+#: is unknown). ``bogus`` comes from a validating resolver: the records exist, but their signatures
+#: are invalid.
 Kind = Literal["answered", "silent", "lame", "failed", "garbled", "unfound", "bogus"]
 
-#: The payload that fits into a datagram everywhere (DNS Flag Day 2020).
+#: The payload that fits into a UDP packet on every network (DNS Flag Day 2020).
 _PAYLOAD = 1232
-#: The parts of the timeout after which a question is sent again.
+#: The share of the timeout for each attempt over UDP.
 _ATTEMPTS = (0.25, 0.25, 0.5)
-#: The answers of servers that do not know EDNS, or not this version of it.
+#: The response codes of servers that don't support EDNS or its version.
 _NO_EDNS = ("FORMERR", "NOTIMP", "BADVERS")
 MAX_NAME = 253
-#: The label of a registry, and that of the root, which ends every name.
+#: The number of labels of a registry's zone such as ``com.``, including the root's empty label.
 _REGISTRY_LABELS = 2
 
 
 class Server(NamedTuple):
     """One address of a name server.
 
-    :param name: its host name; empty if only the address is known
-    :param address: empty if it is not known
+    :param name: the host name, or an empty string if only the address is known
+    :param address: the IP address, or an empty string if it is unknown
     """
 
     name: str
@@ -73,11 +73,11 @@ class Server(NamedTuple):
 
 
 class Redirection(NamedTuple):
-    """A record because of which the records of a name are kept elsewhere.
+    """A record that redirects a name, so that the name's records are published elsewhere.
 
     :param type: ``CNAME``, ``DNAME`` or, for a delegation, ``NS``
-    :param owner: the name that has this record
-    :param target: the name that holds the records instead, or the delegated name servers
+    :param owner: the name at which the redirecting record is published
+    :param target: the name that the records are published at, or the delegated name servers
     """
 
     type: Literal["CNAME", "DNAME", "NS"]
@@ -89,16 +89,16 @@ class Redirection(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer of one server about one name and type.
+    """The answer of one server for one name and type.
 
     :param detail: the failure, such as ``REFUSED``
-    :param values: MX or TXT records, maybe none
-    :param texts: the records of any type: the text of TXT, the host of MX and NS, the primary
-        server of SOA, or an address
-    :param ttl: seconds; None without records
-    :param redirection: ``values`` and ``texts`` are those of its target, if the answer has them
-    :param rcode: such as ``NXDOMAIN``; empty without an answer
-    :param is_wildcards: the records come from a wildcard
+    :param values: the MX or TXT records, possibly none
+    :param texts: the text of TXT records, the host of MX and NS records, the primary server of SOA
+        records, or addresses
+    :param ttl: the TTL in seconds, or None without records
+    :param redirection: the name's redirection, or None; if set, ``values`` are those of its target
+    :param rcode: the response code, such as ``NXDOMAIN``, or an empty string without a response
+    :param is_wildcards: whether the name only has records from a wildcard
     """
 
     server: Server
@@ -118,16 +118,16 @@ class Answer(NamedTuple):
         return above.target if above and above.type != "NS" else None
 
     def is_like(self, other: Answer) -> bool:
-        """Return whether another answer has the same records. Servers give them in any order."""
+        """Return whether another answer has the same records, in any order."""
         mine, others = (*self.values, *self.texts), (*other.values, *other.texts)
         is_answer = self.kind == other.kind == "answered"
         return is_answer and self.alias == other.alias and set(mine) == set(others)
 
 
 def require_dnspython() -> None:
-    """Raise ImportError if dnspython is not installed.
+    """Check that dnspython is installed.
 
-    :raises ImportError: its ``name`` is the library's
+    :raises ImportError: dnspython, the error's ``name``, is not installed
     """
     try:
         import_module("dns.message")
@@ -145,18 +145,18 @@ def query(
     recursive: bool = False,
     checking_disabled: bool = False,
 ) -> Answer:
-    """Ask a server for the records of a name.
+    """Query a server for the records of a name.
 
-    :param timeout: seconds for UDP, and for TCP if the answer is cut
-    :param zone: the zone of the name, if known: an authority for a zone above it does not know what
-        is in this one
-    :param recursive: the server is a resolver; else it must be an authority for the name
+    :param timeout: the seconds for UDP, and again for TCP if the answer is truncated
+    :param zone: the zone of the name, or an empty string if unknown. A server that is authoritative
+        for a parent zone does not know the records in this one.
+    :param recursive: whether the server is a resolver; otherwise it must be authoritative
     :param checking_disabled: ask a resolver to answer even if DNSSEC signatures are invalid
     """
     try:
         message = dns.message.make_query(name, kind, use_edns=0, payload=_PAYLOAD)
     except (dns.exception.DNSException, UnicodeError):
-        # A name that DNS can't hold, as an SPF record may mention, has no records.
+        # An SPF record may contain a name that is invalid in DNS and so can't have records.
         return Answer(server, "answered", rcode="NXDOMAIN")
     message.flags = dns.flags.Flag(
         (dns.flags.RD if recursive else 0) | (dns.flags.CD if checking_disabled else 0)
@@ -178,16 +178,16 @@ def query(
 
 
 def _exchange(server: Server, message: Message, timeout: float) -> Message:
-    """Ask over UDP, repeatedly, and over TCP if the answer is cut.
+    """Send a query over UDP, with retries, and over TCP if the answer is truncated.
 
     :raises OSError: the server can't be reached
-    :raises ValueError: its address is not known
-    :raises dns.exception.DNSException: no answer came, or it can't be read
+    :raises ValueError: the server's address is unknown
+    :raises dns.exception.DNSException: there was no answer, or it is invalid
     """
     for part in _ATTEMPTS:
         expiration = time.time() + timeout * part
         with socket.socket(dns.inet.af_for_address(server.address), socket.SOCK_DGRAM) as link:
-            # A connected socket receives from this server only, and reports a closed port.
+            # A connected socket only receives from this server and reports a closed port.
             link.connect(dns.inet.low_level_address_tuple((server.address, server.port)))
             link.settimeout(0)
             dns.query.send_udp(link, message.to_wire(), None, expiration)
@@ -210,7 +210,7 @@ def _exchange(server: Server, message: Message, timeout: float) -> Message:
 def read_response(
     server: Server, response: Message, zone: str = "", *, recursive: bool = False
 ) -> Answer:
-    """Return what a response proves. See `query` for the parameters."""
+    """Return the answer in a response. See ``query`` for the parameters."""
     rcode = dns.rcode.to_text(response.rcode())
 
     def failure(kind: Kind, detail: str, above: Redirection | None = None) -> Answer:
@@ -219,7 +219,7 @@ def read_response(
     if rcode not in ("NOERROR", "NXDOMAIN"):
         return failure("lame" if rcode in ("REFUSED", "NOTAUTH") else "failed", rcode)
     if not recursive and not response.flags & dns.flags.AA:
-        # Some networks redirect all questions at port 53 to a resolver.
+        # Some networks redirect all queries to port 53 to a resolver.
         is_resolver = response.flags & dns.flags.RA
         detail = "a resolver answered" if is_resolver else "its answer is not authoritative"
         above = None if response.answer else _delegation(response)
@@ -245,18 +245,18 @@ def read_response(
 def _read_empty(
     server: Server, response: Message, name: Name, zone: str, *, recursive: bool
 ) -> Answer:
-    """Return whether an empty response proves that the name has none (RFC 2308)."""
+    """Return whether an empty response proves that there are no records (RFC 2308)."""
     zones = _owners(response.authority, "SOA")
     answered_for = next(filter(name.is_subdomain, zones), None)
     if recursive:
         can_resolve = response.flags & (dns.flags.RA | dns.flags.AA)
-        # Some forwarders drop the zone's SOA record.
+        # Some forwarders omit the zone's SOA record.
         if answered_for or (can_resolve and not _owners(response.authority, "NS")):
             return Answer(server, "answered")
         return Answer(server, "lame", "it does not resolve names")
     if answered_for is None:
         return Answer(server, "garbled", "its answer is empty and does not name the zone")
-    # If the zone is not known, it is at least not that of a registry.
+    # If the zone is unknown, accept any zone except a registry's.
     is_within = answered_for.is_subdomain(dns.name.from_text(zone))
     if is_within and (zone or len(answered_for) > _REGISTRY_LABELS):
         return Answer(server, "answered")
@@ -264,7 +264,7 @@ def _read_empty(
 
 
 def plain(name: Name) -> str:
-    """Return a name in lower case, without a dot at the end; the root is empty."""
+    """Return a name in lower case without the trailing dot. The root is an empty string."""
     return name.to_text().lower().removesuffix(".")
 
 
@@ -274,7 +274,7 @@ def _owners(section: Iterable[RRset], kind: str) -> list[Name]:
 
 
 def _delegation(response: Message) -> Redirection | None:
-    """Return the delegation that a response refers to."""
+    """Return the delegation in a response, or None."""
     for rrset in response.authority:
         if rrset.rdtype == dns.rdatatype.NS:
             hosts = sorted(plain(cast("Any", record).target) for record in rrset)
@@ -283,7 +283,7 @@ def _delegation(response: Message) -> Redirection | None:
 
 
 def _alias(response: Message, name: Name, target: Name) -> Redirection | None:
-    """Return the CNAME or DNAME record that makes a name an alias of another."""
+    """Return the CNAME or DNAME record that makes a name an alias, or None."""
     if name == target:
         return None
     for owner in _owners(response.answer, "DNAME"):
@@ -307,18 +307,18 @@ def _text_of(record: Any) -> str:
 
 
 def upwards(name: str) -> Iterator[str]:
-    """Yield a name and all names above it, except the root."""
+    """Yield a name and all its parents except the root."""
     while name:
         yield name
         name = name.partition(".")[2]
 
 
 def random_names(name: str) -> tuple[str, str]:
-    """Return a random name below a name, and one beside it: only a wildcard can answer for both.
+    """Return a random child and a random sibling of a name. Only a wildcard can answer for both.
 
-    Either could answer like the name itself by chance: the name beside it if the wildcard's records
-    were copied to the name, the name below it if there is another wildcard there. If the name
-    below it would be too long for DNS, both are beside it.
+    One of them alone proves nothing: the sibling has the same records if the wildcard's were copied
+    to the name, the child if there is another wildcard below the name. If the child would be too
+    long for DNS, the sibling is returned twice.
     """
     label = secrets.token_hex(8)
     parent = name.partition(".")[2]

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 
-"""Ask recursive resolvers, and find name servers through them.
+"""Query recursive resolvers and use them to find name servers.
 
-No behaviour of a resolver raises an exception, except that the servers of a name were not found.
+No behaviour of a resolver raises an exception, except NameServersNotFound.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 
 _MAX_CONCURRENCY = 32
-#: Each may take seconds to time out.
+#: A limit, because each server may take seconds to time out.
 _MAX_AUTHORITIES = 3
 _SERVER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", re.ASCII)
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
-# A name that ends with a number is a mistyped address.
+# A name whose last label is a number is a mistyped address.
 _HOST = re.compile(rf"(?:{_LABEL}\.)*(?!\d+$){_LABEL}", re.ASCII)
 _EXAMPLES = "192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:5353"
 
 
 class Resolvers:
-    """Some recursive resolvers. Threads may share them.
+    """A list of recursive resolvers. Threads may share it.
 
-    :param servers: in order of preference, maybe none
-    :param timeout: seconds for one question to one server
-    :param authorities: may be authoritative for some of the names
+    :param servers: the resolvers in order of preference, possibly none
+    :param timeout: the seconds for one query to one server
+    :param authorities: servers that may be authoritative for some of the names
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class Resolvers:
         self._failed: set[Server] = set()
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...] | None:
-        """Return the texts of records, none if there are none, or None if that is not known.
+        """Return the texts of a name's records, possibly none, or None if they are unknown.
 
-        A resolver that reports no TXT records may filter them, so an authority must confirm it.
+        Resolvers may filter out TXT records, so an authoritative server must confirm their absence.
         """
         found = self.find(name, kind, checking_disabled=False)
         if found.kind != "answered" or found.texts or kind != "TXT":
@@ -67,15 +67,15 @@ class Resolvers:
             authorities = [*authorities, *((server, zone) for server in servers[:_MAX_AUTHORITIES])]
         for server, zone in authorities:
             answer = query(server, name, kind, timeout=self._timeout, zone=zone)
-            # An alias may lead to another zone, which this server does not know.
+            # An alias may lead to a zone for which this server is not authoritative.
             if answer.kind == "answered" and answer.alias is None:
                 return answer.texts
         return None
 
     def find(self, name: str, kind: str, *, checking_disabled: bool = True) -> Answer:
-        """Return the first answer. A resolver that fails is asked after the others from then on.
+        """Return the first successful answer. A resolver that fails is queried last from then on.
 
-        :param checking_disabled: don't check DNSSEC, to find a zone with invalid signatures, too
+        :param checking_disabled: skip DNSSEC validation, to find zones with invalid signatures too
         """
         found = Answer(Server("", ""), "silent", "no resolver is known")
         for server in sorted(self.servers, key=self._failed.__contains__):
@@ -87,19 +87,19 @@ class Resolvers:
         return found
 
     def resolve(self, name: str, kind: str) -> tuple[Answer, ...]:
-        """Ask all of them, and return their answers in order."""
+        """Query all resolvers and return their answers in order."""
         with ThreadPoolExecutor(len(self.servers) or 1) as pool:
             return tuple(pool.map(lambda server: self._resolve(server, name, kind), self.servers))
 
     def _resolve(self, server: Server, name: str, kind: str) -> Answer:
-        """Ask one of them, and if it fails, find out whether DNSSEC signatures are the reason."""
+        """Query a resolver. If it fails, check whether invalid DNSSEC signatures are the cause."""
         found = self._query(server, name, kind)
         if found.rcode != "SERVFAIL":
             return found
         unchecked = self._query(server, name, kind, checking_disabled=True)
         if unchecked.kind != "answered":
             return found
-        # It may have been a temporary failure that ended before the question without checks.
+        # The first failure may have been temporary and over before the unchecked query.
         again = self._query(server, name, kind)
         return again if again.rcode != "SERVFAIL" else unchecked._replace(kind="bogus")
 
@@ -117,7 +117,7 @@ class Resolvers:
 
 
 def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
-    """Return the resolvers that this machine uses, maybe none."""
+    """Return the resolvers in the system's configuration, possibly none."""
     try:
         resolver = dns.resolver.Resolver(path)
     except (dns.resolver.NoResolverConfiguration, ValueError):
@@ -126,10 +126,10 @@ def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
 
 
 def parse_server(text: str, option: str, *, is_resolver: bool = False) -> Server:
-    """Parse an address or a host name, with or without a port.
+    """Parse an IP address or a host name, with or without a port.
 
-    :param is_resolver: it must be an address
-    :raises InvalidInput: it is neither
+    :param is_resolver: whether to accept only an address
+    :raises InvalidInput: the text is not a valid server
     """
     given = text.strip().lower()
     match = _SERVER.fullmatch(given)
@@ -138,7 +138,7 @@ def parse_server(text: str, option: str, *, is_resolver: bool = False) -> Server
     if match and 0 < int(match[3] or 53) < 2**16:
         address, port = match[1] or match[2], int(match[3] or 53)
         host = address.removesuffix(".")
-        # Brackets are for IPv6 addresses.
+        # An IPv6 address with a port must be in brackets.
         if _is_address(address) and bool(match[1]) is (":" in address):
             return Server("", address, port)
         is_host = match[2] and _HOST.fullmatch(host) and len(host) <= MAX_NAME
@@ -161,9 +161,9 @@ def _is_address(text: str) -> bool:
 
 
 def addresses(given: Iterable[Server], resolvers: Resolvers) -> tuple[Server, ...]:
-    """Return all addresses of name servers, each once, in the order of the servers.
+    """Return all addresses of name servers, without duplicates, in the order of the servers.
 
-    A host without a known address is returned as it is, so that asking it reports that.
+    A host without a known address is returned unchanged; a query to it reports the problem.
     """
     servers = map_concurrently(list(given), lambda server: _addresses(server, resolvers))
     unique: dict[tuple[str, int], Server] = {}
@@ -182,7 +182,7 @@ def _addresses(server: Server, resolvers: Resolvers) -> list[Server]:
 def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]]:
     """Return the zone of a name and all addresses of its authoritative servers.
 
-    :raises NameServersNotFound: the resolvers do not know
+    :raises NameServersNotFound: the resolvers did not find the zone or its name servers
     """
     zone, _primary = _zone_of(name, resolvers)
     found = resolvers.find(zone, "NS")
@@ -196,15 +196,15 @@ def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]
 
 
 def primary_of(name: str, resolvers: Resolvers) -> Server:
-    """Return the server that takes updates of the zone of a name.
+    """Return the primary name server of a name's zone, which accepts updates.
 
-    :raises NameServersNotFound: the resolvers do not know
+    :raises NameServersNotFound: the resolvers did not find the zone
     """
     return Server(_zone_of(name, resolvers)[1], "")
 
 
 def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
-    """Return the name of the zone that holds a name, and its primary server."""
+    """Return the zone that contains a name and the zone's primary server."""
     exists = True
     for candidate in upwards(name):
         found = resolvers.find(candidate, "SOA")
@@ -214,7 +214,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
                 "Set the option nameservers, or set other servers in the option resolvers.",
             )
         if found.texts and found.alias is None:
-            # A registry's zone is not that of an unregistered domain.
+            # An unregistered domain has no zone; this one is the registry's.
             if "." not in candidate and not exists:
                 break
             return candidate, found.texts[0]
@@ -228,9 +228,9 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
 def map_concurrently(
     items: Collection[Item], action: Callable[[Item], T], *, most: int = _MAX_CONCURRENCY
 ) -> dict[Item, T]:
-    """Call a function with all items concurrently, and return the results.
+    """Call a function with each item concurrently and return the results by item.
 
-    An interrupt does not wait for running calls, which end on their own.
+    An interrupt does not wait for running calls; they finish in the background.
     """
     pool = ThreadPoolExecutor(most)
     try:

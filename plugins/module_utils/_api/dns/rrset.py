@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Record sets, read from and written to every notation that users and programs paste."""
+"""Record sets, and the notations in which users and DNS providers write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Union
 from ..errors import InvalidInput
 from ..models import DnsRecord, DnsRecordSet
 
-#: The base of the digits after a backslash: decimal in zone files (RFC 1035, 5.1), octal at
+#: The base of escaped bytes such as ``\065``: decimal in zone files (RFC 1035, 5.1), octal in
 #: Route 53.
 Escapes = Literal["decimal", "octal"]
 #: The name and type of a record set.
@@ -23,7 +23,7 @@ Key = tuple[str, str]
 _MAX_STRING = 255
 _MAX_SHOWN = 60
 _MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
-# A string of a zone file, in quotes or as a single word, and one byte within it.
+# A string in a zone file, quoted or a single word, and one byte within it.
 _STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
 _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 
@@ -31,7 +31,7 @@ _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 class Mx(NamedTuple):
     """An MX record. Lower priorities are tried first.
 
-    :param exchange: in lower case, without a dot at the end; empty for a null MX (RFC 7505)
+    :param exchange: the host in lower case without the trailing dot; empty for a null MX (RFC 7505)
     """
 
     priority: int
@@ -42,25 +42,25 @@ class Mx(NamedTuple):
 
 
 class Txt(NamedTuple):
-    """A TXT record with its division into strings, which is kept for records of others."""
+    """A TXT record as its strings. Existing records keep their division into strings."""
 
     strings: tuple[bytes, ...]
 
     @property
     def text(self) -> str:
-        """The joined strings; bytes that are not UTF-8 become lone surrogates."""
+        """The joined strings. Bytes that are not UTF-8 become lone surrogates."""
         return b"".join(self.strings).decode("utf-8", "surrogateescape")
 
 
-Value = Union[Mx, Txt]  # noqa: UP007 - pylint takes the bar between classes to be arithmetic
+Value = Union[Mx, Txt]  # noqa: UP007 - pylint takes the | between classes for arithmetic
 
 
 class RecordSet(NamedTuple):
     """All records of one type at one name.
 
-    :param name: in full, as lower-case A-labels, without a dot at the end
+    :param name: the fully qualified name as lower-case A-labels, without the trailing dot
     :param type: ``MX`` or ``TXT``
-    :param ttl: seconds
+    :param ttl: the TTL in seconds
     """
 
     name: str
@@ -77,7 +77,7 @@ class RecordSet(NamedTuple):
         return self.name, self.type
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data, with the values as in a zone file."""
+        """Return the record set as a dictionary, with the values as in a zone file."""
         values = [as_rdata(value) for value in self.values]
         return {"name": self.name, "type": self.type, "ttl": self.ttl, "value": values}
 
@@ -85,7 +85,7 @@ class RecordSet(NamedTuple):
 def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
     """Return the record sets that the service requires for a domain, in the service's order.
 
-    :param ttl: seconds
+    :param ttl: the TTL in seconds
     """
     grouped: dict[Key, list[Value]] = {}
     for record in record_set.records:
@@ -97,14 +97,14 @@ def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
 
 
 def txt(text: str) -> Txt:
-    """Return a text as it is published, in strings of at most 255 bytes."""
+    """Return a TXT record with a text divided into strings of at most 255 bytes."""
     return Txt(tuple(string.encode("utf-8", "surrogateescape") for string in txt_strings(text)))
 
 
 def txt_strings(text: str) -> list[str]:
-    """Divide a text into strings of at most 255 bytes, without dividing a character.
+    """Divide a text into strings of at most 255 bytes, without splitting a character.
 
-    :param text: bytes that are not UTF-8 are lone surrogates
+    :param text: the text, in which lone surrogates represent bytes that are not UTF-8
     """
     strings = [""]
     for character in text:
@@ -115,12 +115,12 @@ def txt_strings(text: str) -> list[str]:
 
 
 def texts_of(values: Iterable[Value]) -> list[str]:
-    """Return the texts of the TXT records among values."""
+    """Return the texts of the TXT records in ``values``."""
     return [value.text for value in values if isinstance(value, Txt)]
 
 
 def as_rdata(value: Value, escapes: Escapes = "decimal") -> str:
-    """Return a value as in a zone file, with absolute names and strings in quotes."""
+    """Return a value as in a zone file, with absolute names and quoted strings."""
     if isinstance(value, Mx):
         return f"{value.priority} {value.exchange}."
 
@@ -133,12 +133,12 @@ def as_rdata(value: Value, escapes: Escapes = "decimal") -> str:
 
 
 def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
-    """Parse a value as a zone file or a DNS provider writes it.
+    """Parse a value in the notation of a zone file or a DNS provider.
 
     :param kind: ``MX`` or ``TXT``
-    :param text: ``10 mail.example.net.``, with or without the last dot; strings in quotes, or a
-        text without quotes, which has no escapes
-    :raises InvalidInput: the text is not such a value
+    :param text: such as ``10 mail.example.net.``, with or without the trailing dot; for TXT, quoted
+        strings or a text without quotes, in which escapes are not interpreted
+    :raises InvalidInput: the text is not a valid value
     """
     if kind == "MX":
         match = _MX.fullmatch(text.strip())
@@ -163,7 +163,7 @@ def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
 
 
 def zone_text(record_sets: Iterable[RecordSet]) -> str:
-    """Return record sets as lines of a BIND zone file, in columns, with absolute names."""
+    """Return record sets as aligned lines of a BIND zone file, with absolute names."""
     rows = [
         (f"{one.name}.", str(one.ttl), "IN", one.type, as_rdata(value))
         for one in record_sets
@@ -180,8 +180,8 @@ def zone_text(record_sets: Iterable[RecordSet]) -> str:
 def octodns(record_set: DnsRecordSet, ttl: int) -> str:
     """Return the records as YAML for an octoDNS zone file.
 
-    JSON strings are YAML, so no YAML library is needed. octoDNS requires escaped semicolons in TXT
-    values, and keys in their natural order.
+    JSON strings are valid YAML, so no YAML library is needed. octoDNS requires escaped semicolons
+    in TXT values, and keys in natural order.
     """
     grouped: dict[str, dict[str, list[str]]] = {}
     for record in record_set.records:
@@ -201,9 +201,9 @@ def octodns(record_set: DnsRecordSet, ttl: int) -> str:
 
 
 def as_return_values(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
-    """Return the records as the module does: type, host, fqdn, ttl, value and what the type adds.
+    """Return the records in the format of the module's result.
 
-    :param ttl: seconds
+    :param ttl: the TTL in seconds
     """
     values = []
     for record in record_set.records:
@@ -217,9 +217,9 @@ def as_return_values(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]
 
 
 def checked_ttl(ttl: int) -> int:
-    """Return a time to live if DNS can carry it (RFC 2181, 8).
+    """Return a TTL after checking its range (RFC 2181, 8).
 
-    :raises InvalidInput: it is out of range
+    :raises InvalidInput: the TTL is out of range
     """
     if 0 <= ttl < 2**31:
         return ttl
@@ -238,14 +238,14 @@ def _value_of(record: DnsRecord) -> Value:
 
 
 def _natural(host: str) -> list[tuple[str, int]]:
-    """Return the key that sorts `s2` before `s10`."""
+    """Return a sort key that sorts ``s2`` before ``s10``."""
     return [(text, int(digits or 0)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", host)]
 
 
 def _read_strings(text: str, base: int) -> tuple[bytes, ...]:
-    """Return the strings of a TXT value, none if its quotes are wrong.
+    """Return the strings of a TXT value, or none if its quoting is invalid.
 
-    :raises ValueError: an escape is not a byte, or a character is not Unicode
+    :raises ValueError: an escape is not a byte, or a character is not valid Unicode
     """
     if not text.startswith('"'):
         return txt(text).strings

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""SPF records (RFC 7208): parse them, merge the service's terms into one, and withdraw them.
+"""Parse SPF records (RFC 7208), merge the service's terms into one, and withdraw them.
 
 A domain has one SPF record, which belongs to its owner. Only the service's mechanisms are added or
-removed; every other byte stays, spaces included.
+removed; every other byte is kept, including spaces.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _MAX_SHOWN = 60
 _ADDRESS_BITS = {"ip4": 32, "ip6": 128}
 _MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(=.*)", re.DOTALL)
 _DIRECTIVE = re.compile(r"([+~?-]?)([^:/]*)(.*)", re.DOTALL)
-# A domain or an address after a colon, and the lengths of networks; each may be missing.
+# A domain or an address after a colon, and prefix lengths for IPv4 and IPv6, all optional.
 _HOSTS = re.compile(r"(?::(.*?))?(?:/([0-9]+))?(?://([0-9]+))?", re.DOTALL)
-# The macro letters c, r and t are for explanations.
+# The macro letters c, r and t are only valid in explanations.
 _MACRO = r"%\{[slodiphv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}|%[%_-]"
 _TEXT = re.compile(rf"(?:{_MACRO}|[!-$&-~])+", re.IGNORECASE)
-# It ends with a macro or with a label that is not a number.
+# A domain must end with a macro or with a label that is not a number.
 _DOMAIN = re.compile(
     rf"(?:{_MACRO}|[!-$&-~])*(?:{_MACRO}|\.(?![0-9]+\.?$)(?!-)[0-9a-z-]+(?<!-)\.?)", re.IGNORECASE
 )
 
 
 class SpfError(InvalidInput):
-    """The text of a record is invalid, which receivers treat as a permanent error."""
+    """An SPF record is invalid, which receivers treat as a permanent error."""
 
     code = "invalid_spf"
 
 
 class SpfConflict(Refused):
-    """The service's terms can't be merged without a decision of the domain's owner.
+    """The service's terms can't be merged; the domain's owner must decide.
 
     :param reason: a code of ``messages``
-    :param params: what its texts need
+    :param params: the parameters of its messages
     """
 
     code = "spf_conflict"
@@ -59,10 +59,10 @@ class SpfConflict(Refused):
 class Term(NamedTuple):
     """A mechanism or a modifier.
 
-    :param qualifier: as written: ``+``, ``-``, ``~``, ``?``, or empty
-    :param name: in lower case: ``include``, ``a``, ``all``, ``redirect``, ``exp`` or another
-    :param value: what follows the name, as written, from its ``:``, ``/`` or ``=`` on
-    :param written: the whole term as it was written
+    :param qualifier: the qualifier as written: ``+``, ``-``, ``~``, ``?`` or an empty string
+    :param name: the name in lower case, such as ``include``, ``a``, ``all`` or ``redirect``
+    :param value: the text after the name as written, starting with ``:``, ``/`` or ``=``
+    :param written: the whole term as written
     """
 
     qualifier: str
@@ -75,28 +75,28 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether it is ``name=value``, which has no qualifier and no position."""
+        """Whether the term is ``name=value``, whose position is irrelevant."""
         return self.value.startswith("=")
 
     @property
     def is_all(self) -> bool:
-        """Whether it is the mechanism ``all``, which ends the evaluation."""
+        """Whether the term is the mechanism ``all``, which ends the evaluation."""
         return self.name == "all" and not self.is_modifier
 
     @property
     def effective(self) -> str:
-        """The qualifier that applies: ``+`` if none is written."""
+        """The effective qualifier, which is ``+`` by default."""
         return self.qualifier or "+"
 
     @property
     def target(self) -> str:
-        """The domain that it names, in lower case and without a dot at the end; may be empty."""
+        """The term's domain in lower case without the trailing dot, or an empty string."""
         is_host = self.name in ("a", "mx") and not self.is_modifier
         return folded(_groups(_HOSTS, self.value)[0] if is_host else self.value[1:])
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for two terms that have the same meaning, apart from the qualifier."""
+        """A key that is equal for terms that differ only in qualifier or notation."""
         if self.is_modifier:
             is_domain = self.name in ("redirect", "exp")
             return self.name, f"={self.target}" if is_domain else self.value
@@ -106,14 +106,14 @@ class Term(NamedTuple):
             return self.name, str(ipaddress.ip_network(network, strict=False))
         if self.name not in ("a", "mx"):
             return self.name, self.target
-        # The lengths of single addresses change nothing.
+        # The prefix length of a single address has no effect.
         suffix = f"/{length}" if length not in ("", "32") else ""
         suffix += f"//{second}" if second not in ("", "128") else ""
         return self.name, self.target + suffix
 
 
 class Spf(NamedTuple):
-    """An SPF record: its terms in their order."""
+    """An SPF record's terms in order."""
 
     terms: tuple[Term, ...]
 
@@ -130,33 +130,33 @@ class Spf(NamedTuple):
 
     @property
     def mechanisms(self) -> list[Term]:
-        """The terms that are merged and withdrawn: all but modifiers and ``all``."""
+        """The terms to merge or withdraw: all except modifiers and ``all``."""
         return [term for term in self.terms if not term.is_modifier and not term.is_all]
 
     def lacking(self, wanted: Spf) -> list[Term]:
-        """Return the mechanisms of another record that have no effect in this one."""
+        """Return the mechanisms of ``wanted`` that this record lacks or has only after ``all``."""
         keys = {term.key for term in self.before_all}
         return [term for term in wanted.mechanisms if term.key not in keys]
 
 
 def is_spf(text: str) -> bool:
-    """Return whether a text is meant to be SPF (RFC 7208, 4.5), well formed or not."""
+    """Return whether a text is meant to be an SPF record (RFC 7208, 4.5), even a malformed one."""
     return text[: len(_VERSION)].lower() == _VERSION and text[len(_VERSION) :][:1] in ("", " ")
 
 
 def folded(name: str) -> str:
-    """Return a domain in lower case and without the dot at the end.
+    """Return a domain in lower case without the trailing dot.
 
-    The letter of a macro keeps its case, which decides whether its value is escaped for URLs.
+    A domain with macros keeps its case, because an upper-case macro letter means URL escaping.
     """
     name = name.removesuffix(".")
     return name if "%" in name else name.lower()
 
 
 def parse(text: str) -> Spf:
-    """Return the terms of an SPF record.
+    """Parse an SPF record.
 
-    :raises SpfError: it is not one, or a term is invalid, which the message names
+    :raises SpfError: the text is not an SPF record, or has an invalid term
     """
     if not is_spf(text):
         raise SpfError(f"{_shown(text)} is not an SPF record. Begin it with {_VERSION}.")
@@ -171,19 +171,20 @@ def parse(text: str) -> Spf:
         is_valid = all("!" <= character <= "~" for character in word) and _is_valid(term)
         if not is_valid or term.name in once:
             raise SpfError(f"The SPF term {_shown(word)} is invalid. Correct or remove it.")
-        # Each of these may occur once; a mechanism can't have such a name.
+        # These modifiers may occur only once. No mechanism has such a name.
         once |= {term.name} & {"redirect", "exp"}
         terms.append(term)
     return Spf(tuple(terms))
 
 
 def merge(current: Sequence[str], wanted: str) -> str:
-    """Return the SPF record to publish: the current one with the mechanisms of another.
+    """Merge the mechanisms of ``wanted`` into the current SPF record and return the result.
 
-    The text is unchanged if nothing is missing.
+    The text is unchanged if no mechanism is missing.
 
-    :param current: the TXT records at the name; others than SPF are ignored
-    :raises SpfConflict: there are several SPF records, or one that contradicts the other
+    :param current: the TXT records at the name, of which only SPF records matter
+    :param wanted: the SPF record that the service requires
+    :raises SpfConflict: there are several SPF records, or the current one contradicts ``wanted``
     :raises SpfError: a record is invalid
     """
     records = [text for text in current if is_spf(text)]
@@ -206,19 +207,19 @@ def merge(current: Sequence[str], wanted: str) -> str:
         return text
     place = spf.first_all
     if place == len(spf.terms):
-        # A modifier has no position in the evaluation, but people read ``redirect=`` as the end.
+        # The position of ``redirect=`` has no effect, but people expect it at the end.
         place = max((n for n, term in enumerate(spf.terms, 1) if not term.is_modifier), default=0)
     merged = _inserted(text, place, missing)
     if _has_same_words(merged, wanted):
-        # An explicit + keeps the owner's record apart from the service's, which `withdraw` deletes.
+        # An explicit + distinguishes the owner's record from the service's, which withdraw deletes.
         merged = _inserted(text, place, [f"+{missing[0].removeprefix('+')}", *missing[1:]])
     return merged
 
 
 def withdraw(text: str, wanted: str) -> str | None:
-    """Return an SPF record without the mechanisms of another; None if it is the service's own.
+    """Remove the mechanisms of ``wanted`` from an SPF record. Return None if the two are equal.
 
-    The text is unchanged if it has none of them.
+    The text is unchanged if it has none of the mechanisms.
 
     :raises SpfError: a record is invalid
     """
@@ -230,7 +231,7 @@ def withdraw(text: str, wanted: str) -> str | None:
 
 
 def _inserted(text: str, place: int, terms: Iterable[str]) -> str:
-    """Return a record with more terms before the term with an index, the rest as written."""
+    """Return a record with more terms inserted before the term with the index ``place``."""
     # The version is the first word, so this is the word before that term.
     end = list(re.finditer("[^ ]+", text))[place].end()
     return "".join([text[:end], *(f" {term}" for term in terms), text[end:]])
@@ -260,7 +261,7 @@ def _is_valid(term: Term) -> bool:
         return is_host and _is_length(length, 32) and _is_length(second, 128)
     bits = _ADDRESS_BITS[name]
     try:
-        # A zone, as in fe80::1%eth0, is for one machine's interfaces.
+        # A zone, as in fe80::1%eth0, is only valid on one machine.
         is_address = "%" not in (host or "%") and ipaddress.ip_address(host).max_prefixlen == bits
     except ValueError:
         return False
@@ -268,7 +269,7 @@ def _is_valid(term: Term) -> bool:
 
 
 def _is_length(digits: str | None, most: int) -> bool:
-    # Long numbers are not converted to integers, which would be slow.
+    # The length is checked first, because converting a long number is slow.
     return digits is None or (
         len(digits) <= 3 and str(int(digits)) == digits and int(digits) <= most
     )
@@ -281,11 +282,11 @@ def _is_domain(name: str) -> bool:
 
 
 def _groups(pattern: re.Pattern[str], text: str) -> list[str]:
-    """Return the groups of a pattern; empty texts if it does not match."""
+    """Return the groups of a match, or empty strings if the pattern does not match."""
     matched = pattern.fullmatch(text)
     return [group or "" for group in matched.groups()] if matched else ["", "", ""]
 
 
 def _shown(text: str) -> str:
-    """Return a text in quotes, on one line, in ASCII and not too long."""
+    """Return a text quoted, escaped to one line of ASCII and shortened."""
     return json.dumps(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")

@@ -4,9 +4,9 @@
 
 """Count the DNS look-ups that receivers need for an SPF record (RFC 7208, 4.6.4).
 
-Receivers end with a permanent error after ten look-ups or, many of them, two that found nothing.
-The worst case counts: an IPv4 address that no mechanism matches, so that all of them are evaluated,
-up to the first ``all``. The caller provides the function that asks.
+Receivers return a permanent error after more than ten look-ups, and many of them after more than
+two void ones. The count is for the worst case, an IPv4 address that matches no mechanism before
+the first ``all``. The caller provides the function that looks up names.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from . import messages
 from .messages import join_words
 from .spf import Spf, Term, folded, is_spf, parse
 
-#: Looks up a name and a type, ``TXT``, ``MX`` or ``A``, and follows aliases. It returns texts, host
-#: names or addresses, none if there are none, and None if no server gave a reliable answer.
-# pylint takes the bar to be arithmetic.
+#: A function that looks up a name and a type (``TXT``, ``MX`` or ``A``) and follows aliases. It
+#: returns texts, host names or addresses, possibly none, or None if no server could be relied on.
+# Optional, because pylint takes | for arithmetic.
 Ask = Callable[[str, str], Optional[tuple[str, ...]]]  # noqa: UP045
 
 MAX_LOOKUPS = 10
@@ -34,15 +34,15 @@ _COUNTED = ("include", "a", "mx", "ptr", "exists")
 
 
 class Cost(NamedTuple):
-    """What evaluating a record takes.
+    """The cost of evaluating an SPF record.
 
-    :param lookups: a lower bound if ``too_many``: nothing is asked beyond the limit
-    :param voids: look-ups that found nothing. The reverse name of a ``ptr`` is the sender's, so it
-        is not among them
-    :param problem: why receivers reject the record apart from these numbers, as a clause; or None
-    :param unknown: names whose look-up failed, and terms that depend on the sender; what they lead
-        to is not counted
-    :param by_term: the terms of the record itself that take look-ups, each with their number
+    :param lookups: the number of look-ups; a lower bound if ``too_many``, because nothing is looked
+        up beyond the limit
+    :param voids: the number of look-ups without results, except for ``ptr``
+    :param problem: why receivers reject the record for other reasons, as a clause, or None
+    :param unknown: the names that could not be looked up and the terms that depend on the sender;
+        look-ups that they would lead to are not counted
+    :param by_term: the record's own terms that need look-ups, each with their number
     """
 
     lookups: int
@@ -53,12 +53,12 @@ class Cost(NamedTuple):
 
     @property
     def too_many(self) -> bool:
-        """Whether receivers reject the record because of either number."""
+        """Whether ``lookups`` or ``voids`` exceeds the limit."""
         return self.lookups > MAX_LOOKUPS or self.voids > MAX_VOIDS
 
     @property
     def rejection(self) -> dict[str, str] | None:
-        """Why receivers reject the record, and how to fix it, as clauses; None if they don't."""
+        """The reason why receivers reject the record and the remedy, as clauses, or None."""
         if self.problem:
             return {"why": self.problem, "how": messages.text("bad_include")}
         if self.lookups > MAX_LOOKUPS:
@@ -71,7 +71,7 @@ class Cost(NamedTuple):
         return None
 
     def advice(self, name: str) -> list[str]:
-        """Return the warning that the record of a name could not be counted, if so."""
+        """Return a warning if some look-ups of the record at ``name`` could not be counted."""
         if not self.unknown:
             return []
         more = len(self.unknown) - _MAX_NAMED
@@ -82,16 +82,16 @@ class Cost(NamedTuple):
 
 
 def limited(ask: Ask, seconds: float, clock: Callable[[], float] = time.monotonic) -> Ask:
-    """Return a function that asks each question once, and fails after some seconds."""
+    """Return a function that caches the results of ``ask`` and returns None after ``seconds``."""
     end = clock() + seconds
     return functools.cache(lambda name, kind: ask(name, kind) if clock() < end else None)
 
 
 def check_merged(name: str, before: str | None, after: str, ask: Ask) -> list[str]:
-    """Check an SPF record before it is published or suggested. Return warnings.
+    """Check an SPF record before it is published or suggested, and return warnings.
 
-    :param before: the current record; None if there are several
-    :raises TooExpensive: the new record takes too many look-ups, and the current one does not
+    :param before: the current record, or None if there are several
+    :raises TooExpensive: receivers accept the current record, but the new one has too many look-ups
     """
     cost = count(after, name, ask)
     if cost.rejection is None:
@@ -103,9 +103,9 @@ def check_merged(name: str, before: str | None, after: str, ask: Ask) -> list[st
 
 
 def count(text: str, domain: str, ask: Ask) -> Cost:
-    """Return what the SPF record of a domain costs.
+    """Return the cost of a domain's SPF record.
 
-    :raises SpfError: the record itself is invalid. A record that it includes is a ``problem``
+    :raises SpfError: the record is invalid; an invalid included record is a ``problem`` instead
     """
     counter = _Counter(ask)
     counter.record(parse(text), (folded(domain),))
@@ -114,7 +114,7 @@ def count(text: str, domain: str, ask: Ask) -> Cost:
 
 
 class _Counter:
-    """Walks through a record and all records that it includes, in the order of evaluation."""
+    """A counter that visits a record and the records it includes, in the order of evaluation."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -125,18 +125,18 @@ class _Counter:
         self.by_term: list[tuple[str, int]] = []
 
     def record(self, spf: Spf, path: tuple[str, ...]) -> None:
-        """Count one record.
+        """Count the look-ups of a record.
 
-        :param path: the domain that has it, after those that led there
+        :param path: the domains whose records lead to this one, and its own domain last
         """
         terms = [t for t in spf.before_all if t.name in _COUNTED and not t.is_modifier]
-        # A redirect applies only without an `all` anywhere in the record (RFC 7208, 6.1).
+        # A redirect is ignored if there is an ``all`` anywhere in the record (RFC 7208, 6.1).
         if spf.first_all == len(spf.terms):
             terms += [t for t in spf.terms if t.name == "redirect"]
         for term in terms:
             before = self.lookups
             self.lookups += 1
-            # Beyond the limit, only what is known already is counted: that bounds the questions.
+            # Beyond the limit, terms are counted but not looked up, to bound the queries.
             if self.lookups <= MAX_LOOKUPS:
                 self._term(term, path)
             if len(path) == 1:
@@ -184,7 +184,7 @@ class _Counter:
         return self._counted(name, self._ask(name, kind))
 
     def _counted(self, name: str, found: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Count a look-up that found nothing or failed. Return what it found."""
+        """Count a look-up if it failed or found nothing, and return its results."""
         if found is None:
             self.unknown.append(name)
         self.voids += found == ()

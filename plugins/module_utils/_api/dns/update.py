@@ -4,7 +4,7 @@
 
 """Read and update a zone at a name server (RFC 2136).
 
-Every message is signed with a TSIG key (RFC 8945) and sent over TCP. Answers that are not signed
+Every message is signed with a TSIG key (RFC 8945) and sent over TCP. Responses that are not signed
 with the same key are rejected.
 """
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dns.rdata import Rdata
     from dns.update import UpdateMessage
 
-#: The part of the remaining time for one update. The rest is for finding out whether it succeeded.
+#: The share of the remaining time for one update. The rest is needed to check whether it succeeded.
 _UPDATE_SHARE = 0.5
 
 
@@ -54,10 +54,10 @@ _UPDATE_SHARE = 0.5
 class Key:
     """A TSIG key.
 
-    :param name: a domain name
-    :param secret: base64
-    :param algorithm: such as ``hmac-sha256``
-    :raises InvalidInput: it can't be a key; the message never contains the secret
+    :param name: the key's name, in the form of a domain name
+    :param secret: the secret in base64
+    :param algorithm: the algorithm, such as ``hmac-sha256``
+    :raises InvalidInput: the name or the secret is invalid; the message never contains the secret
     """
 
     name: str
@@ -81,16 +81,16 @@ class Key:
             )
 
 
-#: A whole record set before and after its change; None if it does not exist.
+#: A whole record set before and after a change, each None if it does not exist.
 Change = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - Python 3.9
 
 
 class UpdateServer:
-    """A name server that takes updates.
+    """A name server that accepts updates.
 
-    :param servers: its addresses, tried in order until one connects
-    :param timeout: seconds for one message and its answer
-    :param until: the deadline of everything, by the monotonic clock
+    :param servers: the server's addresses, tried in order until one connects
+    :param timeout: the seconds for one message and its response
+    :param until: the deadline of all messages, on the monotonic clock
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class UpdateServer:
     def time_left(self) -> float:
         """Return the seconds until the deadline.
 
-        :raises NameServerError: it is over
+        :raises NameServerError: the deadline has passed
         """
         left = self.until - time.monotonic()
         if left > 0:
@@ -120,10 +120,10 @@ class UpdateServer:
         )
 
     def zone_of(self, name: str) -> str:
-        """Return the name of the server's zone that contains a name.
+        """Return the server's zone that contains a name.
 
-        :raises UpdateRefused: the server is not authoritative for it
-        :raises NameServerError: it did not answer
+        :raises UpdateRefused: the server is not authoritative for the name
+        :raises NameServerError: the server did not answer
         """
         for candidate in upwards(name):
             found = self._query(candidate, "SOA")
@@ -132,7 +132,7 @@ class UpdateServer:
         raise self._not_authoritative(name, "it names no zone")
 
     def delegation_of(self, name: str) -> Redirection | None:
-        """Return the delegation to other name servers above a name, or None.
+        """Return the delegation of a name to other name servers, or None.
 
         :raises NameServerError: the server did not answer
         """
@@ -142,17 +142,16 @@ class UpdateServer:
     def read(self, name: str, kind: str) -> Answer:
         """Return the records of a name and a type.
 
-        Those from a wildcard are not records of the name: the answer has none then, and
-        ``is_wildcards`` is set.
+        Records from a wildcard are omitted; the answer then has ``is_wildcards`` set.
 
-        :raises UpdateRefused: the server is not authoritative for it
-        :raises NameServerError: it did not answer
+        :raises UpdateRefused: the server is not authoritative for the name
+        :raises NameServerError: the server did not answer
         """
         found = self._query(name, kind)
         if not (found.texts or found.alias):
             return found
         below, beside = random_names(name)
-        # The name of a zone is never covered by a wildcard.
+        # A wildcard never covers the apex of a zone.
         if (
             found.is_like(self._query(below, kind))
             and self.zone_of(name) != name
@@ -162,14 +161,14 @@ class UpdateServer:
         return found
 
     def update(self, zone: str, changes: Sequence[Change]) -> None:
-        """Make all changes in one zone, or none of them.
+        """Apply all changes in one zone, or none of them.
 
-        The server makes them only if each set is exactly as it was read.
+        The server only applies them if no record set has changed since it was read.
 
-        :raises ZoneChanged: a set has changed; nothing was written
-        :raises KeyRefused: the key is not accepted; nothing was written
-        :raises UpdateRefused: this zone or name may not be changed; nothing was written
-        :raises NoAnswer: it may have been written
+        :raises ZoneChanged: a record set has changed; nothing was written
+        :raises KeyRefused: the server did not accept the key; nothing was written
+        :raises UpdateRefused: the zone or name may not be changed; nothing was written
+        :raises NoAnswer: there was no valid response; the update may have been applied
         :raises NameServerError: the server failed or was not reached; nothing was written
         """
         message = dns.update.UpdateMessage(f"{zone}.")
@@ -200,7 +199,7 @@ class UpdateServer:
             raise self._failed(rcode)
 
     def _query(self, name: str, kind: str) -> Answer:
-        """Return the server's answer as an authority for the name."""
+        """Return the server's authoritative answer for a name."""
         response = self._send(dns.message.make_query(f"{name}.", kind, flags=0))
         found = read_response(self.server, response, ".")
         if found.kind == "lame":
@@ -210,9 +209,9 @@ class UpdateServer:
         return found
 
     def _send(self, message: Message, share: float = 1.0) -> Message:
-        """Send a signed message to the first address that connects, and return the signed answer.
+        """Send a signed message to the first address that connects and return the signed response.
 
-        :param share: the part of the remaining time that it may take
+        :param share: the share of the remaining time that this may take
         """
         key = self._key
         message.use_tsig(dns.tsig.Key(key.name, key.secret, key.algorithm))
@@ -288,7 +287,7 @@ class UpdateServer:
 
 
 def _add(message: UpdateMessage, change: Change) -> None:
-    """Add a change and its prerequisites to an update."""
+    """Add a change and its prerequisites to an update message."""
     before, after = change
     one = after or before
     if one is None:
@@ -299,7 +298,7 @@ def _add(message: UpdateMessage, change: Change) -> None:
         message.present(name, *old)
     else:
         message.absent(name, one.type)
-    # Servers silently ignore records that are added beside a CNAME record.
+    # Servers silently ignore records added at a name with a CNAME record.
     message.absent(name, "CNAME")
     if before and after and before.ttl != after.ttl:
         message.replace(name, after.ttl, *new)
@@ -313,7 +312,7 @@ def _add(message: UpdateMessage, change: Change) -> None:
 
 
 def _rdatas(one: RecordSet | None) -> list[Rdata]:
-    """Return values for the wire, with their bytes unchanged."""
+    """Return a record set's values as dnspython's records, with their bytes unchanged."""
     return [
         dns.rdata.from_text("IN", one.type, as_rdata(value), relativize=False)
         for value in (one.values if one else ())

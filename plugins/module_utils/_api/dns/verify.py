@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Verify the records of a domain at its authoritative name servers, once or until they match.
+"""Verify a domain's records at its authoritative name servers, once or until they match.
 
-No behaviour of a name server raises an exception; the verdicts report it.
+Failures of name servers don't raise exceptions; the verdicts report them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .spf_lookups import Ask, check_merged, count, limited
 
 Stage = Literal["created", "published", "active", "unknown"]
 
-#: If servers disagree, the first of these decides.
+#: If servers disagree, the first of these statuses applies.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _FIRST_PAUSE, _MAX_PAUSE, _MAX_DOUBLINGS = 1.0, 30.0, 5
-#: Seconds for all questions about one SPF record.
+#: The seconds for all queries about one SPF record.
 _SPF_TIMEOUT = 10.0
-#: Seconds after which unchanged progress is reported again.
+#: The seconds after which unchanged progress is reported again.
 _REPORT_INTERVAL = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
 
@@ -40,9 +40,9 @@ _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not know
 class ServerVerdict(NamedTuple):
     """The verdict on a record at one server.
 
-    :param server: its name and address
-    :param found: the values of that name and type, as in a zone file
-    :param detail: a clause
+    :param server: the server's name and address
+    :param found: the values that the server returned, as in a zone file
+    :param detail: the state of the record, as a clause
     """
 
     server: str
@@ -55,11 +55,11 @@ class ServerVerdict(NamedTuple):
 class Verdict(NamedTuple):
     """The verdict on one record.
 
-    :param code: why, as a code of ``messages``
-    :param found: the values that any server has, as in a zone file
-    :param detail: what was found where
-    :param remedy: what to do, in one sentence; empty for a match
-    :param held: whether every server that answered has the record, even among others
+    :param code: the code of the reason in ``messages``
+    :param found: the values that the servers returned, as in a zone file
+    :param detail: what the servers returned, as a sentence
+    :param remedy: the remedy, or an empty string for a match
+    :param held: whether every server that answered has the record, possibly with other records
     """
 
     wanted: WantedRecord
@@ -73,7 +73,7 @@ class Verdict(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The whole verdict on one line. Keys are abridged."""
+        """The verdict on one line, with truncated keys."""
         text = abridged(f"{self.detail} {self.remedy}")
         return f"{self.wanted.name} {self.wanted.type} ({self.status}): {text}"
 
@@ -87,11 +87,11 @@ class Verdict(NamedTuple):
 class Verification(NamedTuple):
     """The verdicts on a domain's records.
 
-    :param verdicts: one for each record, in the service's order
+    :param verdicts: one verdict for each record, in the service's order
     :param advice: warnings about records that match
-    :param current: the record set of each name and type, with the values of all servers that
-        answered; without values if only a wildcard answers, and None if no server answered
-    :param aliases: where a CNAME or DNAME record leads to, by name
+    :param current: the record set of each name and type, with the values from all servers that
+        answered. It has no values if only a wildcard matches, and is None if no server answered.
+    :param aliases: the targets of CNAME and DNAME records, by name
     """
 
     verdicts: tuple[Verdict, ...]
@@ -102,7 +102,7 @@ class Verification(NamedTuple):
 
     @property
     def verified(self) -> bool:
-        """Whether every record is at every authoritative server that answered."""
+        """Whether all verdicts are matches."""
         return not self.lacking
 
     @property
@@ -112,12 +112,12 @@ class Verification(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """How to wait.
+    """How to wait for records.
 
-    :param seconds: for all of it; a verification that has begun is finished
-    :param report: called with progress as a line of text
-    :param beside: stop when the records are published, even if others conflict with them, which
-        no waiting changes
+    :param seconds: the timeout, after which a verification that has started is still finished
+    :param report: called with each line of progress
+    :param beside: stop when the records are published, even if other records conflict with them,
+        which waiting can't change
     """
 
     seconds: float
@@ -128,7 +128,7 @@ class Waiting(NamedTuple):
     beside: bool = False
 
     def is_over(self, verdict: Verdict) -> bool:
-        """Return whether this record needs no more waiting."""
+        """Return whether waiting for the verdict's record is over."""
         return verdict.held if self.beside else verdict.status == "match"
 
 
@@ -138,7 +138,7 @@ def verify(record_set: DnsRecordSet, servers: Servers) -> Verification:
 
 
 def wait(record_set: DnsRecordSet, servers: Servers, waiting: Waiting) -> Verification:
-    """Verify until every record is published or the time is over. Return the last verification."""
+    """Verify until all records are published or the timeout expires. Return the last result."""
     verifier = _Verifier(record_set, servers)
     end = waiting.clock() + waiting.seconds
     pauses = 0
@@ -158,7 +158,7 @@ def wait(record_set: DnsRecordSet, servers: Servers, waiting: Waiting) -> Verifi
             waiting.report(messages.text("progress", left=f"{end - now:.0f}", **params))
         pause = min(_MAX_PAUSE, _FIRST_PAUSE * 2.0 ** min(pauses, _MAX_DOUBLINGS))
         pauses += 1
-        # Tasks that wait for many domains should not ask at the same moment.
+        # The random part keeps tasks that wait for many domains from querying at the same time.
         waiting.sleep(min(end - now, pause * (1 + waiting.rng()) / 2))
 
 
@@ -169,14 +169,12 @@ def _progress(verdict: Verdict) -> str:
 
 
 class _Verifier:
-    """Verifies one domain's records, all of them or some."""
-
     def __init__(self, record_set: DnsRecordSet, servers: Servers) -> None:
         self._observer = Observer(servers)
         self._wanted = wanted_records(record_set)
 
     def verify(self) -> Verification:
-        """Ask all servers for all records, and then the resolvers."""
+        """Query all servers for all records, and then the resolvers."""
         seen = self._observer.resolve(self._observer.observe(self._wanted))
         answers = [answer for each in seen.values() for answer in each.resolved]
         has_resolved = any(answer.kind in ("answered", "bogus") for answer in answers)
@@ -233,7 +231,7 @@ def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
 def _wrong(
     verdict: Verdict, known: Sequence[tuple[Answer, Comparison]], good: Sequence[str]
 ) -> Verdict:
-    """Return the verdict of the worst server, with what each server has."""
+    """Return the worst server's verdict, with the details of all servers."""
     worst = min((found for _a, found in known), key=lambda one: _WORST_FIRST.index(one.status))
     by_detail: dict[str, list[str]] = {}
     for answer, found in known:
@@ -248,7 +246,7 @@ def _wrong(
 
 
 def _compare(wanted: WantedRecord, answer: Answer, wildcard: Answer | None) -> Comparison:
-    """Compare the answer of one server with a wanted record."""
+    """Compare one server's answer with a wanted record."""
     params = wanted.params
     above = answer.redirection
     if above is not None:
@@ -269,7 +267,7 @@ def _compare(wanted: WantedRecord, answer: Answer, wildcard: Answer | None) -> C
 
 
 def is_resolved(wanted: WantedRecord, seen: Observation) -> bool:
-    """Return whether all resolvers that answered, and at least one, have the record."""
+    """Return whether at least one resolver answered and all that answered have the record."""
     known = [answer for answer in seen.resolved if answer.kind in ("answered", "bogus")]
     return bool(known) and all(
         answer.kind == "answered" and _compare(wanted, answer, None).status == "match"
@@ -280,9 +278,9 @@ def is_resolved(wanted: WantedRecord, seen: Observation) -> bool:
 def stage_of(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
     """Return the stage of a domain.
 
-    :param resolved: whether resolvers have every record
-    :returns: ``created`` while a record is known to be missing or in conflict; ``published`` when
-        all are at the authoritative servers, ``active`` when resolvers have them, too
+    :param resolved: whether resolvers return every record
+    :returns: ``created`` if a record is missing or in conflict, ``published`` if the authoritative
+        servers have all records, ``active`` if resolvers also return them, else ``unknown``
     """
     statuses = {verdict.status for verdict in verdicts}
     if statuses & {"missing", "conflict"}:
@@ -293,9 +291,9 @@ def stage_of(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
 
 
 def _check_spf(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdict, list[str]]:
-    """Count the look-ups of an SPF record that is published, or that would be suggested.
+    """Count the look-ups of the SPF record that is published or would be suggested.
 
-    :returns: the verdict, and warnings
+    :returns: the verdict, changed if receivers reject the record, and warnings
     """
     wanted = verdict.wanted
     values: list[Value] = [value for answer in seen.own for value in answer.values]
@@ -317,7 +315,7 @@ def _check_spf(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdict, 
 
 
 def _current(key: Key, seen: Observation) -> RecordSet | None:
-    """Return the record set with all values of all servers, so that none is lost."""
+    """Return the record set with the values from all servers, so that none is lost."""
     if all(answer.kind != "answered" for answer in seen.answers):
         return None
     own = [answer for answer in seen.own if answer.redirection is None]

@@ -2,10 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The executor: applies a plan, several changes at a time.
+"""Apply a plan, several changes at a time.
 
-One stage follows another; the changes of a stage don't depend on each other, so threads share them.
-If a change fails, only the changes that depend on it are skipped, unless the service can't be used.
+Stages are applied one after another. The changes of a stage don't depend on each other, so threads
+can share them. If a change fails, only the changes that depend on it are skipped, unless the
+service can't be used.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ T = TypeVar("T")
 
 CHANGED, UNCHANGED, FAILED, NOT_ATTEMPTED = "changed", "unchanged", "failed", "not_attempted"
 
-#: After one of these no other change can succeed.
+#: Errors after which no other change can succeed.
 _FATAL = (errors.Unauthorized, errors.UntrustedCertificate)
-#: The service did not respond, or not with an answer of this API.
+#: Errors without a usable response. Too many in a row stop the run.
 _NO_ANSWER = (
     errors.Unreachable,
     errors.ConnectionBroken,
@@ -42,10 +43,10 @@ _NO_ANSWER = (
     errors.LostUpdate,
 )
 _MAX_WITHOUT_ANSWER = 16
-#: Seconds for undoing half a move, besides those of the task.
+#: The seconds for undoing an incomplete move, in addition to the task's timeout.
 _RESTORE_TIMEOUT = 10.0
 
-#: Is called with the number of finished changes and of all changes.
+#: A function that is called with the number of finished changes and of all changes.
 Report = Callable[[int, int], None]
 
 
@@ -53,10 +54,10 @@ class Result(NamedTuple):
     """The result of one change.
 
     :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED if another client did the same
-    :param error: why it failed
-    :param principal: what the service returned after the change
-    :param span: of an edit, the seconds between its reading and its writing
-    :param written: of a failed change, whether it was written
+    :param error: the error of a failed change
+    :param principal: the principal as the service returned it after the change
+    :param span: the seconds between the GET and the PATCH of an edit
+    :param written: whether a failed change was written
     """
 
     outcome: str
@@ -68,12 +69,12 @@ class Result(NamedTuple):
 
     @property
     def wrote(self) -> bool:
-        """Whether it was written, even if its current state is unknown."""
+        """Whether the change was written, even if the principal's current state is unknown."""
         return self.outcome == CHANGED or self.written
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether another client did the same."""
+        """Whether another client made the same change."""
         return self.outcome == UNCHANGED
 
 
@@ -85,11 +86,11 @@ def apply_plan(
     deadline_per_change: bool = False,
     report: Report | None = None,
 ) -> list[Result]:
-    """Apply a plan as far as possible, and return the result of each change.
+    """Apply a plan as far as possible and return the result of each change.
 
-    :param concurrency: how many changes run at a time
-    :param deadline_per_change: give each change the client's timeout; otherwise all of them share
-        the client's deadline, and must not run at the same time
+    :param concurrency: the number of changes to apply at a time
+    :param deadline_per_change: give each change the client's timeout; otherwise all changes share
+        the client's deadline, and ``concurrency`` must be 1
     """
     run = _Run(client, plan.changes, concurrency, deadline_per_change, report)
     for positions in plan.stages():
@@ -105,9 +106,9 @@ class _Run:
     deadline_per_change: bool
     report: Report | None
     finished: int = 0
-    #: How many in a row failed without an answer.
+    #: The number of consecutive changes that failed without a usable response.
     without_answer: int = 0
-    #: Why no more changes are attempted.
+    #: The reason why no more changes are attempted.
     stopped: str | None = None
     longest_span: float = 0.0
 
@@ -115,7 +116,7 @@ class _Run:
         self.results = [Result(NOT_ATTEMPTED, "")] * len(self.changes)
 
     def stage(self, positions: list[int]) -> None:
-        """Apply the changes of one stage, confirm its edits, and undo moves that failed."""
+        """Apply the changes of a stage, verify its edits and undo failed moves."""
         ready = [position for position in positions if self._is_ready(position)]
         self._count(len(positions) - len(ready))
         subjects = [self.changes[p].before for p in ready if self.changes[p].action == "delete"]
@@ -123,7 +124,7 @@ class _Run:
         occupants: dict[Name, list[Occupant]] = {}
         try:
             if domains:
-                # One list for all of them: what the plan did not see must not be deleted.
+                # A new list shows objects created since planning, which must not be deleted.
                 now = TenantState(principals=self._new_client().list_principals())
                 occupants = now.occupants(domains)
         except errors.PostroomError as error:
@@ -146,7 +147,7 @@ class _Run:
     def _for_each(
         self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
-        """Call ``action`` for each item, in threads if that helps, and ``note`` in this one."""
+        """Call ``action`` for each item, in threads if useful, and ``note`` in this thread."""
         if self.concurrency == 1 or len(items) == 1:
             for item in items:
                 note(item, action(item))
@@ -156,7 +157,7 @@ class _Run:
         with ThreadPoolExecutor(self.concurrency) as pool:
             try:
                 while True:
-                    # Few are submitted ahead, so that an interrupt leaves the rest untouched.
+                    # Submit only a few items ahead, so that an interrupt can cancel the rest.
                     for item in islice(waiting, 2 * self.concurrency - len(running)):
                         running[pool.submit(action, item)] = item
                     if not running:
@@ -178,13 +179,13 @@ class _Run:
             self._learn(result.error)
 
     def _count(self, more: int) -> None:
-        """Report that more changes are finished."""
+        """Add to the number of finished changes and report it."""
         self.finished += more
         if more and self.report is not None:
             self.report(self.finished, len(self.results))
 
     def _learn(self, error: errors.PostroomError) -> None:
-        """Stop if an error means that no other change can succeed."""
+        """Stop the run if an error means that no other change can succeed."""
         pause = error.retry_after if isinstance(error, errors.ServiceError) else None
         if isinstance(error, _FATAL) or (pause or 0) >= self.client.timeout:
             self.stopped = f"the service refuses every request: {error}"
@@ -196,7 +197,6 @@ class _Run:
             self.without_answer = 0
 
     def _new_client(self) -> Client:
-        """Return the client for one change."""
         if not self.deadline_per_change:
             return self.client
         return self.client.with_timeout(self.client.timeout, extend_when_throttled=True)
@@ -204,7 +204,7 @@ class _Run:
     def _attempt(self, position: int, occupants: Mapping[Name, list[Occupant]]) -> Result:
         """Apply a change.
 
-        :param occupants: who uses the domains that this stage deletes
+        :param occupants: the principals that use the domains that this stage deletes
         """
         if self.stopped is not None:
             return Result(NOT_ATTEMPTED, self.stopped)
@@ -227,7 +227,7 @@ class _Run:
                 self._delete(client, change.subject, occupants)
         except errors.PostroomError as error:
             if isinstance(error, _FATAL):
-                # Before this thread starts another change.
+                # Stop now, before this thread starts another change.
                 self._learn(error)
             return Result(FAILED, str(error), error, written=error.wrote)
         span = client.now() - started if change.action == "update" else 0.0
@@ -236,7 +236,7 @@ class _Run:
     def _delete(
         self, client: Client, subject: Principal, occupants: Mapping[Name, list[Occupant]]
     ) -> None:
-        """Delete what the plan named, after reading that very name again."""
+        """Read a principal again and delete it if it still matches the plan."""
         now = client.find(subject.name)
         if now is None:
             return
@@ -254,9 +254,9 @@ class _Run:
         client.delete(now.name)
 
     def _confirm(self, positions: list[int]) -> None:
-        """Verify edits after other writers had time to overwrite them, and repeat lost ones.
+        """Verify edits after other clients had time to overwrite them, and repeat lost edits.
 
-        :param positions: changes that were applied, of any kind
+        :param positions: the positions of all applied changes, including other kinds
         """
         edits = [p for p in positions if self.changes[p].edit != NO_EDIT]
         if not edits:
@@ -292,17 +292,17 @@ class _Run:
         try:
             principal = self._new_client().edit(change.subject.name, change.edit)
         except errors.PostroomError as error:
-            # It was written once, and its passwords still are.
+            # The first edit was written, and its passwords are still set.
             error.add(f"{change.subject.name} was written, but its current state is unknown.")
             return Result(FAILED, str(error), error, written=True)
         return Result(CHANGED, change.reason, principal=principal)
 
     def _give_back(self, positions: Iterable[int]) -> None:
-        """Give addresses back to their owners if their new owners could not take them."""
+        """Give addresses back to their owners if their new owners did not get them."""
         debts: dict[int, dict[int, frozenset[Name]]] = defaultdict(dict)
         for position in positions:
             change, result = self.changes[position], self.results[position]
-            # If it was written, it may have them, even if its state is unknown.
+            # If the change was written, the new owner may have them, even if its state is unknown.
             if result.wrote or result.outcome == UNCHANGED:
                 continue
             for need in change.needs:
@@ -320,10 +320,10 @@ class _Run:
         )
 
     def _return(self, position: int, addresses: frozenset[Name]) -> bool:
-        """Add addresses to their former owner again, and return whether that succeeded."""
+        """Give addresses back to their former owner and return whether that succeeded."""
         if self.stopped is not None and self.deadline_per_change:
             return False
-        # The deadline that is shared may be over.
+        # The shared deadline may have passed.
         client = self.client.with_timeout(
             self.client.timeout if self.deadline_per_change else _RESTORE_TIMEOUT,
             extend_when_throttled=True,

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A plan: changes in order, and the problems that block it."""
+"""Plans: the changes in order, and the problems that block them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from ..names import Name
 from .declared import Declared
 from .messages import Problem, Reason
 
-#: Domains first; what frees an address before what claims it; deletions last, domains at the end.
+#: The stages. Domains are created first and deleted last; addresses are freed before they are used.
 REGISTER, FREE, KEEP, DELETE, DEREGISTER = range(5)
 
 
 @dataclass(slots=True)
 class Change:
-    """A change of one principal from its current to its desired state.
+    """A change of a principal from its current to its desired state.
 
-    :param edit: for an update of lists, what to add and to remove
-    :param secrets: passwords to set; not in any representation
-    :param always_set: for a creation: set them even if another client creates the mailbox first
-    :param stage: one of REGISTER, FREE, KEEP, DELETE, DEREGISTER
-    :param needs: the changes, as positions in the plan, that must succeed first
+    :param edit: the names to add to and to remove from the principal's lists
+    :param secrets: the passwords to set, which representations never contain
+    :param always_set: set the passwords even if another client creates the mailbox first
+    :param stage: REGISTER, FREE, KEEP, DELETE or DEREGISTER
+    :param needs: the positions of changes in the plan that must succeed first
     :param wave: the order within a stage
     """
 
@@ -56,7 +56,7 @@ class Change:
 
     @property
     def subject(self) -> Principal:
-        """The principal in its desired state, or in its last one if it is deleted."""
+        """The principal in its desired state, or in its current one if it is deleted."""
         subject = self.after or self.before
         if subject is None:
             raise ValueError("a change needs a principal")
@@ -64,7 +64,7 @@ class Change:
 
     @property
     def reason(self) -> str:
-        """Why it is needed."""
+        """Why the change is needed."""
         return ", ".join(map(str, self.reasons))
 
     @property
@@ -78,19 +78,19 @@ class Change:
         return _addresses(self.before) - _addresses(self.after)
 
     def as_dict(self) -> dict[str, str]:
-        """Return it as a module shows it."""
+        """Return the change in the format of a module's result."""
         row = shown(self.action, self.subject.kind, self.subject.name, self.reason)
         return row | {"code": self.reasons[0].code}
 
 
 class Plan(NamedTuple):
-    """What to change, in order, and what was found while planning.
+    """The changes to apply, and what the planner found.
 
-    :param changes: in the order of their stages and waves
-    :param problems: they block the plan
-    :param unchanged: declared objects that need no change
-    :param undeclared: what the tenant holds and the definition does not name
-    :param warnings: what the plan does or leaves, and the user may not expect
+    :param changes: the changes in the order of their stages and waves
+    :param problems: the problems that block the plan
+    :param warnings: effects of the plan that the user may not expect
+    :param unchanged: the declared objects that need no change
+    :param undeclared: the principals of the tenant that the definition does not declare
     """
 
     changes: tuple[Change, ...] = ()
@@ -101,7 +101,7 @@ class Plan(NamedTuple):
     undeclared_aliases: tuple[tuple[Name, Individual], ...] = ()
 
     def stages(self) -> Iterator[list[int]]:
-        """Yield the positions of changes that can run at the same time, stage by stage."""
+        """Yield the positions of the changes in each stage, which can run concurrently."""
         stages: dict[tuple[int, int], list[int]] = defaultdict(list)
         for position, change in enumerate(self.changes):
             stages[change.stage, change.wave].append(position)
@@ -110,7 +110,7 @@ class Plan(NamedTuple):
 
 
 def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
-    """Return before and after, one pair a change, as Ansible shows differences."""
+    """Return the changes in the format of a module's diff."""
     diff = []
     for change in changes:
         header = f"{change.subject.kind} {change.subject.name}"
@@ -126,9 +126,8 @@ def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
 def digest(changes: Iterable[Change]) -> str:
     """Return a digest that is equal for equal changes of equal states.
 
-    A replaced password counts as such; its text does not, because a digest of it could be used to
-    guess it. Passwords of new mailboxes don't count: each needs one, and plans are reviewed
-    without.
+    It reflects whether a password is replaced, but not its text, because the digest would help to
+    guess it. It ignores passwords of new mailboxes, because plans are reviewed without them.
     """
     rows = [
         [
@@ -151,7 +150,7 @@ def _content(principal: Principal | None) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """Return a field's value as JSON that is equal for equal values."""
+    """Return a field's value as JSON-serializable data that is equal for equal values."""
     if isinstance(value, frozenset):
         return sorted(name.key for name in value)
     return value.key if isinstance(value, Name) else value

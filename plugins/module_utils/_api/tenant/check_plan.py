@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Check the planned state as a whole: domains, members, forwarding loops and delivery."""
+"""Check a tenant's desired state for missing domains and members, loops and bounces."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .state import TenantState
 
 @dataclass
 class Checks:
-    """Checks a desired state.
+    """The checks of a desired state.
 
-    :ivar warnings: problems that don't block the plan, once ``problems`` was called
+    :ivar warnings: the problems that don't block the plan, available after ``problems`` was called
     """
 
     state: TenantState
@@ -31,7 +31,7 @@ class Checks:
     warnings: list[Problem] = field(default_factory=list)
 
     def problems(self) -> list[Problem]:
-        """Return what blocks the plan."""
+        """Return the problems that block the plan."""
         return [
             *self._check_domains(),
             *self._check_members(),
@@ -40,7 +40,7 @@ class Checks:
         ]
 
     def _check_domains(self) -> Iterator[Problem]:
-        """Yield domains of new addresses that are not registered after the plan."""
+        """Yield a problem for each domain that new addresses need and that would not exist."""
         missing: dict[str, list[tuple[Name, Desired]]] = {}
         for desired in self.desired.kept.values():
             for address in sorted(desired.claims):
@@ -63,7 +63,7 @@ class Checks:
         for desired in self.desired.kept.values():
             after, declared = desired.after, desired.declared
             if isinstance(after, Forwarder) and declared is not None and not after.members:
-                # Without the option, the task relies on a forwarder that exists.
+                # Without the option members, the task expects the forwarder to exist.
                 is_prerequisite = (
                     desired.is_new
                     and isinstance(declared, DeclaredForwarder)
@@ -86,9 +86,9 @@ class Checks:
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
     def _check_delivery(self) -> Iterator[Problem]:
-        """Yield members of forwarders to which nothing is delivered after the plan.
+        """Yield a problem for each member of a forwarder to which mail would bounce.
 
-        Those that a definition of the whole tenant causes are refused, others are warnings.
+        Problems caused by a definition of the whole tenant block the plan; others are warnings.
         """
         kept = self.desired.kept.values()
         is_whole = self.definition.is_whole
@@ -123,7 +123,7 @@ class Checks:
                     self.warnings.append(problem)
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
-        """Return the parameters of ``member_removed``; none if mail is still delivered."""
+        """Return the parameters of ``member_removed``, or none if mail is still delivered."""
         holder = self.desired.kept.get(owner.name)
         if owner.name in self.desired.deleted:
             reason, lost = self.desired.deleted[owner.name], f"{owner.kind} {owner.name}"

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Converge one object of a tenant: read, plan, and refuse or apply."""
+"""Converge one object of a tenant: read its state, plan, and refuse or apply the plan."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .state import TenantState
 if TYPE_CHECKING:
     from .apply import Result
 
-#: Returns the mailboxes whose passwords already work.
+#: A function that returns the mailboxes whose passwords already work.
 Probe = Callable[[Iterable[Change]], Collection[Name]]
 
 
 class Converged(NamedTuple):
-    """The result of a task about one object.
+    """The result of a task for one object.
 
-    :param changes: what was changed, or in check mode would be
-    :param principal: its state now, or in check mode after the changes; None if it doesn't exist
+    :param changes: the applied changes, or the planned ones in check mode
+    :param principal: the principal after the changes, or None if it does not exist
     """
 
     changes: tuple[Change, ...]
@@ -48,8 +48,8 @@ def converge_object(
 ) -> Converged:
     """Make one domain, mailbox or forwarder match its declaration.
 
-    :param dry_run: only read and plan; what an earlier task may create is a warning then
-    :param probe: called unless the plan is refused
+    :param dry_run: only read and plan, and only warn about objects that an earlier task may create
+    :param probe: returns the mailboxes whose passwords work; not called if the plan is refused
     :raises Refused: the plan has problems; nothing was written
     :raises PostroomError: a change failed; ``done`` lists the changes that were applied
     """
@@ -73,7 +73,7 @@ def converge_object(
         return Converged(plan.changes, after.get(declared.name, found), warnings)
     results = apply_changes(client, plan)
     if any(result.is_unchanged for result in results):
-        # Another client created it at the same time.
+        # Another client created the object at the same time.
         return converge_object(client, declared, dry_run=False, passwords=passwords, probe=probe)
     for change, result in zip(plan.changes, results):  # noqa: B905 - Python 3.10
         if change.subject.name == declared.name:
@@ -87,13 +87,13 @@ def plan_object(
     declared: Declared,
     passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
 ) -> Plan:
-    """Return the plan for one object, and check what it relies on.
+    """Return the plan for one object, after checking the responses that it is based on.
 
-    :raises BadAnswer: the service's answers can't be trusted
+    :raises BadAnswer: the service's responses can't be trusted
     """
     plan = plan_tenant(state, definition_of(declared), passwords=passwords)
     if not plan.changes and state.find(declared.name) is None:
-        # Other services answer "not found", too.
+        # The not-found response may have come from another service.
         client.check_api()
     if any(isinstance(each.before, Domain) for each in plan.changes if each.action == "delete"):
         state.check_complete()
@@ -101,11 +101,11 @@ def plan_object(
 
 
 def apply_changes(client: Client, plan: Plan) -> list[Result]:
-    """Apply the plan for one object, and return the result of each change.
+    """Apply the plan for one object and return the result of each change.
 
     :raises PostroomError: a change failed; ``done`` lists the changes that were applied
     """
-    # Imported at use: most tasks find nothing to change.
+    # Imported here because most tasks have nothing to change.
     from .apply import apply_plan  # noqa: PLC0415
 
     results = apply_plan(client, plan)

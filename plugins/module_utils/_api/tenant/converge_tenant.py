@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Converge a tenant: read, plan, refuse or apply, and report."""
+"""Converge a tenant: read its state, plan, refuse or apply the plan, and report."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ _MAX_CONCURRENCY = 64
 def without_garbage_collection() -> Iterator[None]:
     """Pause garbage collection while many objects without reference cycles are created.
 
-    The collector would traverse them again and again: at 100,000 mailboxes, that takes half of the
-    time.
+    The collector would traverse them repeatedly, which is half of the time for 100,000 mailboxes.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -52,9 +51,9 @@ def without_garbage_collection() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class TenantReport:
-    """The result of a task about a tenant.
+    """The result of a task for a tenant.
 
-    :param results: the result of each change, or in check mode the expected one
+    :param results: the result of each change, which check mode assumes to succeed
     """
 
     plan: Plan
@@ -64,13 +63,13 @@ class TenantReport:
 
     @property
     def done(self) -> list[Change]:
-        """The changes that were written, or would be, even if their current state is unknown."""
+        """The changes that were or would be written, even if their current state is unknown."""
         pairs = zip(self.plan.changes, self.results)  # noqa: B905 - Python 3.10
         return [change for change, result in pairs if result.wrote]
 
     @cached_property
     def rows(self) -> dict[Name, dict[str, str]]:
-        """A row for each object that has changes."""
+        """The row of the result for each object with changes."""
         rows: dict[Name, dict[str, str]] = {}
         order = (UNCHANGED, CHANGED, NOT_ATTEMPTED, FAILED)
         for change, result in zip(self.plan.changes, self.results):  # noqa: B905 - Python 3.10
@@ -78,19 +77,19 @@ class TenantReport:
             row = _row(change.subject, result.outcome, result.reason, absent=is_absent)
             known = rows.get(change.subject.name)
             if known is not None:
-                # An object has two changes if it loses one address and gains another.
+                # An object that loses one address and gains another may have two changes.
                 row["outcome"] = max(known["outcome"], row["outcome"], key=order.index)
                 row["reason"] = f"{known['reason']}, {row['reason']}"
             rows[change.subject.name] = row
         return rows
 
     def values(self, *, unchanged: bool = False) -> dict[str, Any]:
-        """Return it as a module shows it.
+        """Return the module's return values.
 
         :param unchanged: include a row for each object that needs no change
         """
         outcomes = Counter(row["outcome"] for row in self.rows.values())
-        # Each object counts once, with its last change.
+        # Each object is counted once, under its last change.
         last = {change.subject.name: change.action for change in self.plan.changes}
         actions = Counter(
             action for name, action in last.items() if self.rows[name]["outcome"] == CHANGED
@@ -135,13 +134,13 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
 ) -> TenantReport:
     """Make a tenant match its definition.
 
-    :param client: its timeout is for reading, and then for each single change
+    :param client: a client whose timeout applies to reading the tenant and then to each change
     :param dry_run: only read and plan
-    :param expected_plan: the digest of the only plan that may be applied; None for any
-    :param concurrency: how many changes run at a time, 1 to 64
-    :param report: is called with the progress
-    :param probe: called unless the plan is refused
-    :raises Refused: the plan has problems, or is not the expected one; nothing was written
+    :param expected_plan: the digest of the only plan that may be applied, or None for any plan
+    :param concurrency: the number of changes to apply at a time, from 1 to 64
+    :param report: called with the progress
+    :param probe: returns the mailboxes whose passwords work; not called if the plan is refused
+    :raises Refused: the plan has problems or is not the expected one; nothing was written
     :raises PostroomError: the tenant could not be read; later failures are in the results
     """
     if not 1 <= concurrency <= _MAX_CONCURRENCY:
@@ -153,7 +152,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
             f"expected_plan: {expected_plan!r} is not a plan_digest of this version, which is "
             "v2:sha256: and 64 hexadecimal digits. Use the plan_digest of a reviewed plan."
         )
-    # Reading the definition has taken some of the time.
+    # Reading the definition has used up part of the timeout.
     client = client.with_timeout(client.timeout)
     with without_garbage_collection():
         state = TenantState(client)
@@ -189,7 +188,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
 def _plan(
     state: TenantState, definition: Definition, purge: Purge, passwords: Passwords
 ) -> TenantReport:
-    """Plan the changes, with results as if all of them were applied."""
+    """Plan the changes and return a report as if all of them had been applied."""
     plan = plan_tenant(state, definition, purge, passwords)
     subjects = [*state.principals, *(change.subject for change in plan.changes)]
     warnings = (
@@ -202,9 +201,10 @@ def _plan(
 
 
 def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None:
-    """Raise an error that lists every change that was not applied, if there is one.
+    """Raise Incomplete if changes were not applied.
 
-    :raises Incomplete: not all changes were applied
+    :param unchanged: include unchanged objects in the error's return values
+    :raises Incomplete: some changes were not applied; the message lists them
     """
     rows = [row for row in found.rows.values() if row["outcome"] in (FAILED, NOT_ATTEMPTED)]
     if not rows:

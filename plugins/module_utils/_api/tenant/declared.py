@@ -2,9 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The objects that a definition declares: the planner's input.
+"""The objects that a definition declares, which are the planner's input.
 
-The classes are not frozen, because creating frozen objects takes twice as long. Don't change them.
+The classes are not frozen, because frozen objects take twice as long to create. Treat the objects
+as immutable.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from .messages import DECLARED_ABSENT, Place, Reason
 
 @dataclass(slots=True)
 class Declared:
-    """A domain, mailbox or forwarder as declared.
+    """A declared domain, mailbox or forwarder.
 
-    :param place: where it is declared
+    :param place: where the object is declared
     """
 
     name: Name
@@ -32,15 +33,15 @@ class Declared:
 
     @property
     def kind(self) -> str:
-        """The kind that the principal of this name must have."""
+        """The kind that the principal with this name must have."""
         return self.model.kind
 
 
 @dataclass(slots=True)
 class DeclaredDomain(Declared):
-    """A domain as declared.
+    """A declared domain.
 
-    :param force: if it is absent, delete everything on it, too
+    :param force: if the domain is declared absent, also delete everything on it
     """
 
     force: bool = False
@@ -49,12 +50,12 @@ class DeclaredDomain(Declared):
 
 @dataclass(slots=True)
 class DeclaredIndividual(Declared):
-    """A mailbox or forwarder as declared.
+    """A declared mailbox or forwarder.
 
-    :param reason: why it is declared absent, if it is
-    :param aliases: the declared aliases; None leaves all of its aliases unchanged
-    :param absent_aliases: aliases that it must not have, each with the reason
-    :param places: where each of its aliases is declared
+    :param reason: why the object is absent, if ``absent`` is set
+    :param aliases: the declared aliases, or None to leave all aliases unchanged
+    :param absent_aliases: the aliases to remove, each with the reason
+    :param places: where each alias is declared
     :param purge_aliases: remove every alias that is not in ``aliases``
     """
 
@@ -68,10 +69,10 @@ class DeclaredIndividual(Declared):
 
 @dataclass(slots=True)
 class DeclaredMailbox(DeclaredIndividual):
-    """A mailbox as declared.
+    """A declared mailbox.
 
-    :param must_exist: only its aliases are declared, and it is not created for them
-    :param move: take its aliases from any mailbox or forwarder that has them
+    :param must_exist: only the aliases are declared; the mailbox is not created
+    :param move: take the aliases away from other mailboxes and forwarders
     """
 
     must_exist: bool = False
@@ -81,9 +82,9 @@ class DeclaredMailbox(DeclaredIndividual):
 
 @dataclass(slots=True)
 class DeclaredForwarder(DeclaredIndividual):
-    """A forwarder as declared.
+    """A declared forwarder.
 
-    :param members: None leaves its members unchanged
+    :param members: the declared members, or None to leave the members unchanged
     :param purge_members: remove every member that is not in ``members``
     """
 
@@ -93,9 +94,9 @@ class DeclaredForwarder(DeclaredIndividual):
 
 
 class Definition(NamedTuple):
-    """Declared objects by name. No name and no address is in it twice.
+    """The declared objects by name. Names and addresses are unique.
 
-    :param is_whole: it describes the whole tenant; otherwise only one object, for a task about it
+    :param is_whole: whether the definition describes the whole tenant or only one object
     """
 
     domains: Mapping[Name, DeclaredDomain]
@@ -104,7 +105,7 @@ class Definition(NamedTuple):
 
 
 def definition_of(*declared: Declared, is_whole: bool = False) -> Definition:
-    """Return a definition of these objects; by default it describes one object only."""
+    """Return a definition that consists of the given objects."""
     return Definition(
         {each.name: each for each in declared if isinstance(each, DeclaredDomain)},
         {each.name: each for each in declared if isinstance(each, DeclaredIndividual)},

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Definition files, YAML or JSON, as plain data, and the lines of their parts.
+"""Read definition files in YAML or JSON as plain data with line numbers.
 
-All YAML scalars are strings, except for null and the booleans: nothing in a definition is a number
-or a date. Other tags, repeated keys and several documents are refused.
+YAML scalars other than null and booleans are read as strings, because definitions contain no
+numbers or dates. Other tags, repeated keys and multiple documents are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .messages import InvalidDefinition, Path, Place, Problem, Source
 
 _MAX_DEPTH = 20
 _TAG = "tag:yaml.org,2002:"
-#: The tags that a part may have; None if it has none.
+#: The allowed tags by kind of node; None is for nodes without a tag.
 _TAGS = {
     "scalar": {
         None,
@@ -30,7 +30,7 @@ _TAGS = {
     "sequence": {None, f"{_TAG}seq"},
     "mapping": {None, f"{_TAG}map"},
 }
-#: What YAML 1.1 reads as something else than a string.
+#: The words that YAML 1.1 doesn't read as strings.
 _WORDS: dict[str, bool | None] = {
     form: value
     for words, value in (("yes on true", True), ("no off false", False), ("null", None))
@@ -40,9 +40,9 @@ _WORDS: dict[str, bool | None] = {
 
 
 class Malformed(Exception):
-    """A text can't be read.
+    """A file or text is not a valid definition.
 
-    :ivar line: the line of the problem, if it is known
+    :ivar line: the line of the problem, or None if it is unknown
     """
 
     def __init__(self, text: str, line: int | None = None) -> None:
@@ -51,9 +51,9 @@ class Malformed(Exception):
 
 
 class RepeatedKey(Malformed):
-    """A mapping has a key twice.
+    """A key occurs twice in a mapping.
 
-    :ivar first: the line of the first one, if it is known
+    :ivar first: the line of the first occurrence, or None if it is unknown
     """
 
     def __init__(self, key: str, line: int | None = None, first: int | None = None) -> None:
@@ -64,10 +64,10 @@ class RepeatedKey(Malformed):
 
 
 def load(path: str) -> Source:
-    """Read a definition file: JSON if its name ends in .json, otherwise YAML.
+    """Read a definition file as JSON if its name ends in .json, otherwise as YAML.
 
-    :raises InvalidDefinition: it can't be read, or is not a mapping
-    :raises ImportError: it is YAML, and PyYAML is not installed
+    :raises InvalidDefinition: the file can't be read or is not a mapping
+    :raises ImportError: the file is YAML and PyYAML is not installed
     """
     try:
         text = _read(path)
@@ -83,7 +83,7 @@ def load(path: str) -> Source:
     def root() -> Any:
         try:
             return _compose(text)
-        # Not all JSON is YAML, and reading it must not need PyYAML.
+        # Not all JSON is valid YAML, and reading JSON must not require PyYAML.
         except (Malformed, ImportError):
             return None
 
@@ -136,7 +136,7 @@ def _parse_json(text: str) -> Any:
     if not text.strip():
         return None
     try:
-        # Python refuses to parse integers of many digits, but not floats.
+        # Python refuses to parse very long integers, but not floats.
         return json.loads(text, parse_int=float, object_pairs_hook=without_repeated_keys)
     except RepeatedKey as error:
         # The JSON decoder doesn't know the line; the YAML parser does.
@@ -164,9 +164,9 @@ def _too_deep(line: int | None = None) -> Malformed:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the data of the document in a text, or None if there is none.
+    """Parse a YAML document. Return None if the text has none.
 
-    :raises Malformed: it is not YAML, or contains something that no definition does
+    :raises Malformed: the text is not valid YAML or uses a feature that definitions don't allow
     :raises ImportError: PyYAML is not installed
     """
     root = _compose(text)
@@ -174,10 +174,10 @@ def parse_yaml(text: str) -> Any:
 
 
 class _Converter:
-    """Converts nodes to plain data, several times as fast as PyYAML's own constructor."""
+    """A converter of YAML nodes to plain data, several times as fast as PyYAML's constructor."""
 
     def __init__(self, max_nodes: int) -> None:
-        # Aliases of aliases can make a small file very large.
+        # Nested aliases can expand a small file to a huge size.
         self._left = max_nodes
 
     def convert(self, node: Any, depth: int) -> Any:
@@ -208,7 +208,7 @@ class _Converter:
 
 
 def _merged(data: dict[str, Any], node: Any) -> dict[str, Any]:
-    """Return a mapping with the mappings that its key << names; its own keys take precedence."""
+    """Merge the mappings under the key << into a mapping, whose own keys take precedence."""
     bases = data.pop("<<")
     for base in bases if isinstance(bases, list) else [bases]:
         if not isinstance(base, dict):
@@ -219,7 +219,7 @@ def _merged(data: dict[str, Any], node: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _loader() -> Any:
-    """Return PyYAML's loader, with the tag None for nodes without a tag of their own."""
+    """Return a PyYAML loader that sets the tag to None for nodes without an explicit tag."""
     import yaml  # noqa: PLC0415
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -228,10 +228,10 @@ def _loader() -> Any:
         depth = 0
 
         def resolve(self, _kind: Any, _value: Any, implicit: Any) -> str | None:
-            # The first flag of a scalar is False if it is quoted: then it is a string.
+            # The first flag is False for a quoted scalar, which is a string.
             return "!" if isinstance(implicit, tuple) and not implicit[0] else None
 
-        # PyYAML recurses, and deep nesting would crash the process.
+        # PyYAML is recursive, so deep nesting would crash the process.
         def descend_resolver(self, current_node: Any, current_index: Any) -> None:  # noqa: ARG002
             self.depth += 1
             if self.depth > _MAX_DEPTH + 1:
@@ -246,7 +246,7 @@ def _loader() -> Any:
 def _compose(text: str) -> Any:
     """Return the root node of a text, or None if it is empty.
 
-    :raises Malformed: it is not a single YAML document
+    :raises Malformed: the text is not a single YAML document
     """
     loader = _loader()
     from yaml import YAMLError  # noqa: PLC0415
@@ -258,7 +258,7 @@ def _compose(text: str) -> Any:
         problem = (
             "A second document begins here. Write each definition to a file of its own."
             if error.context_mark is not None
-            # Its name is not shown: what looks like an alias may be a password.
+            # The name is not shown, because it may be part of a password.
             else "This alias, which begins with *, has no anchor. Check its name, or put the text "
             "in quotes."
         )
@@ -274,7 +274,7 @@ def _compose(text: str) -> Any:
             ) from None
         reason = " ".join(filter(None, (error.context, error.problem)))  # type: ignore[attr-defined]
         if "nesting depth" in reason:
-            # Newer versions of libyaml have a limit of their own.
+            # Newer versions of libyaml have their own limit.
             raise _too_deep(mark.line + 1) from None
         raise Malformed(
             f"This is not valid YAML at column {mark.column + 1}: {reason}. Correct it there or "
@@ -284,7 +284,7 @@ def _compose(text: str) -> Any:
 
 
 def _line_of(node: Any, path: Path) -> int:
-    """Return the line of a part, or of what should contain it."""
+    """Return the line of the node at a path, or of its nearest existing ancestor."""
     line = _line(node)
     for part in path:
         if node.id == "sequence" and isinstance(part, int) and part < len(node.value):
@@ -311,7 +311,7 @@ def _refused_tag(node: Any) -> Malformed:
             "only passwords, and set them with the option passwords.",
             _line(node),
         )
-    # Not shown: what looks like a tag may be a password.
+    # The tag is not shown, because it may be part of a password.
     return Malformed(
         "Tags, which begin with !, are not allowed in a definition. Remove it, or put the text in "
         "quotes.",

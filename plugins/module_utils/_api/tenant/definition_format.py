@@ -6,8 +6,8 @@
 
 pydantic validates definitions with these classes, and tools/definition_reference.py generates the
 JSON Schema and docs/reference/definition.md from them. They are plain dataclasses and pydantic is
-imported at use, so that this file can be imported without it, as ``ansible-test sanity --test
-import`` does.
+imported only when needed, because ``ansible-test sanity --test import`` imports this file without
+it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _ZONE = "[Zz]|[+-][0-9]{2}:[0-9]{2}"
 _TIME = re.compile(rf"({_DATE})(?:[Tt ]({_CLOCK})(?:\.([0-9]+))?({_ZONE})?)?")
-#: What follows an address may be a password.
+#: The text after an address may be a password.
 _TEXT_AFTER_ADDRESS = re.compile(r"[^@]*@[^\s:]*[\s:]")
 
 
 class InvalidValue(ValueError):
-    """A value that pydantic reports as invalid, with the code and parameters of the problem."""
+    """An error for pydantic to report, with the code and parameters of the problem."""
 
     def __init__(self, code: str, **params: Any) -> None:
         super().__init__(code)
@@ -45,18 +45,18 @@ class InvalidValue(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """When something expires, as it was written and as it is compared."""
+    """The time at which something expires, as written and in a comparable form."""
 
     text: str = field(compare=False)
     moment: datetime
 
 
 def parse_expiry(value: object) -> Expiry:
-    """Return when something expires: at the end of a date in UTC, or at a time with its zone.
+    """Parse a date, which means its end in UTC, or a time with a zone.
 
-    :raises InvalidValue: it is neither
+    :raises InvalidValue: the value is neither
     """
-    # Ansible's YAML loader converts dates and times.
+    # Ansible's YAML loader converts dates and times to objects.
     text = value.isoformat() if isinstance(value, date) else value
     wrong = InvalidValue(
         "wrong_value",
@@ -74,7 +74,7 @@ def parse_expiry(value: object) -> Expiry:
     micros = (fraction or "0")[:6].ljust(6, "0")
     end = f"{clock}.{micros}" if clock else "23:59:59.999999"
     try:
-        # Python 3.10 does not read Z, nor fractions of other lengths.
+        # Python 3.10 doesn't accept Z or fractions of arbitrary length.
         offset = zone if zone and zone not in "Zz" else "+00:00"
         return Expiry(text, datetime.fromisoformat(f"{day}T{end}{offset}"))
     except ValueError:
@@ -82,12 +82,12 @@ def parse_expiry(value: object) -> Expiry:
 
 
 def shown_value(value: object) -> str:
-    """Return a string in quotes, shortened, and of other values only the type."""
+    """Return a string quoted and shortened, or the type of any other value."""
     return repr(shortened(value)) if isinstance(value, str) else type_of(value)
 
 
 def type_of(value: object) -> str:
-    """Return the type of a value as YAML names it."""
+    """Return the YAML type of a value, with an article, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -117,17 +117,17 @@ def _name_validator(
         except InvalidInput as error:
             if _TEXT_AFTER_ADDRESS.match(value.strip()):
                 raise InvalidValue("text_after_name") from None
-            # The place takes the part of the option's name.
+            # Drop the option's name, because the problem has a place.
             raise InvalidValue("invalid_name", text=str(error).partition(": ")[2]) from None
 
     return validate
 
 
 class _Key:
-    """Annotation: the description of a key in the JSON Schema, and how to validate its value.
+    """An annotation with a key's description in the JSON Schema and its validator.
 
-    :param validate: validates values instead of the annotated type
-    :param schema: further keywords of the JSON Schema
+    :param validate: a function that validates values instead of the annotated type
+    :param schema: more keywords for the JSON Schema
     """
 
     def __init__(
@@ -147,9 +147,9 @@ class _Key:
             return core_schema.no_info_plain_validator_function(self._validate)
         schema = handler(source)
         if schema["type"] == "nullable":
-            # A missing key is None; a definition can't contain null.
+            # None is only the default of a missing key; a definition can't contain null.
             schema = schema["schema"]
-        # 1 and "yes" are not booleans.
+        # In strict mode, 1 and "yes" are not booleans.
         return {**schema, "strict": True} if schema["type"] == "bool" else schema
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class _Key:
 
 
 class _NameOrMapping:
-    """Annotation: an entry may be written as its name alone."""
+    """An annotation for entries that may be written as only their name."""
 
     def __init__(self, name: str, title: str, pattern: str) -> None:
         self._name = name
@@ -224,10 +224,10 @@ Expires = Annotated[
 
 
 def _config(title: str, example: Any, absent: Any = None, present: Any = None) -> dict[str, Any]:
-    """Return the options of an entry.
+    """Return the pydantic configuration of an entry.
 
-    :param absent: what the JSON Schema adds for the keys of an absent entry
-    :param present: the same for other entries
+    :param absent: the JSON Schema's additional properties for absent entries
+    :param present: the JSON Schema's additional properties for other entries
     """
     schema: dict[str, Any] = {"examples": [example]}
     if absent or present:
@@ -296,7 +296,7 @@ class DomainEntry:
 
 @dataclass(frozen=True, slots=True)
 class MailboxEntry:
-    """One mailbox. With state absent it is deleted, and the mail stored in it as well."""
+    """One mailbox. With state absent, the mailbox and its stored mail are deleted."""
 
     name: Address
     state: State = "present"
@@ -343,8 +343,8 @@ class ForwarderEntry:
 class TenantDefinition:
     """The desired state of a tenant.
 
-    Objects that it does not list are left alone, unless email_tenant purges them. It contains no
-    passwords.
+    Objects that are not listed are left alone, unless email_tenant purges them. A definition
+    contains no passwords.
     """
 
     domains: Annotated[
@@ -387,7 +387,7 @@ class TenantDefinition:
 
 @lru_cache(maxsize=1)
 def definition_model() -> Any:
-    """Return pydantic's validator of a ``TenantDefinition``.
+    """Return pydantic's validator for ``TenantDefinition``.
 
     :raises ImportError: pydantic is not installed
     """

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The desired state, which the planner fills in, and the passwords to set."""
+"""The desired state of a tenant, which the planner builds, and the passwords to set."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from .messages import Place, Reason
 
 @dataclass(frozen=True, slots=True)
 class Passwords:
-    """Passwords by mailbox, for those that are created.
+    """The passwords of mailboxes, by name.
 
-    :param replace: set them for existing mailboxes, too
+    :param replace: set the passwords of existing mailboxes, not only of new ones
     """
 
     by_name: Mapping[Name, tuple[str, ...]] = field(default_factory=dict, repr=False)
     replace: bool = False
 
     def without(self, names: Collection[Name]) -> Passwords:
-        """Return the passwords of all other mailboxes."""
+        """Return the passwords without those of the given mailboxes."""
         kept = {name: values for name, values in self.by_name.items() if name not in names}
         return Passwords(kept, self.replace)
 
 
 def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
-    """Return the option ``passwords``: a string or a list of strings by address.
+    """Parse the option ``passwords``, a mapping from addresses to a string or a list of strings.
 
-    :raises InvalidInput: an address or a password can't be used; the message shows no password
+    :raises InvalidInput: an address or a password is invalid; the message contains no password
     """
     found: dict[Name, tuple[str, ...]] = {}
     for key, value in raw.items():
@@ -46,7 +46,7 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
         try:
             name = parse_address(key)
         except InvalidInput:
-            # If address and password were swapped, the key is a password.
+            # If the address and the password are swapped, the key is a password.
             raise InvalidInput(
                 "passwords: A key is not an email address. Write address: password. The key is "
                 "not shown, because it may be a password."
@@ -73,12 +73,12 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
 
 @dataclass(slots=True)
 class Desired:
-    """The desired state of one mailbox or forwarder that is kept or created.
+    """The desired state of a mailbox or forwarder that is kept or created.
 
-    :param declared: as declared; None if only its addresses change because of others
-    :param current: as it is now, or without aliases and members if it is new
-    :param remove: the aliases that it loses, each with the reason
-    :param undeclared: its aliases that are not declared
+    :param declared: the declaration, or None if only other declarations change the object
+    :param current: the current state, or an object without aliases and members if it is new
+    :param remove: the aliases to remove, each with the reason
+    :param undeclared: the current aliases that are not declared
     """
 
     declared: DeclaredIndividual | None
@@ -94,37 +94,37 @@ class Desired:
 
     @property
     def name(self) -> Name:
-        """Its name, as it is declared."""
+        """The object's name, spelled as declared."""
         return self.current.name if self.declared is None else self.declared.name
 
     @property
     def place(self) -> Place | None:
-        """Where it is declared."""
+        """Where the object is declared, or None."""
         return None if self.declared is None else self.declared.place
 
     def place_of(self, address: Name) -> Place | None:
-        """Return where one of its addresses is declared."""
+        """Return where one of the object's addresses is declared, or None."""
         declared = self.declared
         return None if declared is None else declared.places.get(address, declared.place)
 
     @property
     def edit(self) -> Edit:
-        """All that changes in its lists."""
+        """The edit of the object's lists."""
         return Edit(self.add, frozenset(self.remove), self.add_members, self.remove_members)
 
     @property
     def changes(self) -> bool:
-        """Whether it is created or changed."""
+        """Whether the object is created or changed."""
         return self.is_new or bool(self.secrets) or self.edit != NO_EDIT
 
     @property
     def after(self) -> Individual:
-        """Its desired state."""
+        """The object after all changes."""
         return self.edit.applied_to(self.current)
 
     @property
     def claims(self) -> frozenset[Name]:
-        """The addresses that it does not hold yet."""
+        """The addresses that the object gains."""
         return self.add | {self.name} if self.is_new else self.add
 
 
@@ -132,10 +132,10 @@ class Desired:
 class DesiredState:
     """The desired state of a tenant.
 
-    :param register: domains to register
-    :param kept: mailboxes and forwarders that are kept or created
-    :param deleted: what is deleted, each with the reason
-    :param unnamed: what is deleted without being named, by kind
+    :param register: the domains to register
+    :param kept: the mailboxes and forwarders that are kept or created
+    :param deleted: the names of objects to delete, each with the reason
+    :param unnamed: the names of objects and aliases deleted without being named, by kind
     """
 
     register: list[Name] = field(default_factory=list)
@@ -145,7 +145,7 @@ class DesiredState:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether nothing is to be created, changed or deleted."""
+        """Whether nothing is created, changed or deleted."""
         return not (self.register or self.deleted or any(d.changes for d in self.kept.values()))
 
     def after(self, principal: Principal) -> Principal:
@@ -154,25 +154,25 @@ class DesiredState:
         return principal if desired is None else desired.after
 
     def desired_of(self, owner: Individual) -> Desired:
-        """Return the desired state of a principal that is kept, which is its current one so far."""
+        """Return the desired state of a kept principal, which is its current one by default."""
         return self.kept.setdefault(owner.name, Desired(None, owner))
 
     @property
     def rerouted(self) -> set[Name]:
-        """What gains addresses or members, if that can change where forwarders send mail."""
+        """The objects that gain addresses or members, if that may change forwarding."""
         changed = [each for each in self.kept.values() if each.claims or each.add_members]
         is_any = any(isinstance(each.current, Forwarder) for each in changed)
         return {each.name for each in changed} if is_any else set()
 
     def delete_unnamed(self, principal: Principal, reason: Reason) -> None:
-        """Delete something that was not named."""
+        """Delete an object that was not named."""
         self.deleted[principal.name] = reason
         self.unnamed[principal.kind].add(principal.name)
 
     def forwarders(self, principals: Iterable[Principal]) -> list[Forwarder]:
-        """Return the desired state of all forwarders.
+        """Return all forwarders in their desired state.
 
-        :param principals: the current ones
+        :param principals: all principals in their current state
         """
         kept = [self.after(each) for each in principals if each.name not in self.deleted]
         kept += [desired.after for desired in self.kept.values() if desired.is_new]

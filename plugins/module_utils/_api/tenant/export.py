@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The contents of a tenant as plain data: as facts, or as a definition that declares them."""
+"""Export the contents of a tenant as facts or as a definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..names import Name, parse_address, parse_domain
 
 
 def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return principals as lists by kind, sorted; those of other kinds are empty."""
+    """Return principals as sorted lists by kind. The lists of other kinds are empty."""
     values: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTIONS.values()}
     for principal in sorted(principals, key=lambda each: each.name):
         if principal.kind in kinds:
@@ -27,11 +27,11 @@ def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, li
 def export(
     principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTIONS)
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a definition of these principals, and a warning for each one that is left out.
+    """Return a definition of principals, and a warning for each that it does not include.
 
-    :param kinds: the kinds to declare; the definition has sections for these only
-    :return: plain data in the format of a definition file, sorted, with names as they are spelled;
-        the warnings are sentences about an object or an alias
+    :param kinds: the kinds to declare; the definition has no sections for others
+    :return: the definition as sorted plain data with the original spelling of names, and warnings
+        about objects and aliases that can't be declared
     """
     definition: dict[str, Any] = {SECTIONS[kind]: [] for kind in SECTIONS if kind in kinds}
     warnings: list[str] = []
@@ -57,7 +57,7 @@ def export(
 
 
 def _obstacle(principal: Principal) -> str | None:
-    """Return why a principal can't be declared, as a sentence, or None if it can."""
+    """Return the reason why a principal can't be declared, as a sentence, or None if it can."""
     if isinstance(principal, UnmanagedPrincipal):
         return f"{principal.name} is a {principal.kind}, which no definition can declare."
     if not _is_valid(principal.name):

@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Check by IMAP logins whether declared passwords work, which the API does not return.
+"""Check with IMAP logins whether declared passwords work, because the API returns no passwords.
 
-It is imported only where a task asks for it.
+Only tasks that need a login probe import this module.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from ..client.transport import OTHER_HOST, tls_context
 from ..names import Name
 from .changes import Change
 
-#: Mail servers delay all logins from an address after a few wrong passwords, Dovecot by a minute.
+#: After a few wrong passwords, servers delay all logins from an IP address (Dovecot by a minute).
 MAX_REFUSALS = 3
 _MIN_SECONDS = 0.1
 _CODE = re.compile(r"\[[A-Z]+\]")
 
 
 class LoginProbe:
-    """Logs in to mailboxes on one IMAP server, or on the servers of their domains.
+    """A probe that logs in to mailboxes on one IMAP server or on their domains' servers.
 
-    :param give_client: returns a client whose time is for one login
-    :param host: the IMAP server; None for the host in the MX record of each mailbox's domain
-    :raises InvalidInput: the port or the file of authorities can't be used
+    :param give_client: returns a client whose timeout applies to one login
+    :param host: the IMAP server, or None for the host in the MX record of each mailbox's domain
+    :param ca_path: a PEM file of certificate authorities, or None for the system's
+    :raises InvalidInput: the port or the file is invalid
     """
 
     def __init__(
@@ -57,11 +58,11 @@ class LoginProbe:
         self._mx_hosts: dict[Name, str] = {}
 
     def working(self, changes: Iterable[Change]) -> frozenset[Name]:
-        """Return the mailboxes whose first new password works already.
+        """Return the mailboxes whose first new password already works.
 
-        Mailboxes are probed in order. After MAX_REFUSALS wrong passwords in a row, the remaining
-        mailboxes count as wrong. A login in progress counts as wrong until it ends, so the limit is
-        never exceeded.
+        Mailboxes are probed in order. After MAX_REFUSALS wrong passwords in a row, the passwords of
+        the remaining mailboxes count as wrong. A login in progress counts as refused until it ends,
+        so the limit is never exceeded.
 
         :raises ProbeFailed: a login was neither accepted nor refused
         """
@@ -93,7 +94,7 @@ class LoginProbe:
         if domain not in self._mx_hosts:
             records = client.dns_records(domain).records
             hosts = [(r.priority or 0, r.value.rstrip(".")) for r in records if r.type == "MX"]
-            # A null MX, written ".", means that the domain accepts no mail (RFC 7505).
+            # A null MX record (".") means that the domain accepts no mail (RFC 7505).
             hosts = sorted(row for row in hosts if row[1])
             if not hosts:
                 raise errors.ProbeFailed(
@@ -105,7 +106,7 @@ class LoginProbe:
 
 
 class _Imap(imaplib.IMAP4_SSL):
-    """A connection with one deadline; imaplib's own timeout is for each step and each read."""
+    """A connection with a deadline. imaplib's own timeout applies to each step and each read."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -118,7 +119,7 @@ class _Imap(imaplib.IMAP4_SSL):
         return self._context.wrap_socket(sock, server_hostname=self.host)
 
     def readline(self) -> bytes:
-        """Read a line."""
+        """Read a line before the deadline."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
@@ -131,7 +132,7 @@ def log_in(
 ) -> bool:
     """Return whether a mailbox accepts a password.
 
-    :raises ProbeFailed: the answer was neither yes nor no, or there was none
+    :raises ProbeFailed: the server neither accepted nor refused the password
     """
     # imaplib's own login encodes passwords as ASCII.
     credentials = f"\0{name.key}\0{password}".encode()
@@ -146,7 +147,7 @@ def log_in(
         is_no = not isinstance(error, imaplib.IMAP4.abort)
         if is_no and str(error).upper().startswith("[AUTHENTICATIONFAILED]"):
             return False
-        # Only the code of the answer: its text may quote secrets.
+        # Show only the code of the answer, because its text may contain secrets.
         code = _CODE.match(str(error))
         answer = code.group() if code else "neither OK nor NO [AUTHENTICATIONFAILED]"
         detail = f"the server answered {answer}"

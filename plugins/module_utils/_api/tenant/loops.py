@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Forwarding loops, and the order in which forwarders can change without one."""
+"""Find forwarding loops and the order in which forwarders can change without creating one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Graph = Mapping[Name, Iterable[Name]]
 
 
 def forwarding_graph(forwarders: Iterable[Forwarder]) -> dict[Name, set[Name]]:
-    """Return which forwarders each of these forwarders sends mail to."""
+    """Return the graph of these forwarders."""
     forwarders = list(forwarders)
     owners = {address: each.name for each in forwarders for address in each.addresses}
     return {
@@ -30,7 +30,7 @@ def forwarding_graph(forwarders: Iterable[Forwarder]) -> dict[Name, set[Name]]:
 
 
 def find_cycle(graph: Graph) -> list[Name] | None:
-    """Return the names along a loop in the direction of the mail, the first one also last."""
+    """Return the names on a loop in the direction of mail, with the first repeated at the end."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -40,9 +40,9 @@ def find_cycle(graph: Graph) -> list[Name] | None:
 
 
 def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
-    """Return the loops that a change would create; a loop that exists already is not its fault.
+    """Return the loops that a change would create, without those that already exist.
 
-    Each forwarder is in one of them at most.
+    Each forwarder is in at most one of them.
     """
     if find_cycle(after) is None:
         return []
@@ -58,13 +58,13 @@ def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
 
 
 def starting_at(start: Name, cycle: Sequence[Name]) -> list[Name]:
-    """Return the same loop from another of its names."""
+    """Return the same loop, starting at another of its names."""
     at = cycle.index(start)
     return [*cycle[at:-1], *cycle[:at], start]
 
 
 def describe_cycle(cycle: Sequence[Name]) -> str:
-    """Return a loop as ``a -> b -> a``, shortened in the middle."""
+    """Return a loop as ``a -> b -> a``, shortened in the middle if it is long."""
     more = len(cycle) - _MAX_SHOWN
     if more > 0:
         return " -> ".join([*map(str, cycle[: _MAX_SHOWN - 1]), f"{more} more", str(cycle[-1])])
@@ -72,7 +72,7 @@ def describe_cycle(cycle: Sequence[Name]) -> str:
 
 
 def _find_way(graph: Graph, start: Name, end: Name) -> list[Name] | None:
-    """Return the names from one forwarder to another, both included, if mail gets there."""
+    """Return the path of mail from one forwarder to another, including both, or None."""
     came_from = {start: start}
     waiting = deque([start])
     while waiting:
@@ -89,9 +89,9 @@ def _find_way(graph: Graph, start: Name, end: Name) -> list[Name] | None:
 
 
 def levels(graph: Graph) -> dict[Name, int]:
-    """Return over how many further forwarders mail to each one goes at most.
+    """Return the maximum number of further forwarders that mail to each forwarder passes.
 
-    :param graph: without loops
+    :param graph: a graph without loops
     """
     sorter = TopologicalSorter(graph)
     sorter.prepare()

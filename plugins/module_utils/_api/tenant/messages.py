@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Reasons for changes and problems, as codes with parameters, and the sentence for each code."""
+"""The reasons for changes and the problems of definitions and plans, with the text of each code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Path = tuple[Union[str, int], ...]  # noqa: UP007
 _MAX_LISTED = 10
 _MAX_PROBLEMS = 20
 
-#: Why a principal changes, by code.
+#: The reasons why a principal changes, by code.
 REASONS = {
     "missing": "does not exist",
     "declared_absent": "declared absent",
@@ -34,7 +34,7 @@ REASONS = {
     "alias_domain_deleted": "is on the deleted domain {domain}",
 }
 
-#: What is wrong with a definition, or blocks its plan, by code.
+#: The problems of a definition or its plan, by code.
 PROBLEMS = {
     "unreadable_file": "{text}",
     "unknown_key": "Unknown key. Known are: {known}.",
@@ -151,7 +151,7 @@ PROBLEMS = {
     "idle_pattern": "{option}: {pattern} matches nothing in the tenant or in the plan. Check it.",
 }
 
-#: In check mode of a single task: what an earlier task may create in a real run.
+#: Problems that an earlier task may solve in a real run, so that check mode only warns about them.
 PREREQUISITES = {
     "mailbox_missing": "The mailbox {name} does not exist yet",
     "password_missing": "The mailbox {name} does not exist yet, and passwords is not set",
@@ -161,7 +161,7 @@ PREREQUISITES = {
 
 
 class Reason(NamedTuple):
-    """Why a principal changes."""
+    """The reason why a principal changes."""
 
     code: str
     params: Mapping[str, Any] = {}
@@ -174,11 +174,11 @@ DECLARED_ABSENT = Reason("declared_absent")
 
 
 class Source(NamedTuple):
-    """A definition as it was given.
+    """A definition before it is validated.
 
-    :param file: the file's path; None for the options of the task
+    :param file: the path of the file, or None for the options of the task
     :param data: the decoded content
-    :param find_line: returns the line, from 1, of a part, or None if it is unknown
+    :param find_line: returns the line number of a path, or None if it is unknown
     """
 
     file: str | None
@@ -187,7 +187,7 @@ class Source(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of a part in a definition."""
+    """The location of a part of a definition."""
 
     source: Source
     path: Path
@@ -199,12 +199,12 @@ class Place(NamedTuple):
         return f"{start}: {self.where}" if self.path else start
 
     def at(self, *parts: str | int) -> Place:
-        """Return the place of a part of this one."""
+        """Return the place of a part within this one."""
         return Place(self.source, (*self.path, *parts))
 
     @property
     def line(self) -> int | None:
-        """The line in the file, if it is known."""
+        """The line in the file, or None if it is unknown."""
         return self.source.find_line(self.path) if self.source.find_line else None
 
     @property
@@ -214,7 +214,7 @@ class Place(NamedTuple):
         return "".join(parts).removeprefix(".")
 
     def seen_from(self, other: Place) -> str:
-        """Return the place as part of a sentence about another place."""
+        """Return the place as text for a message about another place."""
         about = [] if self.line is None else [f"line {self.line}"]
         if self.source is not other.source:
             file = self.source.file
@@ -223,10 +223,10 @@ class Place(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Why a definition or its plan is refused, or a warning.
+    """A reason to refuse a definition or its plan, or a warning.
 
-    :param place: where it is in the definition, if it is in one
-    :param prerequisite: what is missing may exist by the time of the real run
+    :param place: the place of the problem in a definition, or None
+    :param prerequisite: whether a missing object may exist by the time of the real run
     """
 
     code: str
@@ -236,7 +236,7 @@ class Problem(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is wrong and what to do."""
+        """The problem and the remedy, without the place."""
         return PROBLEMS[self.code].format(**self.params)
 
     def __str__(self) -> str:
@@ -244,14 +244,14 @@ class Problem(NamedTuple):
 
     @property
     def prerequisite_text(self) -> str:
-        """The warning in check mode. Ansible shows equal ones once: it has only what is missing."""
+        """The warning in check mode, which names only the missing object, to avoid duplicates."""
         if self.code not in PREREQUISITES:
             return self.text
         missing = PREREQUISITES[self.code].format(**self.params)
         return f"{missing}. Check mode assumes that an earlier task creates it."
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a module shows it."""
+        """Return the problem in the format of a module's result."""
         place = self.place
         return {
             "code": self.code,
@@ -265,7 +265,7 @@ class Problem(NamedTuple):
 class InvalidDefinition(InvalidInput):
     """The definition itself has problems. Nothing was sent. ``problems`` lists them.
 
-    :param problems: all of them, at least one
+    :param problems: all problems, at least one
     """
 
     code = "invalid_definition"
@@ -277,7 +277,7 @@ class InvalidDefinition(InvalidInput):
 
 
 def describe(problems: Sequence[Problem]) -> str:
-    """Return all problems as one message, on a line each if there are several."""
+    """Return a message about all problems, with one line for each if there are several."""
     if len(problems) == 1:
         return str(problems[0])
     lines = [f"{number}. {each}" for number, each in enumerate(problems[:_MAX_PROBLEMS], 1)]
@@ -287,7 +287,7 @@ def describe(problems: Sequence[Problem]) -> str:
 
 
 def counted(noun: str, names: Iterable[Name]) -> str:
-    """Return names after their noun, such as ``aliases a@example.com, b@example.com``, if any."""
+    """Return names with their noun, such as ``aliases a@example.com, b@example.com``, if any."""
     names = sorted(names)
     if not names:
         return ""
@@ -296,7 +296,7 @@ def counted(noun: str, names: Iterable[Name]) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Return items separated by commas, the first ten of them by name."""
+    """Return the first ten items separated by commas, and the number of the others."""
     items = list(items)
     shown = ", ".join(items[:_MAX_LISTED])
     more = len(items) - _MAX_LISTED

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The order of a plan's changes, and which of them need others to succeed first."""
+"""Order a plan's changes and determine which of them depend on others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .state import TenantState
 
 
 def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ...]:
-    """Return the changes in the order of their stages and waves, and by name within each."""
+    """Return the changes, ordered by stage, wave and name."""
     waves, fed = _waves(desired, state)
     kept = sorted(desired.kept.values(), key=lambda d: (waves.get(d.name, 0), d.name.key))
     to_free = frozenset(address for each in kept for address in each.claims) | fed
@@ -50,7 +50,7 @@ def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ..
 
 
 def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Change]:
-    """Yield the changes of an object that exists.
+    """Yield the changes of an existing object.
 
     :param freed: the aliases to remove before other objects change
     """
@@ -66,7 +66,7 @@ def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Ch
 
 
 def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Reason, ...]:
-    """Return why a part of an object's edit is needed."""
+    """Return the reasons for an edit, which may be a part of an object's whole edit."""
     names = {
         "add_alias": counted("alias", edit.add_aliases),
         "add_member": counted("member", edit.add_members),
@@ -82,10 +82,10 @@ def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tup
 
 
 def _set_needs(changes: Iterable[Change]) -> None:
-    """Set which earlier changes each change needs."""
+    """Set ``needs`` of each change."""
     registered: dict[str, int] = {}
     freed: dict[Name, int] = {}
-    #: By domain, the changes that remove an address on it.
+    #: The changes that remove an address on a domain, by domain.
     vacated: dict[str, list[int]] = defaultdict(list)
     for position, change in enumerate(changes):
         needs = {freed[address] for address in change.claimed if address in freed}
@@ -103,10 +103,10 @@ def _set_needs(changes: Iterable[Change]) -> None:
 
 
 def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int], frozenset[Name]]:
-    """Return in which wave each forwarder changes, and which addresses to free first.
+    """Return the wave in which each forwarder changes, and the addresses to free first.
 
-    A service refuses a loop even if the next change would end it. There is none if each forwarder
-    changes after those that it sends mail to, and sends nothing to an address that is removed.
+    A service refuses even a temporary loop. There is none if each forwarder changes after the
+    forwarders to which it sends mail, and removed aliases that are members are freed first.
     """
     if not desired.rerouted:
         return {}, frozenset()
@@ -120,14 +120,14 @@ def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int
 
 
 def _may_loop(before: list[Forwarder], after: list[Forwarder]) -> bool:
-    """Return whether mail might loop while some forwarders have changed and others have not."""
+    """Return whether mail might loop while only some of the forwarders have changed."""
     both = {forwarder.name: forwarder for forwarder in before}
     for forwarder in after:
         old = both.get(forwarder.name, forwarder)
         aliases, members = forwarder.aliases | old.aliases, forwarder.members | old.members
         both[forwarder.name] = Forwarder(forwarder.name, aliases, members)
     addresses = [address for forwarder in both.values() for address in forwarder.addresses]
-    # An alias that moves has two owners, of which the graph has only one.
+    # An alias that moves has two owners here, but the graph can contain only one.
     return (
         len(addresses) > len(set(addresses))
         or find_cycle(forwarding_graph(both.values())) is not None

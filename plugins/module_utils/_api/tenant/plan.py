@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The planner: compare the current state with a definition and return the changes.
+"""The planner, which compares the current state with a definition and returns the changes.
 
-It decides each change, and what happens if an address is already in use; ``check_plan`` then checks
-the result as a whole. Tasks for single objects use it too: each plans a definition of one object,
-and the state reads only what that needs. The planner sends nothing itself.
+It decides on each change and resolves conflicts between addresses; ``check_plan`` then checks the
+result as a whole. A task for a single object plans a definition of that object, for which the state
+reads only what is needed. The planner itself sends no requests.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def plan_tenant(
 ) -> Plan:
     """Return the plan that makes a tenant match a definition.
 
-    :param purge: which undeclared objects may be deleted; by default none. Only for a definition
-        of the whole tenant.
+    :param purge: the undeclared objects that may be deleted, none by default; only for a definition
+        of the whole tenant
     """
     if definition.is_whole and purge is None:
         from .purge import Purge  # noqa: PLC0415
@@ -67,7 +67,7 @@ class _Planner:
         self.desired = DesiredState()
 
     def plan(self) -> Plan:
-        """Decide on each object, then on addresses and domains, then check the result."""
+        """Decide on objects, addresses and domains, check the result, and return the plan."""
         problems = [
             *self._decide_domains(),
             *self._decide_individuals(),
@@ -84,7 +84,7 @@ class _Planner:
         declared = (*self.definition.domains.values(), *self.definition.individuals.values())
         if not self.definition.is_whole and self.desired.is_unchanged:
             return Plan((), tuple(problems), tuple(warnings), declared)
-        # Imported at use: most tasks about one object find nothing to change.
+        # Imported here because most tasks for one object have nothing to change.
         from .check_plan import Checks  # noqa: PLC0415
         from .order import order_changes  # noqa: PLC0415
 
@@ -158,7 +158,7 @@ class _Planner:
             desired.is_new = found is None
             if isinstance(current, Mailbox) and (desired.is_new or self.passwords.replace):
                 desired.secrets = self.passwords.by_name.get(declared.name, ())
-                # A task about one object plans again if another client creates it first.
+                # A task for one object plans again if another client creates the object first.
                 desired.always_set = (
                     self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
                 )
@@ -170,7 +170,7 @@ class _Planner:
     def _compare(
         self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]
     ) -> Desired:
-        """Compare the lists of an object with what is declared."""
+        """Compare an object's lists with its declaration."""
         desired = Desired(declared, current)
         held = current.aliases
         if declared.aliases is not None:
@@ -210,7 +210,7 @@ class _Planner:
                 self.desired.delete_unnamed(principal, Reason("undeclared"))
 
     def _empty_domains(self) -> Iterator[Problem]:
-        """Delete what remains on deleted domains, if that is allowed."""
+        """Delete the remaining objects on deleted domains, if that is allowed."""
         deleted = self.desired.deleted.keys() & self.definition.domains.keys()
         if not deleted:
             return
@@ -237,7 +237,7 @@ class _Planner:
                 continue
             params = {"domain": domain, "holders": _describe(blocking)}
             yield Problem(code, params, declared.place)
-        # First what is deleted as a whole: its aliases on another domain need no change then.
+        # Delete whole objects first, because their aliases on other domains then need no change.
         for domain, occupant in sorted(emptied, key=lambda row: not row[1].is_resident):
             owner, params = occupant.principal, {"domain": domain}
             if occupant.is_resident:
@@ -248,7 +248,7 @@ class _Planner:
                 self.desired.unnamed[ALIAS] |= occupant.addresses
 
     def _resolve_address_conflicts(self) -> Iterator[Problem]:
-        """Take claimed addresses from their owners, where the definition allows that."""
+        """Move claimed addresses from their owners, if the definition allows it."""
         for desired in list(self.desired.kept.values()):
             for address in sorted(desired.claims):
                 owner = self.state.owner_of(address)
@@ -264,11 +264,11 @@ class _Planner:
                     yield Problem(code, params, desired.place_of(address))
 
     def _resolve_address_conflict(self, desired: Desired, address: Name, owner: Principal) -> str:
-        """Move an address to its new owner, or return why that is not possible."""
+        """Move an address to its new owner, or return the code of the problem."""
         moves = Reason("alias_moves", {"owner": desired.name})
         holder = self.desired.kept.get(owner.name)
         if owner.name in self.definition.individuals:
-            # Two declarations of one address were refused before.
+            # Declaring an address twice was already refused.
             if holder is None or address == owner.name:
                 return ""
             holder.remove.setdefault(address, moves)
@@ -320,7 +320,7 @@ def _wrong_kind(declared: Declared, found: Principal) -> Problem:
 
 
 def _describe(occupants: Iterable[Occupant]) -> str:
-    """Return who uses a domain, as a number and a list."""
+    """Return the number and the names of a domain's occupants."""
     things = []
     for principal, addresses in occupants:
         if principal.name in addresses:
@@ -332,6 +332,6 @@ def _describe(occupants: Iterable[Occupant]) -> str:
 
 
 def _lost(occupant: Occupant) -> frozenset[Name]:
-    """Return which addresses are deleted with a domain."""
+    """Return the occupant's addresses that are deleted with the domain."""
     principal, addresses = occupant
     return principal.addresses | addresses if occupant.is_resident else addresses

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Purging: which undeclared objects may be deleted, and how many."""
+"""The limits for purging undeclared objects."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..models import ALIAS, SECTIONS, Domain, Forwarder, Mailbox, Principal
 from ..names import Name, matcher
 from .messages import Problem, listed
 
-#: What can be purged, in the order in which it is shown.
+#: The kinds that can be purged, in the order of messages.
 KINDS = (ALIAS, Mailbox.kind, Forwarder.kind, Domain.kind)
 _PLURALS = {ALIAS: "aliases", **SECTIONS}
 
 
 @dataclass(frozen=True)
 class Purge:
-    """Which undeclared objects may be deleted. By default none.
+    """The undeclared objects that may be deleted, none by default.
 
-    :param kinds: which of KINDS
+    :param kinds: the kinds to purge, from KINDS
     :param scope: shell-style patterns; only objects that match one of them are deleted
     :param ignore: shell-style patterns; objects that match one of them are kept
-    :param max_deletions: how many objects may be deleted without being named
-    :param max_percent: how much of each kind may be deleted, in percent of what exists
+    :param max_deletions: the maximum number of objects to delete without being named
+    :param max_percent: the maximum percentage of each kind's objects to delete without being named
     :raises InvalidInput: a value is out of range
     """
 
@@ -63,7 +63,7 @@ class Purge:
     def takes(self, kind: str, name: Name, addresses: Iterable[Name] = ()) -> bool:
         """Return whether to delete an undeclared object or alias.
 
-        :param addresses: its other addresses; an object with an ignored address is kept
+        :param addresses: the object's other addresses; if one of them is ignored, it is kept
         """
         return (
             kind in self.kinds
@@ -72,13 +72,13 @@ class Purge:
         )
 
     def ignores(self, name: Name) -> bool:
-        """Return whether a name or an address is never deleted without being named."""
+        """Return whether a name or an address matches a pattern in ``ignore``."""
         return self._is_ignored(name.key)
 
     def idle_patterns(self, principals: Collection[Principal]) -> Iterator[Problem]:
-        """Yield a warning for each pattern that matches no object, such as a misspelt one.
+        """Yield a warning for each pattern that matches no object and may be misspelled.
 
-        A pattern for any domain, such as ``postmaster@*``, may well wait for something to match.
+        A pattern with a wildcard domain, such as ``postmaster@*``, may be for future objects.
         """
         for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             for pattern in patterns:
@@ -92,10 +92,10 @@ class Purge:
     def problems(
         self, unnamed: Mapping[str, Collection[Name]], held: Mapping[str, int]
     ) -> Iterator[Problem]:
-        """Yield which limits a plan exceeds.
+        """Yield a problem for each limit that a plan exceeds.
 
-        :param unnamed: what would be deleted without being named, by kind
-        :param held: how many objects exist, by kind
+        :param unnamed: the objects that would be deleted without being named, by kind
+        :param held: the number of existing objects, by kind
         """
         counts = Counter({kind: len(names) for kind, names in unnamed.items() if names})
         total = sum(counts.values())

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read definitions: validate each source, merge them, and check the result, without a request."""
+"""Validate the sources of a definition, merge them and check the result, all offline."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .definition_format import (
 from .loops import describe_cycle, find_cycle, starting_at
 from .messages import DECLARED_ABSENT, InvalidDefinition, Path, Place, Problem, Reason, Source
 
-# Union, because pylint reads the bar between classes as arithmetic.
+# Union, because pylint takes the | between classes for arithmetic.
 Entry = Union[DomainEntry, MailboxEntry, ForwarderEntry, AliasEntry]  # noqa: UP007
 
 _ENTRIES: dict[str | int, type[Entry]] = {
@@ -51,10 +51,10 @@ _MAX_LOOPS = 20
 
 @dataclass(slots=True)
 class _Object:
-    """A domain, mailbox, forwarder, alias or member as one source declares it, or several together.
+    """A domain, mailbox, forwarder, alias or member as declared by one or more sources.
 
-    :param aliases: by their keys; None if the list is not given
-    :param members: by their keys
+    :param aliases: the aliases by key, or None if the list is not given
+    :param members: the members by key
     """
 
     kind: str
@@ -68,20 +68,20 @@ class _Object:
 
     @property
     def declares_end(self) -> bool:
-        """Whether it declares when it expires, or that it never does.
+        """Whether the source declares when the object expires, or that it never does.
 
-        A source that only adds aliases to a forwarder does not. One that adds members does: another
-        source could otherwise delete what it declares.
+        A source that only adds aliases to a forwarder does not. A source that adds members does, as
+        another source's expiry would otherwise delete the members that it declares.
         """
         return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
 
     def place_of(self, address: str) -> Place:
-        """Return where one of its addresses is declared."""
+        """Return where one of the object's addresses is declared."""
         alias = None if address == self.name.key else (self.aliases or {}).get(address)
         return alias.place if alias else self.place
 
     def why_absent(self, now: datetime) -> Reason | None:
-        """Return why it is absent, or None if it is present."""
+        """Return the reason why the object is absent, or None if it is present."""
         if self.absent:
             return DECLARED_ABSENT
         if self.expires is not None and self.expires.moment <= now:
@@ -90,10 +90,10 @@ class _Object:
 
 
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
-    """Return what the sources declare together, each object once.
+    """Merge the sources into one definition.
 
-    :param now: with its zone; what has expired by then is absent
-    :raises InvalidDefinition: the sources have problems; it lists all of them
+    :param now: the current time with a zone; objects that have expired are absent
+    :raises InvalidDefinition: the sources have problems, all of which are listed
     :raises ImportError: pydantic is not installed
     """
     problems: list[Problem] = []
@@ -122,7 +122,7 @@ def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
 
 
 def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
-    """Return the valid entries of a source with their paths, and what is invalid."""
+    """Return the valid entries of a source with their paths, and the problems of the others."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     data = source.data
@@ -144,7 +144,7 @@ def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
         if (section, number) not in invalid
     ]
     if problems:
-        # The valid entries are checked, too, so that all problems are reported together.
+        # Continue with the valid entries, so that all problems are reported together.
         valid: dict[str, list[Any]] = {section: [] for section in SECTIONS.values()}
         for section, number in paths:
             valid[section].append(data[section][number])
@@ -154,7 +154,7 @@ def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
 
 
 def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield the problems for pydantic's error details, without the values of unknown keys."""
+    """Yield a problem for each of pydantic's errors, without values of unknown keys."""
     unknown = ("unexpected_keyword_argument", "invalid_key")
     with_unknown_keys = {each["loc"][:-1] for each in details if each["type"] in unknown}
     for detail in details:
@@ -170,7 +170,7 @@ def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> It
             yield Problem(code, {"known": ", ".join(keys)}, place)
             continue
         if kind == "missing":
-            # The unknown key may be the missing one, misspelled.
+            # An unknown key may be the missing one with a typo.
             if within not in with_unknown_keys and entry is not None:
                 params = {"kind": entry.kind, "key": keys[0], "example": entry.example}
                 yield Problem("missing_key", params, Place(source, within))
@@ -187,10 +187,10 @@ def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> It
 def _wrong_value(
     kind: str, value: object, entry: type[Entry] | None, keys: Sequence[str]
 ) -> dict[str, str]:
-    """Return the parameters of the problem for a type of pydantic's errors.
+    """Return the parameters of ``wrong_value`` for one of pydantic's error types.
 
-    :param entry: what the value belongs to; None for the definition
-    :param keys: its keys
+    :param entry: the class of the entry with the value, or None for the definition itself
+    :param keys: the keys of the entry or the definition
     """
     found = type_of(value)
     if kind == "literal_error":
@@ -211,9 +211,9 @@ def _wrong_value(
 
 
 def _locate(data: Any, location: Path) -> tuple[Path, Any]:
-    """Return the path to a part of the data, and its value."""
+    """Return the path of pydantic's location in the data, and the value there."""
     for depth, part in enumerate(location):
-        # An entry may be written as its name alone.
+        # An entry may be written as only its name.
         if isinstance(data, str):
             return location[:depth], data
         data = data[part]
@@ -221,8 +221,8 @@ def _locate(data: Any, location: Path) -> tuple[Path, Any]:
 
 
 def _object(entry: Entry, place: Place, problems: list[Problem]) -> _Object:
-    """Return an entry as an object, and add what contradicts itself to the problems."""
-    # Not every kind of entry has every key.
+    """Convert an entry to an object, and append its contradictions to ``problems``."""
+    # Only some kinds of entries have these keys.
     expires, force = getattr(entry, "expires", None), getattr(entry, "force", None)
     declared = _Object(entry.kind, entry.name, place, entry.state == "absent", expires, force)
     aliases: Sequence[AliasEntry] | None = getattr(entry, "aliases", None)
@@ -255,7 +255,7 @@ def _object(entry: Entry, place: Place, problems: list[Problem]) -> _Object:
 
 
 def _declared_twice(first: _Object, other: _Object) -> Problem:
-    """Return the problem of a name that is declared twice in one source, or as two kinds."""
+    """Return the problem for a name that is declared twice in one source or as two kinds."""
     params = {"name": other.name, "place": first.place.seen_from(other.place)}
     if first.kind == other.kind:
         return Problem("duplicate", params | {"first": first.name}, other.place)
@@ -263,7 +263,7 @@ def _declared_twice(first: _Object, other: _Object) -> Problem:
 
 
 def _merge(first: _Object, other: _Object) -> Iterator[Problem]:
-    """Add to an object or alias what another source declares of it, and yield contradictions."""
+    """Merge another source's declaration of an object or alias, and yield contradictions."""
 
     def contradiction(here: str, there: str) -> Problem:
         place = first.place.seen_from(other.place)
@@ -300,9 +300,9 @@ def _merge(first: _Object, other: _Object) -> Iterator[Problem]:
 def _check(
     objects: Collection[_Object], now: datetime, *, has_all_members: bool
 ) -> Iterator[Problem]:
-    """Yield what does not fit together: addresses, domains, members and loops.
+    """Yield problems of addresses, domains, members and loops across all objects.
 
-    :param has_all_members: no forwarder was left out because it is invalid
+    :param has_all_members: whether all entries of forwarders were valid
     """
     present = [e for e in objects if e.kind != Domain.kind and e.why_absent(now) is None]
     owners = {each.name.key: each for each in present}
@@ -336,9 +336,9 @@ def _check(
 def _check_loops(
     forwarders: Mapping[Name, _Object], owners: Mapping[str, _Object]
 ) -> Iterator[Problem]:
-    """Yield the members that close forwarding loops.
+    """Yield a problem for each member that closes a forwarding loop.
 
-    :param owners: mailboxes and forwarders by their addresses
+    :param owners: the mailboxes and forwarders by address
     """
     graph = {
         name: {owners[key].name for key in each.members if key in owners} & forwarders.keys()
@@ -358,7 +358,7 @@ def _check_loops(
 
 
 def _declare(declared: _Object, now: datetime) -> Declared:
-    """Return an object as the planner takes it."""
+    """Convert an object to the planner's input."""
     name, place = declared.name, declared.place
     if declared.kind == Domain.kind:
         return DeclaredDomain(name, place, declared.absent, bool(declared.force))

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The current state of a tenant, read as far as a plan needs it."""
+"""The current state of a tenant, of which only the parts that a plan needs are read."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ..names import Name
 
 
 class Occupant(NamedTuple):
-    """A principal with its name or other addresses on a domain, and those addresses."""
+    """A principal that uses a domain, and its addresses on that domain."""
 
     principal: Principal
     addresses: frozenset[Name]
 
     @property
     def is_resident(self) -> bool:
-        """Whether its own name is on the domain."""
+        """Whether the principal's primary address is on the domain."""
         return self.principal.name in self.addresses
 
 
 class TenantState:
-    """A tenant's principals by name and by address.
+    """The principals of a tenant by name and by address.
 
-    Finding one principal by name is one GET. Any question about others reads the list, once.
+    The first principal found by name takes one GET. Everything else reads the whole list once.
 
-    :param client: reads what is asked for; None if ``principals`` is all there is
-    :param principals: the principals, if they are known already
+    :param client: the client to read with, or None if ``principals`` is given
+    :param principals: all principals, if they are already known
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class TenantState:
         return self._list().values()
 
     def read_all(self) -> None:
-        """Read the list now, because most of it is needed."""
+        """Read the list of all principals now."""
         self._list()
 
     def find(self, name: Name) -> Principal | None:
-        """Return the principal with that name."""
+        """Return the principal with a name, or None."""
         if self._listed is None and self._client is not None and not self._found:
             self._found[name] = self._client.find(name)
         if self._listed is None and name in self._found:
@@ -62,7 +62,7 @@ class TenantState:
         return self._list().get(name)
 
     def owner_of(self, address: Name) -> Principal | None:
-        """Return the principal that receives mail to an address."""
+        """Return the principal that receives mail for an address, or None."""
         if self._owners is None:
             self._owners = {
                 owned: principal for principal in self.principals for owned in principal.addresses
@@ -74,7 +74,7 @@ class TenantState:
         return isinstance(self._list().get(domain), Domain)
 
     def occupants(self, domains: Iterable[Name]) -> dict[Name, list[Occupant]]:
-        """Return who has a name or an address on each of these domains that is not empty."""
+        """Return the occupants of each of these domains, without empty domains."""
         by_key = {domain.key: domain for domain in domains}
         found: dict[Name, list[Occupant]] = {}
         for principal in self.principals:
@@ -88,9 +88,9 @@ class TenantState:
         return found
 
     def check_complete(self) -> None:
-        """Check that the list, if it was read, is not cut short.
+        """Check that the list, if it was read, is complete.
 
-        :raises BadAnswer: it lacks principals that other requests return
+        :raises BadAnswer: the list lacks principals that other requests return
         """
         if self._client is not None and self._listed is not None:
             self._client.check_list(self._listed.keys())
@@ -101,7 +101,7 @@ class TenantState:
                 raise ValueError("a state needs a client or principals")
             listed = {each.name: each for each in self._client.list_principals()}
             for name, found in self._found.items():
-                # What a decision was based on stays, even if the list differs by now.
+                # Keep the principal that decisions were based on, even if the list now differs.
                 if found is None:
                     listed.pop(name, None)
                 elif name in listed:
