@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The entry point of the command, which names the extra to install if a package is missing."""
+"""The entry point of `postroom-bot`. If a package is missing, it names the extra to install."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command and give the exit status."""
+    """Run the command and return its exit status."""
     try:
         from postroom_bot.cli import main as run  # noqa: PLC0415
     except ModuleNotFoundError as error:

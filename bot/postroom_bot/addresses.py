@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Addresses and domains as the bot compares them, based on the client core's names.
+"""Normalization of addresses and domains, based on the client core's names.
 
-The bot accepts less than a mail server does: characters with a meaning in Slack's markup, in
-patterns or in a program's variables are refused here, for all commands and rules.
+The bot accepts fewer addresses than a mail server: characters that are special in Slack's markup,
+in patterns or in the variables of a playbook are rejected, for all commands and rules.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import re
 from postroom_client.errors import InvalidInput
 from postroom_client.names import glob_key, parse_address, parse_domain
 
-#: No name is longer, and the parsers are not made for texts of any length.
+#: No valid address is longer. The parsers don't limit the length of their input.
 _MAX_LENGTH = 320
 _LOCAL = re.compile(r"[a-z0-9._+'=-]+", re.ASCII)
 #: The characters accepted before the @, for messages.
 SIGNS = "English letters, digits and . _ + - = '"
 
 
-#: Returns a shell-style pattern as it is matched with keys.
+#: Normalizes a shell-style pattern, so that it matches keys.
 pattern = glob_key
 
 
 class InvalidAddress(ValueError):
-    """The text is not an address or a domain that the bot accepts. The message is for people."""
+    """The text is not an address or domain that the bot accepts. The message is for the user."""
 
 
 def address(text: str) -> str:
     """Return the key of an address: lower case, the domain as A-labels.
 
-    :raises InvalidAddress: it is not an address, or has characters that the bot never accepts
+    :raises InvalidAddress: the text is not an address, or has characters that the bot rejects
     """
     _check_text(text)
     try:
@@ -49,7 +49,7 @@ def address(text: str) -> str:
 def domain(text: str) -> str:
     """Return the key of a domain: lower case, as A-labels.
 
-    :raises InvalidAddress: it is not a fully qualified domain name
+    :raises InvalidAddress: the text is not a fully qualified domain name
     """
     _check_text(text)
     try:
@@ -71,7 +71,7 @@ def local_of(key: str) -> str:
 
 
 def _check_text(text: str) -> None:
-    """Refuse texts that are too long, and characters that are invisible or reverse the text."""
+    """Raise InvalidAddress if the text is too long or has invisible or bidirectional characters."""
     if len(text) > _MAX_LENGTH:
         raise InvalidAddress(f"A name of {len(text)} characters is too long. Shorten it.")
     if not text.isprintable():

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The running bot: built from its settings, and controlled by signals."""
+"""Build the bot from its settings and run it until a signal stops it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from postroom_bot.workflow.people import People
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
-#: How long the worker may take to finish its steps: longer than one call of the mail API.
+#: How many seconds the worker may take to finish its steps: longer than one call to the mail API.
 STOP_TIMEOUT = 45.0
 _ADMIN_THREADS = 2
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -50,14 +50,14 @@ log = logging.getLogger(__name__)
 
 
 def run(settings: Settings, ready_file: Path | None = None) -> None:
-    """Run a bot until SIGTERM or SIGINT; SIGHUP reloads its policy.
+    """Run the bot until SIGTERM or SIGINT. SIGHUP reloads the policy.
 
-    At the end it accepts no more requests, finishes the current ones, and closes everything, in
-    reverse order. An error in one step does not skip the others.
+    To stop, the bot accepts no more requests, finishes the current ones, and closes its resources
+    in reverse order. An error in one step does not skip the others.
 
-    :param ready_file: holds the bot's addresses as JSON while the bot is running
-    :raises StartError: a setting can't be used, or something can't start
-    :raises PolicyError: the policy can't be used
+    :param ready_file: a file that contains the bot's addresses as JSON while the bot is running
+    :raises StartError: a setting can't be used, or a component can't start
+    :raises PolicyError: the policy is invalid
     :raises DatabaseError: the database can't be used
     """
     with _signals_blocked():
@@ -85,7 +85,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             addresses = {"admin": admin.start()}
             closing.callback(_stop_worker, worker)
             worker.start()
-            # Slack's requests come last, when everything else is running.
+            # Accept requests from Slack last, when everything else is running.
             addresses["slack"] = transport.start()
             closing.callback(transport.stop)
             log.info("ready; health and metrics at %s", addresses["admin"])
@@ -100,7 +100,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 
 
 def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitStack) -> Dependencies:
-    """Return the dependencies of the workflow. Asks Slack for the bot's identity."""
+    """Return the dependencies of the workflow. Calls Slack to identify the bot."""
     database = _open_database(settings, closing)
     slack_api = bolt_app.slack_api_of(settings)
     mail = mail_of(settings, closing)
@@ -125,7 +125,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
 
 
 def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
-    """Return the transport, with the app and its handlers."""
+    """Return the transport with the Bolt app and its handlers."""
     intake = Intake(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
     services = Services(deps, intake, Passwords(deps), Lookups(deps), settings.mail_host)
     executor = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
@@ -134,9 +134,9 @@ def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Tr
 
 
 def _open_database(settings: Settings, closing: ExitStack) -> Database:
-    """Open the database, and migrate it if the settings say so.
+    """Open the database, and migrate it if the settings require it.
 
-    A SQLite database is locked for this process, with a file beside it.
+    A lock file next to an SQLite database reserves it for this process.
     """
     database = Database(settings.database)
     closing.callback(database.close)
@@ -159,7 +159,7 @@ def _open_database(settings: Settings, closing: ExitStack) -> Database:
 
 
 def _audit_stream(target: str | None, closing: ExitStack) -> Callable[[str], None] | None:
-    """Return a function that writes and flushes a line of the audit.
+    """Return a function that writes a line of the audit and flushes the file.
 
     :param target: a file to append to, "-" for standard output, or None for no stream
     """
@@ -193,7 +193,7 @@ def _database_health(database: Database) -> Health:
 
 def _slack_health(slack_api: SlackApi, transport: Transport) -> Health:
     if slack_api.locked_out:
-        # Without traffic, no other call would notice that the token works again.
+        # Without traffic, no other call would detect that Slack accepts the token again.
         with suppress(SlackUnavailable, SlackRejected):
             slack_api.whoami()
     if slack_api.locked_out:
@@ -210,7 +210,7 @@ def _stop_worker(worker: Worker) -> None:
 def _signals_blocked() -> Iterator[None]:
     """Keep signals pending until `sigwait`, in this thread and the threads that it starts.
 
-    With handlers, a signal that follows another may stay pending in one of many threads.
+    With signal handlers instead, a second signal could stay pending in another thread.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -224,7 +224,7 @@ def _signals_blocked() -> Iterator[None]:
 
 @contextmanager
 def _announced(path: Path, addresses: Mapping[str, str]) -> Iterator[None]:
-    """Write the ready file, and remove it at the end."""
+    """Write the ready file, and delete it at exit."""
     text = json.dumps({"pid": os.getpid(), **addresses})
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line: `serve`, and the commands for operators and authors of policies."""
+"""The command line: `serve`, and commands for operators and policy authors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EXIT_STATUSES = {
     "found no rows of the request, or `cancel` could not cancel it.",
     2: "The command could not run. Standard error has a line for each error.",
 }
-#: What prevents a command; each is a sentence.
+#: Errors that prevent a command from running. Each message is a sentence.
 _FAILURES = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
 
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status."""
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
-        # click's own `main` would handle interrupts and closed pipes in its way.
+        # click's own `main` would handle interrupts and closed pipes differently.
         with cli.make_context("postroom-bot", words) as context:
             return int(cli.invoke(context) or 0)
     except click.exceptions.Exit as end:
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         problems = ["interrupted"]
     except BrokenPipeError:
-        # The reader has closed the pipe, and Python would flush into it again when it exits.
+        # The reader has closed the pipe, but Python flushes standard output again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except OSError as error:
@@ -93,7 +93,7 @@ def _version() -> str:
 
 
 def _settings_file(context: click.Context, _option: click.Parameter, value: Path | None) -> Any:
-    """Return the file given after the command, or else before it."""
+    """Return the file given after the subcommand or, failing that, before it."""
     context.obj = value or context.obj
     return context.obj
 
@@ -136,7 +136,7 @@ def _serve(file: Path | None, ready_file: Path | None) -> None:
     except (*_FAILURES, Rejected, PolicyError):
         raise
     except Exception:  # noqa: BLE001 - logged, and the process ends
-        # Python would wait for threads, which may wait for Slack forever.
+        # A normal exit would wait for threads, which may wait for Slack forever.
         sys.excepthook(*sys.exc_info())
         logging.shutdown()
         os._exit(1)
@@ -175,14 +175,14 @@ def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> in
 
 def _problems_online(given: Settings, policy: Policy) -> list[str]:
     """Return the problems that only the mail service and Slack can report."""
-    # Problems are printed as sentences. The same problems in a log would hide them.
+    # The problems are printed. Log messages about the same problems would only distract.
     logs.configure(style="text", level="critical", secrets=given.secrets())
     slack_api = bolt_app.slack_api_of(given)
     bolt_app.workspace_of(slack_api, given)
     bolt_app.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(startup_checks.problems(slack_api, mail_of(given, end), policy))
-    # The bot does without the scope for channels.
+    # The bot does not request the scope that checking channels would need.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
     channels |= {"channels.audit": policy.channels.audit}
@@ -288,7 +288,7 @@ def _cancel(file: Path | None, request: str) -> int:
     try:
         operator = f"operator:{getpass.getuser()}"
     except (KeyError, OSError):
-        # In a container, a user may have a number and no name.
+        # In a container, the user may have an id but no name.
         operator = f"operator:{os.getuid()}"
     with _database(config.load(file)) as database:
         if (found := database.read(lambda c: requests.get(c, request))) is None:
@@ -297,7 +297,7 @@ def _cancel(file: Path | None, request: str) -> int:
         intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
         click.echo(messages.plain(intake.cancel(key, found.id, operator, operator=True)))
-        # A running bot then updates the card and writes to the requester.
+        # A running bot then updates the card and notifies the requester.
         after = database.read(lambda c: requests.get(c, found.id))
     return 0 if after is not None and after.state is State.CANCELLED else 1
 
@@ -373,5 +373,5 @@ def _database(given: Settings) -> Iterator[Database]:
 
 
 def _redacted(problem: str) -> str:
-    """Return a message without secrets, such as one that was taken for a file name."""
+    """Redact secrets in a message, such as a token that was passed as a file name."""
     return logs.Redactor(config.secrets_in_environment())(problem)

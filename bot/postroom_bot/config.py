@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's settings.
 
-A setting comes from its environment variable, or else from a secret's file, or else from the
-settings file. All errors are reported together, never with the value.
+A setting comes from its environment variable, else from a secret file, else from the settings
+file. All errors are reported together and never contain the value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PREFIX = "POSTROOM_BOT_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONTAINER_SECRETS = Path("/run/secrets")
 
-#: Settings that are required if another setting has this value.
+#: Settings that are required if another setting has a certain value.
 REQUIRED_WITH: Mapping[str, tuple[str, str]] = {
     "slack_app_token": ("mode", "socket"),
     "slack_signing_secret": ("mode", "http"),
@@ -54,8 +54,8 @@ _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*", re.ASCI
 class SettingsError(Exception):
     """The settings have errors.
 
-    :param sentences: one for each error
-    :param policy_file: the policy file that they name nevertheless
+    :param sentences: a sentence for each error
+    :param policy_file: the policy file from the settings, which can be checked anyway
     """
 
     def __init__(self, sentences: Iterable[str], policy_file: Path | None = None) -> None:
@@ -65,7 +65,7 @@ class SettingsError(Exception):
 
 
 def _checked(valid: Callable[[Any], object], message: str) -> AfterValidator:
-    """Return a validator with a message that does not have the value."""
+    """Return a validator whose message does not contain the value."""
 
     def check(value: Any) -> Any:
         try:
@@ -109,7 +109,7 @@ AppToken = Annotated[
 
 
 class Settings(BaseSettings):
-    """All settings; `load` reads them. docs/reference/bot.md prints their docstrings."""
+    """The settings. `load` reads them, and docs/reference/bot.md contains their docstrings."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -125,12 +125,12 @@ class Settings(BaseSettings):
     mode: Literal["socket", "http"] = "socket"
     """How Slack reaches the bot: over Socket Mode, or by HTTP requests."""
     executor: Literal["mail", "awx"] = "mail"
-    """What changes aliases and forwarders: the mail service's API, or jobs of AWX."""
+    """What changes aliases and forwarders: the mail service's API, or AWX jobs."""
 
     slack_bot_token: BotToken
-    """The *Bot User OAuth Token*. Begins with `xoxb-`."""
+    """The *Bot User OAuth Token*, which begins with `xoxb-`."""
     slack_app_token: AppToken | None = None
-    """The app-level token with the scope `connections:write`. Begins with `xapp-`."""
+    """The app-level token with the scope `connections:write`, which begins with `xapp-`."""
     slack_signing_secret: Secret | None = None
     """The *Signing Secret* of the app."""
     slack_api_url: Url = "https://slack.com/api/"
@@ -142,40 +142,40 @@ class Settings(BaseSettings):
     auto_migrate: bool | None = None
     """Whether `serve` migrates the database. If unset, it migrates SQLite but not PostgreSQL."""
     replicas: int = Field(default=1, ge=1)
-    """The number of bots that share the database. More than one needs PostgreSQL."""
+    """The number of bots that share the database. More than one requires PostgreSQL."""
     workers: int = Field(default=4, ge=1, le=64)
-    """The number of requests that one bot processes in parallel, from 1 to 64."""
+    """The number of requests that each bot processes in parallel, from 1 to 64."""
 
     policy_file: Path
-    """The [policy](policy.md)."""
+    """The path of the [policy](policy.md)."""
 
     api_url: Url
     """The URL of the mail service's API."""
     api_token: Secret
-    """The token of the tenant at the mail service."""
+    """The tenant's token for the mail service."""
     validate_certs: bool = True
     """Whether to verify the certificates of the mail service and AWX. Use `false` only in tests."""
     ca_path: Path | None = None
     """A PEM file with the certificate authorities to trust for both, instead of the system's."""
     timeout: float = Field(default=30.0, gt=0, le=300)
-    """The timeout in seconds of one operation at the mail service, including retries. At
+    """The timeout for one mail service operation, including retries, in seconds. At
     most 300."""
     lease: float = Field(default=120.0, le=3600)
-    """How many seconds a request stays leased to a bot that crashed. Must be longer than
-    `timeout`, and at most 3600."""
+    """How many seconds a request stays leased to a bot that has crashed. Must be greater than
+    `timeout` and at most 3600."""
     time_zone: Zone = "UTC"
-    """The time zone in which end dates of aliases and forwarders end, such as `Europe/Berlin`."""
+    """The time zone for the end dates of aliases and forwarders, such as `Europe/Berlin`."""
     mail_host: Host
     """The host name of the IMAP and SMTP server, shown with each new password."""
 
     awx_url: Url | None = None
     """The URL of AWX, without `/api`."""
     awx_token: Secret | None = None
-    """An OAuth token for AWX. Alternative: `awx_username` and `awx_password`."""
+    """An OAuth token for AWX. Alternatively, set `awx_username` and `awx_password`."""
     awx_username: str | None = None
-    """A user of AWX."""
+    """The name of an AWX user."""
     awx_password: Secret | None = None
-    """The password of this user."""
+    """The password of the AWX user."""
     awx_add_alias_template: int | None = Field(default=None, ge=1)
     """The id of the job template that adds an alias."""
     awx_remove_alias_template: int | None = Field(default=None, ge=1)
@@ -186,18 +186,18 @@ class Settings(BaseSettings):
     http_host: str = "127.0.0.1"
     """The address to listen on for requests from Slack in HTTP mode."""
     http_port: Port = 3000
-    """Its port. `0` selects a free port."""
+    """The port to listen on for requests from Slack. `0` selects a free port."""
     admin_host: str = "127.0.0.1"
     """The address to listen on for health checks and metrics."""
     admin_port: Port = 9180
-    """Its port. `0` selects a free port."""
+    """The port to listen on for health checks and metrics. `0` selects a free port."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The lowest level to log."""
+    """The minimum level of log messages."""
     log_format: Literal["json", "text"] = "json"
-    """Whether each log line is JSON or text."""
+    """The format of log lines: `json` or `text`."""
     audit_lines: str | None = None
-    """Where to stream the audit as JSON lines: a file, or `-` for standard output."""
+    """Where to write the audit as JSON lines: a file, or `-` for standard output."""
 
     @field_validator(*REQUIRED_WITH, "awx_password", "lease", "replicas")
     @classmethod
@@ -229,13 +229,13 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources in order of precedence; the settings file's values come by `load`."""
+        """Return the sources in order of precedence. `load` passes the settings file's values."""
         existing = [folder for folder in _secret_folders() if folder.is_dir()]
         secret_files = SecretsSettingsSource(settings_cls, secrets_dir=existing or None)
         return env_settings, secret_files, init_settings
 
     def secrets(self) -> frozenset[str]:
-        """Return what must appear in no log."""
+        """Return the values that must never be logged."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return frozenset(one.get_secret_value() for one in values if isinstance(one, SecretStr))
 
@@ -243,8 +243,8 @@ class Settings(BaseSettings):
 def load(config: Path | None = None) -> Settings:
     """Read the settings.
 
-    :param config: the settings file; by default the one in the environment variable, if any
-    :raises SettingsError: with all errors
+    :param config: the settings file; by default the file in POSTROOM_BOT_CONFIG, if it is set
+    :raises SettingsError: the settings are invalid; lists all errors
     """
     named = os.environ.get(CONFIG_VARIABLE)
     file = config or (Path(named) if named else None)
@@ -271,24 +271,23 @@ def load(config: Path | None = None) -> Settings:
 
 
 def secrets_in_environment() -> frozenset[str]:
-    """Return the secrets in the environment, also if the settings have errors."""
+    """Return the secrets in the environment, even if the settings have errors."""
     names = (name for name, field in Settings.model_fields.items() if is_secret(field.annotation))
     given = (os.environ.get(variable(name), "").strip() for name in names)
     return frozenset(filter(None, given))
 
 
 def is_secret(kind: Any) -> bool:
-    """Return whether values of this type are secrets."""
+    """Return whether a type is SecretStr or contains it."""
     return kind is SecretStr or any(map(is_secret, get_args(kind)))
 
 
 def variable(name: str) -> str:
-    """Return the environment variable of a setting."""
+    """Return the name of a setting's environment variable."""
     return PREFIX + name.upper()
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Return the values in the settings file."""
     try:
         # pydantic-settings ignores a file that does not exist.
         with file.open("rb"):
@@ -305,13 +304,13 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _secret_folders() -> list[Path]:
-    """Return the folders in which secrets are looked for as files; they may not exist."""
+    """Return the folders to search for secret files. They may not exist."""
     credentials = os.environ.get("CREDENTIALS_DIRECTORY")
     return [CONTAINER_SECRETS, *([Path(credentials)] if credentials else [])]
 
 
 def _unknown(keys: list[str]) -> list[str]:
-    """Return a sentence for each key, variable and secret file that should be a setting."""
+    """Return an error for each key, variable or secret file that doesn't match a setting."""
     known = {variable(name) for name in Settings.model_fields}
     folders = (folder for folder in _secret_folders() if folder.is_dir())
     files = sorted(file for folder in folders for file in folder.iterdir())
@@ -326,9 +325,9 @@ def _unknown(keys: list[str]) -> list[str]:
 
 
 def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
-    """Return a sentence for each of pydantic's errors, and where missing settings were looked for.
+    """Return a message for each pydantic error, and the locations searched for missing settings.
 
-    :param is_alone: there is no settings file
+    :param is_alone: whether there is no settings file
     """
     found, missing = [], []
     for problem in error.errors(include_input=False, include_url=False):
@@ -343,5 +342,5 @@ def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
             str(folder) if folder.is_dir() else f"{folder} (which does not exist)"
             for folder in _secret_folders()
         )
-        found.append(f"Secrets were looked for as files in {places}.")
+        found.append(f"Searched for secret files in {places}.")
     return found

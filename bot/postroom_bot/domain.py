@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's data: changes, requests, votes, people and decisions.
 
-Addresses are normalised keys (lower case, the domain as A-labels); times are aware and in UTC.
-None of it contains a password.
+Addresses are normalized keys (lower case, the domain as A-labels). Times are aware and in UTC.
+No object contains a password.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 
 class Action(StrEnum):
-    """What can be asked for and needs a decision."""
+    """A change that can be requested and that the policy decides on."""
 
     ALIAS_ADD = "alias.add"
     ALIAS_REMOVE = "alias.remove"
@@ -32,8 +32,8 @@ class State(StrEnum):
     """The state of a request.
 
     new -> pending -> approved -> executing -> done | failed | refused;
-    before approved also denied, expired and cancelled; new may skip pending where the policy asks
-    for no approval.
+    denied, expired and cancelled end a request early. new -> approved skips pending if the policy
+    requires no approval.
     """
 
     NEW = "new"
@@ -48,7 +48,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
-#: From each state, those that may follow.
+#: The states that may follow each open state.
 FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
     {
         State.NEW: frozenset(
@@ -60,42 +60,42 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
         State.APPROVED: frozenset(
             {State.EXECUTING, State.REFUSED, State.FAILED, State.EXPIRED, State.CANCELLED}
         ),
-        # Back to approved where the work was handed back undone.
+        # Back to approved if the execution is postponed.
         State.EXECUTING: frozenset({State.DONE, State.FAILED, State.REFUSED, State.APPROVED}),
     }
 )
 OPEN = frozenset(FOLLOWING)
 
-#: The origin of the bot's own requests, at the end of the last day of an alias or a forwarder.
+#: The origin of requests that the bot makes after the last day of an alias or a forwarder.
 EXPIRY = "expiry"
 
-#: The characters of requests' ids after `R-`, and their minimum number: Crockford's letters and
-#: digits without 0 and 1, which look like O and I.
+#: The alphabet and the minimum length of request ids after `R-`. The alphabet is Crockford's
+#: base 32 without 0 and 1, which look like O and I.
 ID_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 ID_LENGTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something was refused, stopped or delayed, or how it ended. `ui.messages` has the texts.
+    """Why something was refused, stopped or delayed, or its result. `ui.messages` renders it.
 
-    :param code: such as ``address.taken``
-    :param params: plain JSON data for the text
+    :param code: the code of the text, such as ``address.taken``
+    :param params: the parameters of the text, as JSON data
     """
 
     code: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the code and the parameters, for logs."""
+        """Return the code and the parameters as text for logs."""
         return f"{self.code} {dict(self.params)}" if self.params else self.code
 
     def as_list(self) -> list[Any]:
-        """Return it as JSON data: a parameter of another reason or a row."""
+        """Return the reason as a JSON list, for database rows and parameters of other reasons."""
         return [self.code, dict(self.params)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON data for the audit."""
+        """Return the reason as a JSON object, for the audit."""
         return {"code": self.code, **({"params": dict(self.params)} if self.params else {})}
 
 
@@ -104,11 +104,11 @@ class Change:
     """A requested change.
 
     :param target: the address to add or remove; for a password, the mailbox, or "" for the
-        requester's own
-    :param mailbox: for an alias, the mailbox that it delivers to; None for the requester's own
-    :param destinations: for a forwarder, the destinations to add or remove; none in a removal
-        means all of them, and the forwarder with them
-    :param expires_on: the last day, in the bot's time zone, of an alias or of destinations
+        requester's own mailbox
+    :param mailbox: the mailbox of an alias; None for the requester's own mailbox
+    :param destinations: the destinations to add to or remove from a forwarder; a removal without
+        destinations removes the forwarder
+    :param expires_on: the last day of an alias or of destinations, in the bot's time zone
     """
 
     action: Action
@@ -119,13 +119,13 @@ class Change:
     reason: str = ""
 
     def ends_at(self, zone: tzinfo) -> datetime | None:
-        """Return when the last day is over in a time zone, or None if there is none."""
+        """Return when the last day ends in a time zone, or None without a last day."""
         if self.expires_on is None:
             return None
         return datetime.combine(self.expires_on + timedelta(days=1), time(), zone)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for the database, the digest and the audit."""
+        """Return the change as plain data, for comparisons, digests and the audit."""
         return {
             "action": str(self.action),
             "target": self.target,
@@ -146,9 +146,9 @@ class MessageRef(NamedTuple):
 class ButtonPress(NamedTuple):
     """A press of Approve or Deny on a request's card.
 
-    :param key: of the delivery, the same each time Slack repeats it
-    :param card: the message with the button
-    :param app: the app that posted the message; "" if Slack's statements about it differ
+    :param key: identifies the press, even if Slack delivers it again
+    :param card: the message that contains the button
+    :param app: the id of the app that posted the message; "" if the payload contradicts itself
     """
 
     key: str
@@ -162,14 +162,14 @@ class ButtonPress(NamedTuple):
 
 
 class Quorum(NamedTuple):
-    """How many members of a group have to approve."""
+    """The number of approvals that a group must give."""
 
     group: str
     approvals: int
 
 
 class Verdict(StrEnum):
-    """A policy's verdict on a change."""
+    """The policy's verdict on a change."""
 
     ALLOW = "allow"
     APPROVE = "approve"
@@ -178,13 +178,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A policy's decision on a person's change, with the reason.
+    """The policy's decision on a person's change, with the reason.
 
-    :param quorum: for APPROVE, the approvals that each group has to give
-    :param rule: the rule that decided, by name; built-in ones are in angle brackets
-    :param reason: for the requester; it reveals nothing about other people
-    :param warnings: what approvers have to know
-    :param policy_digest: of the policy that decided
+    :param quorum: for APPROVE, the approvals that each group must give
+    :param rule: the name of the rule that decided; built-in names are in angle brackets
+    :param reason: the reason for the requester, which reveals nothing about other people
+    :param warnings: the warnings for the approvers
+    :param policy_digest: the digest of the policy that decided
     """
 
     verdict: Verdict
@@ -199,11 +199,11 @@ class Decision:
 class Person:
     """A person in Slack, at the time of the lookup.
 
-    :param mailbox: their own mailbox, or None if it is not known
-    :param groups: the policy's groups that they are in
-    :param obstacle: why they may not use the bot: a guest, a bot, deactivated, of another
-        workspace ...
-    :param mailbox_obstacle: why no mailbox is known to be theirs
+    :param mailbox: their own mailbox, or None if unknown
+    :param groups: the policy's groups that they belong to
+    :param obstacle: why they may not use the bot, such as being a guest or a member of another
+        workspace; None if they may
+    :param mailbox_obstacle: why their mailbox is unknown
     """
 
     user: str
@@ -216,7 +216,7 @@ class Person:
 
 
 class VoteState(StrEnum):
-    """Whether a vote counts."""
+    """The state of a vote: not tallied yet, counted or refused."""
 
     CAST = "cast"
     COUNTED = "counted"
@@ -228,10 +228,10 @@ class Vote:
     """A person's vote on a request.
 
     :param card: the message whose button was pressed, as reported by Slack
-    :param reason: the voter's own
-    :param refusal: why it does not count
-    :param mailbox: the voter's own mailbox when it was counted
-    :param groups: the voter's groups of the quorum when it was counted
+    :param reason: the reason that the voter gave
+    :param refusal: why the vote does not count
+    :param mailbox: the voter's own mailbox when the vote was counted
+    :param groups: the quorum's groups that the voter belonged to when the vote was counted
     """
 
     request: str
@@ -251,25 +251,25 @@ class Vote:
 class Request:
     """A requested change and its progress.
 
-    :param id: such as ``R-7K2M``
-    :param origin: ``slack``, or ``expiry`` where the bot asks for the removal that was announced
+    :param id: the request's id, such as ``R-7K2M``
+    :param origin: ``slack``, or ``expiry`` if the bot requests the removal after the last day
     :param requester_mailbox: the requester's own mailbox when the request was evaluated
-    :param rule: the policy's rule that decided
-    :param quorum: the approvals that are needed
-    :param digest: of the change, the requester and the policy; a card is valid for this digest only
-    :param decide_by: when a request that is not approved by then ends
-    :param execute_by: when an approved request that is not executed by then ends
+    :param rule: the name of the policy's rule that decided
+    :param quorum: the approvals that the request needs
+    :param digest: the digest of the change, the requester and the policy, to detect edited rows
+    :param decide_by: when the request expires if it is still pending
+    :param execute_by: when the request expires if it is approved but not executed
     :param remind_at: when to remind the approvers
     :param ends_at: when the alias or the destinations are removed again
-    :param card_state: what the card shows; outdated if it differs from the request
+    :param card_state: the state that the card shows; if outdated, the card must be updated
     :param attempts: how often the execution was started
-    :param failures: steps in a row that failed; for the back-off
-    :param progress: the executor's notes, to continue after a crash
-    :param blocked: what delays it right now
-    :param result: how it ended; for a password that waits for its owner, why the last try failed
-    :param due_at: when the worker has to process it next; None for never
-    :param leases: counts the leases, to distinguish those of the same owner
-    :param version: counts changes from outside of the lease
+    :param failures: the number of consecutive failed steps, for the back-off
+    :param progress: the executor's notes, for the next attempt
+    :param blocked: what currently delays the request
+    :param result: the outcome; for a password that waits for its owner, why the last attempt failed
+    :param due_at: when the worker has to process the request next; None for never
+    :param leases: how often the request was leased, to tell apart leases of the same owner
+    :param version: how often the request was marked due, also by processes without the lease
     """
 
     id: str
@@ -310,21 +310,21 @@ class Request:
 
     @property
     def is_begun(self) -> bool:
-        """Whether an attempt may have changed something: executors save notes first."""
+        """Whether an attempt may have changed something. Executors save notes before they do."""
         return bool(self.progress)
 
     @property
     def approvals_needed(self) -> int:
-        """The approvals of all groups together."""
+        """The total number of approvals that all groups must give."""
         return sum(one.approvals for one in self.quorum)
 
     def is_overdue(self, at: datetime) -> bool:
-        """Return whether the deadline of the decision, or then of the execution, has passed."""
+        """Return whether the deadline for the decision or, if decided, the execution has passed."""
         deadline = self.decide_by if self.state is State.PENDING else self.execute_by
         return deadline is not None and deadline <= at
 
     def right_digest(self) -> str:
-        """Return the digest of the current values; that of an edited row differs from `digest`."""
+        """Return the digest of the current values. It differs from `digest` if a row was edited."""
         return digest_of(
             {
                 "id": self.id,
@@ -340,6 +340,6 @@ class Request:
 
 
 def digest_of(data: Any) -> str:
-    """Return a SHA-256 of plain data, the same for equal data."""
+    """Return the SHA-256 of plain data. Equal data have equal digests."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

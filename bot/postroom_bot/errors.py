@@ -3,13 +3,13 @@
 """The bot's exceptions.
 
 BotError
-  ReasonError           carries a Reason that `ui.messages` renders
-    Denied              the person's action is refused right away
-      Forbidden         the person lacks the permission; written to the audit
-    Rejected            a backend refuses the change; a retry would not help
-    Unavailable         a backend can't do it now; a retry may help
+  ReasonError           has a Reason that `ui.messages` renders
+    Denied              the bot refuses an action immediately
+      Forbidden         the person lacks permission, which is recorded in the audit
+    Rejected            a backend rejects the change; a retry would not help
+    Unavailable         a backend can't make the change now; a retry may help
   SlackUnavailable      Slack can't be reached or is overloaded
-  SlackRejected         Slack refuses the call
+  SlackRejected         Slack rejects the call
   LeaseLost             another worker holds the request, or its state has changed
   StartError            the bot can't start
 """
@@ -22,13 +22,13 @@ from postroom_bot.domain import Reason
 
 
 class BotError(Exception):
-    """The base of all errors that the bot raises on purpose."""
+    """The base class of the bot's exceptions."""
 
 
 class ReasonError(BotError):
-    """An error for which there is a text for people.
+    """An error with a reason that can be shown to the user.
 
-    :param reason: a reason, or a code, to which `params` belong
+    :param reason: a Reason, or a reason code for `params`
     """
 
     def __init__(self, reason: Reason | str, **params: Any) -> None:
@@ -37,11 +37,11 @@ class ReasonError(BotError):
 
 
 class Denied(ReasonError):
-    """The bot refuses right away."""
+    """The bot refuses an action immediately."""
 
 
 class Forbidden(Denied):
-    """The person may not do this. If no request records the refusal, the audit must."""
+    """The person lacks permission. If no request records the refusal, the audit must."""
 
 
 class Rejected(ReasonError):
@@ -52,10 +52,10 @@ class Rejected(ReasonError):
 
 
 class Unavailable(ReasonError):
-    """The change can't be made now. What was done of it does not hinder the next try.
+    """The change can't be made now. A later attempt completes a change that was made in part.
 
-    :param retry_after: the seconds that the backend asked to wait, if it did
-    :param lasting: whether only an administrator can resolve it
+    :param retry_after: how many seconds the backend asked to wait, if it did
+    :param lasting: whether only an administrator can fix the problem
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class Unavailable(ReasonError):
 
     @property
     def once(self) -> Reason:
-        """The reason for a person for whom the bot does not retry."""
+        """The reason to show if the bot will not retry, so that the person has to."""
         if self.lasting:
             return self.reason
         return Reason("retry.later", {"why": self.reason.as_list()})
 
 
 class SlackUnavailable(BotError):
-    """Slack can't be reached, is overloaded or fails. The same call may work later.
+    """Slack can't be reached, is overloaded or fails. The same call may succeed later.
 
-    :param retry_after: the seconds that Slack asked to wait, if it did
+    :param retry_after: how many seconds Slack asked to wait, if it did
     """
 
     def __init__(self, retry_after: float | None = None) -> None:
@@ -90,7 +90,7 @@ class SlackUnavailable(BotError):
 
 
 class SlackRejected(BotError):
-    """Slack refuses the call.
+    """Slack rejects the call.
 
     :param code: Slack's error code, such as ``channel_not_found``
     """
@@ -105,4 +105,4 @@ class LeaseLost(BotError):
 
 
 class StartError(BotError):
-    """The bot can't start. The text is a sentence for the operator."""
+    """The bot can't start. The message is for the operator."""

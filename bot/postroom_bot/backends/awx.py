@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execute changes of aliases and forwarders as AWX jobs. Passwords never go to AWX.
 
-AWX has no idempotency key for launches, and jobs can't be searched by their variables. So each job
-gets the request's id as a variable, and the launch is noted first; after a crash or a lost answer,
-the next attempt searches the template's latest jobs for its own. If it misses one, a second job
-finds nothing left to do.
+AWX has no idempotency key for launches and can't search jobs by their variables. Therefore each job
+gets the request's id as a variable, and a note is saved before the launch. After a crash or a lost
+response, the next attempt searches the template's latest jobs for the request's id. If it misses
+the job, it launches a second one, which has nothing left to do.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from postroom_bot.config import Settings
 from postroom_bot.domain import Action, Change, Request
 from postroom_bot.errors import Rejected, StartError, Unavailable
 
-#: The variable that identifies our jobs. No playbook uses it, but the survey must have it.
+#: The variable with the request's id. No playbook uses it, but the template's survey must have it.
 REQUEST_VARIABLE = "postroom_request"
 
 _POLL_SECONDS = 2.0
 #: The statuses of a job that has ended.
 _FINAL = ("successful", "failed", "error", "canceled")
-#: How many jobs a page has, and how many pages are searched for one of ours.
+#: The number of jobs per page, and the maximum number of pages to search for a job.
 _PAGE = 50
 _MAX_PAGES = 10
 
@@ -44,9 +44,9 @@ _log = logging.getLogger(__name__)
 
 
 def executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -> Executor:
-    """Return the executor that these settings choose: the mail API or AWX.
+    """Return the executor that the settings select: the mail API or AWX.
 
-    :param wait: as in Awx
+    :param wait: see `Awx`
     :raises StartError: a setting is invalid
     """
     if settings.executor == "mail":
@@ -72,10 +72,10 @@ def executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -
 
 
 class Job(NamedTuple):
-    """A job.
+    """An AWX job.
 
-    :param status: as AWX reports it, such as ``running`` or ``successful``
-    :param explanation: AWX's reason if the playbook didn't run, such as a failed project update
+    :param status: the status that AWX reports, such as ``running`` or ``successful``
+    :param explanation: why the playbook didn't run, such as a failed project update
     """
 
     id: int
@@ -84,15 +84,15 @@ class Job(NamedTuple):
 
 
 class Controller:
-    """One AWX, as one user. Threads may share it.
+    """A client of the AWX API. Thread-safe.
 
-    Every method may raise Unavailable; the log has the details.
+    Every method may raise Unavailable, after logging the details.
 
-    :param url: its URL, without ``/api``
-    :param login: a personal access token, or a user and a password
-    :param verify: whether to verify its certificate
-    :param ca_path: a PEM file of trusted authorities in place of the system's
-    :param timeout: seconds for each network operation
+    :param url: the URL of AWX, without ``/api``
+    :param login: a personal access token, or a user name and a password
+    :param verify: whether to verify the certificate of AWX
+    :param ca_path: a PEM file of certificate authorities to trust instead of the system's
+    :param timeout: the timeout for each network operation, in seconds
     :raises ValueError: the URL, the login or the file is invalid
     """
 
@@ -126,7 +126,7 @@ class Controller:
         )
 
     def check_template(self, template: int, variables: Mapping[str, str]) -> None:
-        """Check that a job template can be launched with these variables."""
+        """Raise Unavailable unless a job template can be launched with these variables."""
         response = self._ask("GET", f"job_templates/{template}/launch/")
         needed = set(response.get("variables_needed_to_start", ())) - set(variables)
         if needed or not (
@@ -137,9 +137,9 @@ class Controller:
             raise Unavailable("awx.misconfigured")
 
     def launch(self, template: int, variables: Mapping[str, str]) -> tuple[Job, frozenset[str]]:
-        """Launch a job. Return it and the variables that AWX dropped.
+        """Launch a job. Return it with the names of the variables that AWX ignored.
 
-        :raises Rejected: AWX doesn't accept the variables
+        :raises Rejected: AWX rejects the variables
         :raises Unavailable: the job may have been launched anyway
         """
         response = self._ask(
@@ -160,7 +160,7 @@ class Controller:
             return None
 
     def launched(self, template: int, variable: str, value: str) -> Job | None:
-        """Return a template's newest job with a variable of this value."""
+        """Return a template's newest job in which a variable has this value, or None."""
         path = f"job_templates/{template}/jobs/?order_by=-id&page_size={_PAGE}"
         for page in range(1, _MAX_PAGES + 1):
             response = self._ask("GET", f"{path}&page={page}")
@@ -176,20 +176,19 @@ class Controller:
         return None
 
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Send a request and return the response."""
         try:
             with self._connect() as http:
                 answer = http.request(method, path, json=body)
             response = answer.json() if answer.is_success and answer.content else {}
         except (httpx.HTTPError, ValueError) as error:
-            # The messages of other errors may repeat what was sent.
+            # The messages of other errors may contain data that was sent.
             detail = error if isinstance(error, httpx.ConnectError) else type(error).__name__
             _log.warning("AWX: %s %s: %s", method, path, detail)
             raise Unavailable("awx.unavailable") from None
         if answer.is_success and isinstance(response, dict):
             return response
         status = answer.status_code
-        # Only an operator can resolve these.
+        # Only an operator can fix these problems.
         level = logging.ERROR if status in (401, 403, 404) else logging.WARNING
         unexpected = " (unexpected response)" if answer.is_success else ""
         _log.log(level, "AWX: %s %s: status %d%s", method, path, status, unexpected)
@@ -205,7 +204,7 @@ class Controller:
 
 
 class _NotThere(Unavailable):
-    """AWX answers 404: it does not exist, or the login can't see it."""
+    """AWX responds with 404: the resource does not exist, or the login can't see it."""
 
 
 def _job(response: Mapping[str, Any]) -> Job:
@@ -217,13 +216,13 @@ def _job(response: Mapping[str, Any]) -> Job:
 
 
 class Awx:
-    """Executes changes as AWX jobs. Threads may share it.
+    """Executes changes as AWX jobs. Thread-safe.
 
-    :param templates: the ids of the job templates of the collection's playbooks
-    :param mail: checks the state before a job and after it
-    :param patience: seconds to watch a job in one attempt; the next attempt continues
-    :param clock: monotonic seconds
-    :param wait: waits for seconds; returns True early if this process is stopping
+    :param templates: the ids of the job templates for the collection's playbooks
+    :param mail: the tenant, to check its state before and after a job
+    :param patience: how many seconds an attempt watches a job; the next attempt continues
+    :param clock: a function that returns monotonic seconds
+    :param wait: a function that waits for seconds, or returns True if the process is stopping
     """
 
     def __init__(
@@ -244,17 +243,17 @@ class Awx:
         self._wait = wait
 
     def execute(self, request: Request, context: ExecutionContext) -> Done:
-        """Make the requested change with a job, unless nothing is left to do.
+        """Make the requested change with a job, unless there is nothing left to do.
 
         :raises Rejected: the change can't be made, or the job was canceled in AWX
-        :raises ValueError: it is a request for a password
+        :raises ValueError: the request is for a password
         """
         notes, job = dict(request.progress), None
         if notes.get("job") is not None:
             job = self._controller.job(notes["job"])
         elif "template" in notes:
             job = self._controller.launched(notes["template"], REQUEST_VARIABLE, request.id)
-        # A failed job was reported, or the process crashed before that: launch another.
+        # An earlier attempt has reported a failed job or has crashed before that. Launch another.
         if job is None or job.status in ("failed", "error"):
             planned = self._mail.rehearse(request)
             if not planned.changed:
@@ -279,7 +278,7 @@ class Awx:
         context.note(notes)
         job, ignored = self._controller.launch(notes["template"], variables)
         if ignored:
-            # Our playbooks do nothing without their variables.
+            # The collection's playbooks do nothing without their variables.
             names = ", ".join(sorted(ignored))
             _log.error("AWX: the template of job %d ignores %s", job.id, names)
             context.note({})
@@ -308,17 +307,17 @@ class Awx:
 
 
 def variables_for(change: Change, ledger: Change) -> dict[str, str]:
-    """Return the variables of the playbook that executes a change.
+    """Return the variables for the playbook that executes a change.
 
-    All are strings, as in a survey's answers; lists are separated by commas.
+    All values are strings, like the answers to a survey. Lists are separated by commas.
 
-    :param ledger: as in Done
+    :param ledger: the change for the ledger, see `Done`
     :raises Rejected: an address is not safe in a template
     """
     if change.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
         return {"mail_alias": _safe(change.target), "mail_mailbox": _safe(change.mailbox or "")}
     adds = change.action is Action.FORWARD_ADD
-    # Concurrent additions are kept, unless destinations are removed.
+    # Destinations that someone else adds meanwhile are kept, unless this change removes some.
     members = change.destinations if adds else ledger.destinations
     return {
         "mail_forwarder": _safe(change.target),
@@ -329,9 +328,9 @@ def variables_for(change: Change, ledger: Change) -> dict[str, str]:
 
 
 def _safe(text: str) -> str:
-    """Return an address if it has no characters that are special in a template or a list.
+    """Return an address, or raise Rejected if it has characters special in a template or list.
 
-    Requested addresses were validated by the parser, but existing members of a forwarder were not.
+    The parser has validated requested addresses, but not the existing members of a forwarder.
     """
     try:
         return addresses.address(text)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The interface of executors, and the translation of the client core's errors.
 
-An executor is called within a lease, at least once for each approved request and again after a
-crash. Executors are therefore idempotent: an earlier attempt may have made any part of the change.
+An executor runs within a lease, at least once for each approved request and again after a crash.
+It must therefore be idempotent: an earlier attempt may have made any part of the change.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ class ExecutionContext(Protocol):
     def renew(self) -> None:
         """Renew the lease.
 
-        :raises LeaseLost: another worker has the request; the executor stops
+        :raises LeaseLost: another worker has the request, so the executor must stop
         """
 
     def note(self, progress: Mapping[str, Any]) -> None:
-        """Save notes in place of the earlier ones; the next attempt finds them in the request.
+        """Replace the saved notes. The next attempt gets them as `Request.progress`.
 
-        An executor saves notes before its first change: a postponed request without notes may
-        still expire or be cancelled.
+        An executor must save notes before its first change, because a postponed request without
+        notes may still expire or be cancelled.
 
-        :param progress: plain data, no secrets
+        :param progress: the notes, as JSON data without secrets
         """
 
 
 class Done(NamedTuple):
     """The outcome of a request.
 
-    :param changed: whether this attempt changed anything; after a crash there may be nothing left
-    :param result: the new state, for the requester
-    :param ledger: the ledger's entry: the change with its mailbox; for a forwarder that exists, a
-        FORWARD_ADD with all of its destinations, otherwise a FORWARD_REMOVE with none
+    :param changed: whether this attempt changed anything; an earlier attempt may have done it all
+    :param result: the new state, as a reason for the requester
+    :param ledger: the change for the ledger, with its mailbox; for a forwarder that exists, a
+        FORWARD_ADD with all its destinations; for a removed one, a FORWARD_REMOVE without any
     :param freed: addresses that this request freed and that no longer deliver anywhere
     """
 
@@ -56,7 +56,7 @@ class Done(NamedTuple):
 
 
 class Executor(Protocol):
-    """Executes changes of aliases and forwarders. Threads share it."""
+    """Executes changes of aliases and forwarders. Must be thread-safe."""
 
     def execute(self, request: Request, context: ExecutionContext) -> Done:
         """Make the requested change.
@@ -68,18 +68,18 @@ class Executor(Protocol):
 
 @contextmanager
 def translated(subject: str) -> Iterator[None]:
-    """Log the client core's errors in full, and raise Rejected or Unavailable.
+    """Log the client core's errors, and raise Rejected or Unavailable instead.
 
-    The core's own messages may name other people's mailboxes: only the log has them.
+    The core's messages may name other people's mailboxes, so only the log contains them.
 
-    :param subject: the address or domain that the call is about
+    :param subject: the address or domain that the call concerns
     """
     try:
         yield
     except errors.PostroomError as error:
         denied = isinstance(error, (errors.Unauthorized, errors.Forbidden))
         untrusted = isinstance(error, errors.UntrustedCertificate)
-        # Only an operator can resolve these.
+        # Only an operator can fix these problems.
         level = logging.ERROR if denied or untrusted else logging.WARNING
         _log.log(level, "The mail service: %s: %s", type(error).__name__, error)
         if isinstance(error, errors.AlreadyExists):

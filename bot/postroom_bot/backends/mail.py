@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The mail service: queries, rehearsal and execution of changes, and new passwords.
 
-Everything goes through the client core that the Ansible modules use, so that the bot and playbooks
-have the same semantics, survive the same faults and repair the same lost updates.
+All calls go through the client core of the Ansible modules, so that the bot and playbooks have the
+same semantics, tolerate the same faults and repair the same lost updates.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from postroom_client.tenant.changes import Plan
 from postroom_client.tenant.converge_object import apply_changes
 from postroom_client.tenant.state import TenantState
 
-#: Seconds for which the list of domains is cached.
+#: How many seconds the list of domains is cached.
 _DOMAINS_TTL = 60.0
 #: The TTL of proposed DNS records, in seconds.
 _RECORD_TTL = 3600
-#: The key of the note that lists the addresses an attempt is about to free.
+#: The key of the note that lists the addresses that an attempt is about to free.
 FREEING = "freeing"
 
 _ALIASES = (Action.ALIAS_ADD, Action.ALIAS_REMOVE)
 
 
 class Forward(NamedTuple):
-    """A forwarder: its address and its destinations, sorted."""
+    """A forwarder, with its address and its sorted destinations."""
 
     address: str
     destinations: tuple[str, ...]
@@ -51,8 +51,8 @@ class Forward(NamedTuple):
 class DnsRecords(NamedTuple):
     """The DNS records to publish for a domain.
 
-    :param records: each with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and what its type
-        adds, such as ``priority``
+    :param records: mappings with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and fields of
+        the type, such as ``priority``
     """
 
     domain: str
@@ -60,17 +60,17 @@ class DnsRecords(NamedTuple):
 
 
 class Mail:
-    """One tenant of the mail service. Threads may share it.
+    """A tenant of the mail service. Thread-safe.
 
     Every method that calls the service may raise Unavailable.
 
-    :param url: the service's URL
-    :param token: of the tenant
-    :param verify: whether to verify its certificate
-    :param ca_path: a PEM file of trusted authorities in place of the system's
-    :param timeout: seconds for one call of a method here; leases last longer
-    :param settle: seconds after which a change is verified, in case of a concurrent writer
-    :param clock: monotonic seconds
+    :param url: the URL of the service
+    :param token: the token of the tenant
+    :param verify: whether to verify the certificate of the service
+    :param ca_path: a PEM file of certificate authorities to trust instead of the system's
+    :param timeout: the timeout for each method call, in seconds; leases last longer
+    :param settle: how many seconds after a change to verify it, in case of a concurrent writer
+    :param clock: a function that returns monotonic seconds
     :raises ValueError: the URL, token, file or timeout is invalid
     """
 
@@ -88,9 +88,9 @@ class Mail:
         self._timeout = timeout
         self._settle = settle
         self._clock = clock
-        #: The service's last answer: ok, refused, unreachable, or not asked.
+        #: The result of the last call: ok, refused or unreachable; "not asked" before the first.
         self.last_answer = "not asked"
-        #: The domains and when they expire, in one tuple that threads replace.
+        #: The cached domains and their expiry, in one tuple, which threads replace atomically.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
             self._transport = Transport(
@@ -101,13 +101,13 @@ class Mail:
             raise ValueError(str(error)) from None
 
     def close(self) -> None:
-        """Close every connection. No thread may be using one."""
+        """Close all connections. Other threads must no longer use the client."""
         self._transport.close()
 
     def check(self, change: Change) -> bool:
-        """Return whether executing a change would change anything. Nothing is written.
+        """Return whether executing a change would change anything. Writes nothing.
 
-        :param change: with its mailbox
+        :param change: the change, including its mailbox
         :raises Rejected: the change can't be made
         """
         with self._asking(change.target):
@@ -115,9 +115,9 @@ class Mail:
         return bool(plan.changes)
 
     def rehearse(self, request: Request) -> Done:
-        """Return what executing a request would result in. Nothing is written.
+        """Return the result that executing a request would have. Writes nothing.
 
-        :return: ``changed`` is whether there is anything left to do
+        :returns: the result, in which ``changed`` is True if anything is left to do
         :raises Rejected: the change can't be made
         """
         return self._execute(request, None)
@@ -126,7 +126,7 @@ class Mail:
         """Make the requested change.
 
         :raises Rejected: the change can't be made
-        :raises ValueError: it is a request for a password, which only its owner's click executes
+        :raises ValueError: the request is for a password; `set_password` sets these
         """
         return self._execute(request, context)
 
@@ -134,19 +134,18 @@ class Mail:
         change = request.change
         with self._asking(change.target):
             client = self._client()
-            plan, after = _plan(client, change)
-            # An earlier attempt may have freed some and crashed before it could report that.
+            plan, current = _plan(client, change)
+            # An earlier attempt may have freed addresses and crashed before it could report them.
             freed = {key for one in plan.changes for key in _keys(one.freed)}
             if noted := request.progress.get(FREEING, ()):
                 tenant = TenantState(principals=client.list_principals())
                 freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
-            # A plan for one object has one change.
-            for planned in plan.changes:
-                after = planned.after
+            # A plan for one object has at most one change.
+            after = plan.changes[0].after if plan.changes else current
             if context is not None and plan.changes:
                 context.renew()
                 context.note({FREEING: sorted(freed)})
-                # Another writer may have come first.
+                # A concurrent writer may have changed the object since it was planned.
                 (result,) = apply_changes(client, plan)
                 after = result.principal
         reason, ledger = _outcome(change, after)
@@ -155,7 +154,7 @@ class Mail:
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace a mailbox's passwords with a new one.
 
-        :raises Rejected: there is no such mailbox
+        :raises Rejected: the mailbox does not exist
         """
         with self._asking(mailbox):
             client = self._client()
@@ -163,7 +162,7 @@ class Mail:
             apply_changes(client, _checked(plan_password(TenantState(client), name, password)))
 
     def aliases(self, mailbox: str) -> list[str] | None:
-        """Return the aliases of a mailbox, sorted, or None if there is no such mailbox."""
+        """Return the aliases of a mailbox, sorted, or None if the mailbox does not exist."""
         with self._asking(mailbox):
             found = self._client().find(parse_address(mailbox))
         return _keys(found.aliases) if isinstance(found, Mailbox) else None
@@ -181,7 +180,7 @@ class Mail:
         )
 
     def domains(self) -> frozenset[str]:
-        """Return the tenant's domains, at most a minute old."""
+        """Return the tenant's domains, which are cached for a minute."""
         domains, until = self._domains
         if self._clock() >= until:
             with self._asking("the list"):
@@ -193,7 +192,7 @@ class Mail:
     def dns(self, domain: str) -> DnsRecords:
         """Return the DNS records to publish for a domain.
 
-        :raises Rejected: the tenant does not have it
+        :raises Rejected: the tenant does not have the domain
         """
         with self._asking(domain):
             try:
@@ -204,7 +203,7 @@ class Mail:
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:
-        """Translate errors, and remember the service's last answer."""
+        """Translate the client core's errors, and update `last_answer`."""
         try:
             with translated(subject):
                 yield
@@ -222,7 +221,7 @@ class Mail:
 
 
 def mail_of(settings: Settings, resources: ExitStack) -> Mail:
-    """Return the tenant of these settings; the resources close it.
+    """Return a client for the tenant in the settings, to be closed by `resources`.
 
     :raises StartError: a setting is invalid
     """
@@ -246,20 +245,20 @@ def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
     name, plan = plan_change(tenant, change)
     found = tenant.find(name)
     if found is None and not plan.changes:
-        # Any server that is not the mail API would answer "not found", too.
+        # A server that is not the mail API would respond with "not found", too.
         client.check_api()
     return _checked(plan), found
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return the plan, or raise Refused if the core has a problem that `plans` did not detect."""
+    """Return the plan, or raise Refused if it has problems that `plans` did not detect."""
     if plan.problems:
         raise errors.Refused(" ".join(problem.text for problem in plan.problems))
     return plan
 
 
 def _outcome(change: Change, after: Principal | None) -> tuple[Reason, Change]:
-    """Return the new state, for the requester, and the ledger's entry."""
+    """Return the new state as a reason for the requester, and the change for the ledger."""
     params: dict[str, Any] = {"address": change.target}
     if change.action in _ALIASES:
         params["mailbox"] = change.mailbox

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack's Web API, as far as the bot needs it; nothing else calls it.
+"""The client of Slack's Web API. No other module calls the API.
 
-There are no retries here: the callers decide about them. No exception contains what was sent or
-received, so that no token, message or profile gets into a log.
+Nothing is retried here, because callers decide about retries. Exceptions contain no data that was
+sent or received, so that no token, message or profile is logged.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from postroom_bot.domain import MessageRef
 from postroom_bot.errors import SlackRejected, SlackUnavailable
 from postroom_bot.ui.markup import Message
 
-#: Long enough for Slack at its slowest, short enough for a worker to renew its lease meanwhile.
+#: Long enough for slow responses from Slack, and short enough for a worker to renew its lease.
 TIMEOUT_SECONDS = 5
 
-#: Error codes that don't concern the call itself.
+#: Error codes of temporary problems that the call did not cause.
 _PASSING = frozenset(
     {
         "fatal_error",
@@ -34,7 +34,7 @@ _PASSING = frozenset(
         "service_unavailable",
     }
 )
-#: Refusals of the token itself.
+#: Error codes that reject the token itself.
 _LOCKED_OUT = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
 )
@@ -43,9 +43,9 @@ log = logging.getLogger(__name__)
 
 
 class ViewRef(NamedTuple):
-    """An open modal, in a known state.
+    """An open modal in a known state.
 
-    :param hash: of that state; "" where it is not known, and then it is not compared
+    :param hash: the hash of the state; "" to update the modal in any state
     """
 
     view_id: str
@@ -53,31 +53,31 @@ class ViewRef(NamedTuple):
 
 
 def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
-    """Return a client that waits 5 seconds at most and never retries a call.
+    """Return a client with a timeout of 5 seconds and without retries.
 
-    :param base_url: where Slack's API is; its methods' names are added to it
+    :param base_url: the URL of the API, to which the names of methods are appended
     """
     base_url = base_url if base_url.endswith("/") else f"{base_url}/"
     return WebClient(token=token, base_url=base_url, timeout=TIMEOUT_SECONDS, retry_handlers=[])
 
 
 class SlackApi:
-    """What the bot does in Slack. Threads may share it.
+    """The calls that the bot makes to Slack's Web API. Thread-safe.
 
-    :param client: also for Slack's own libraries
+    :param client: the SDK's client, which Bolt uses as well
 
-    Every method raises SlackUnavailable or SlackRejected.
+    Every method may raise SlackUnavailable or SlackRejected.
     """
 
     def __init__(self, client: WebClient) -> None:
         self.client = client
-        #: The ids of conversations by user.
+        #: The ids of direct message conversations by user id.
         self._direct: dict[str, str] = {}
-        #: Why Slack refused the bot's token in the last call, or "".
+        #: The error code if Slack rejected the bot's token in the last call, else "".
         self.locked_out = ""
 
     def post(self, channel: str, message: Message) -> MessageRef:
-        """Post a message in a channel."""
+        """Post a message to a channel."""
         answer = self._call(
             self.client.chat_postMessage,
             channel=channel,
@@ -90,25 +90,25 @@ class SlackApi:
 
     def update(self, card: MessageRef, message: Message) -> None:
         """Replace a posted message."""
-        # Slack keeps the old blocks unless there is an empty list.
+        # Always send the blocks: without any, Slack would keep the old ones.
         blocks = message.blocks
         where = {"channel": card.channel, "ts": card.ts}
         self._call(self.client.chat_update, **where, text=message.text, blocks=blocks)
 
     def link(self, posted: MessageRef) -> str:
-        """Return the address of a posted message."""
+        """Return the permalink of a posted message."""
         where = {"channel": posted.channel, "message_ts": posted.ts}
         return str(self._call(self.client.chat_getPermalink, **where)["permalink"])
 
     def send_direct_message(self, user: str, message: Message) -> MessageRef:
-        """Post a message in the bot's conversation with one person."""
+        """Send a direct message from the bot to a user."""
         if user not in self._direct:
             answer = self._call(self.client.conversations_open, users=[user])
             self._direct[user] = str(_part(answer, "channel")["id"])
         return self.post(self._direct[user], message)
 
     def profile(self, user: str) -> Mapping[str, Any]:
-        """Return what Slack knows of a user: the ``user`` of ``users.info``."""
+        """Return a user's profile: the ``user`` of ``users.info``."""
         return _part(self._call(self.client.users_info, user=user), "user")
 
     def members(self, usergroup: str) -> frozenset[str]:
@@ -127,28 +127,28 @@ class SlackApi:
         return str(_part(answer, "user")["id"])
 
     def open_view(self, trigger_id: str, view: dict[str, Any]) -> ViewRef:
-        """Open a modal; a trigger is valid for 3 seconds."""
+        """Open a modal. The trigger is valid for 3 seconds."""
         return _opened(self._call(self.client.views_open, trigger_id=trigger_id, view=view))
 
     def update_view(self, opened: ViewRef, view: dict[str, Any]) -> ViewRef:
-        """Replace the view of an open modal, unless it has changed meanwhile."""
+        """Replace the view of an open modal, unless the modal has changed meanwhile."""
         which = {"view_id": opened.view_id, "hash": opened.hash or None}
         return _opened(self._call(self.client.views_update, **which, view=view))
 
     def publish_home(self, user: str, view: dict[str, Any]) -> None:
-        """Show this in the app's home tab of one person."""
+        """Publish a view in a user's Home tab."""
         self._call(self.client.views_publish, user_id=user, view=view)
 
     def whoami(self) -> Mapping[str, Any]:
-        """Return ``auth.test``: ``team_id``, ``enterprise_id``, ``user_id``, ``bot_id`` ..."""
+        """Return the response of ``auth.test``, such as ``team_id`` and ``bot_id``."""
         return self._call(self.client.auth_test)
 
     def open_socket(self, app_token: str) -> None:
-        """Request a Socket Mode URL, which need not be used."""
+        """Request a Socket Mode URL, to verify an app-level token."""
         _send(self.client.apps_connections_open, app_token=app_token)
 
     def app_of(self, bot: str) -> str:
-        """Return the id of the app that a bot belongs to, such as ``A0123``."""
+        """Return the id of a bot's app, such as ``A0123``, or "" if Slack doesn't report it."""
         answer = self._call(self.client.bots_info, bot=bot)
         return str(_part(answer, "bot").get("app_id") or "")
 
@@ -181,7 +181,7 @@ def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any
         response = error.response
         code = str(response.get("error") or "unknown_error")
         if response.status_code == http.HTTPStatus.TOO_MANY_REQUESTS:
-            # The SDK gives the value of a header bare or in a list.
+            # The SDK returns the value of a header as a string or in a list.
             headers = {name.lower(): value for name, value in response.headers.items()}
             value = headers.get("retry-after")
             asked = str(value[0] if isinstance(value, list) and value else value)
@@ -190,7 +190,7 @@ def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any
             raise SlackUnavailable from None
         raise SlackRejected(code) from None
     except (OSError, ValueError, http.client.HTTPException, SlackRequestError):
-        # No connection, a timeout, or an answer that is not JSON.
+        # No connection, a timeout, or a response that is not JSON.
         raise SlackUnavailable from None
     return answer.data if isinstance(answer.data, dict) else {}
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's log, with secrets redacted.
 
-Slack's libraries log whole payloads at the levels info and debug, so only their warnings and errors
-are logged. Configured secrets, and text that looks like a secret, are replaced in every line.
+Slack's libraries log complete payloads at levels info and debug, so only their warnings and errors
+are logged. Configured secrets and text that looks like a secret are redacted in every line.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ def configure(*, style: str, level: str, secrets: Iterable[str] = ()) -> None:
     """Send all logs of the process to standard error.
 
     :param style: ``json`` or ``text``
-    :param level: such as ``info``
-    :param secrets: texts to hide wherever they appear
+    :param level: the minimum level, such as ``info``
+    :param secrets: the values to redact
     """
     logs.configure(program=PROGRAM, style=style, level=level, redact=Redactor(secrets))
 
 
 class Redactor:
-    """Replaces secrets in a text."""
+    """Redacts secrets in text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        # The longest first, because one secret may contain another.
+        # Longest first, because one secret may contain another.
         known = sorted((re.escape(one) for one in secrets if one), key=len, reverse=True)
         self._known = re.compile("|".join(known)) if known else None
 
     def __call__(self, text: str) -> str:
-        """Return the text without secrets."""
+        """Return the text with secrets redacted."""
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
         return _RESPONSE_URL.sub(rf"\g<1>{HIDDEN}", _SECRET.sub(HIDDEN, text))

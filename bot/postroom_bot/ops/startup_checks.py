@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of the ids in the settings and the policy, made once when the bot starts.
+"""Startup checks of the mail service and of the Slack ids in the policy.
 
-Channels can't be checked, because the bot does without the scope for that.
+Channels aren't checked, because the bot does not request the scope for that.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 
 
 def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
-    """Yield a sentence for each problem, with the setting or the policy's key and the remedy."""
+    """Yield a message for each problem, with the service or the policy's key, and the remedy."""
     try:
         mail.domains()
     except (Unavailable, Rejected) as error:
-        # The client's own message names the remedy.
+        # The client's own message contains the remedy.
         yield f"The mail service can't be used: {error.__cause__ or messages.plain(error.reason)}"
     users = [("identity.pinned", user) for user in policy.identity.pinned]
     users += [(f"groups.{name}.users", one) for name, g in policy.groups.items() for one in g.users]
@@ -54,9 +54,9 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
 
 
 class StartupChecks(threading.Thread):
-    """Runs the checks once, and logs the problems.
+    """A thread that runs the checks once and logs the problems.
 
-    :param check: yields the problems
+    :param check: a function that yields the problems
     """
 
     def __init__(self, check: Callable[[], Iterator[str]]) -> None:
@@ -72,7 +72,7 @@ class StartupChecks(threading.Thread):
             log.warning("%s", problem)
 
     def stop(self) -> None:
-        """Log no more problems, and wait a moment for the thread."""
+        """Stop logging problems, and wait up to a second for the thread."""
         self._ends.set()
         if self.ident is not None:
             self.join(_JOIN_TIMEOUT)

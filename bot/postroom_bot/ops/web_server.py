@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The web server, and the endpoints for operators: liveness, readiness and metrics."""
+"""The web server, and its endpoints for operators: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from postroom_bot.ops.metrics import Metrics
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-#: Slack's largest payload, a submitted modal with its whole view, is far smaller.
+#: Far larger than Slack's largest payload, a submitted modal with its complete view.
 BODY_BYTES = 512 * 1024
 HEADER_BYTES = 32 * 1024
-#: Slack itself waits only 3 seconds for an answer.
+#: Slack waits only 3 seconds for a response.
 CLIENT_SECONDS = 5
 GRACE_SECONDS = 10
 
@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 class Health(NamedTuple):
     """The state of one component.
 
-    :param works: whether the bot is ready as far as this component is concerned
+    :param works: whether the component allows the bot to be ready
+    :param text: the component's state, for `/readyz`
     """
 
     works: bool
@@ -44,9 +45,9 @@ class Health(NamedTuple):
 
 
 class HealthApp:
-    """The WSGI application with ``/healthz``, ``/readyz`` and ``/metrics``.
+    """The WSGI application that serves ``/healthz``, ``/readyz`` and ``/metrics``.
 
-    :param checks: the components of readiness, by name
+    :param checks: a health check for each component, by its name in ``/readyz``
     """
 
     def __init__(self, checks: Mapping[str, Callable[[], Health]], metrics: Metrics) -> None:
@@ -54,7 +55,7 @@ class HealthApp:
         self._metrics = metrics
 
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        """Answer one request."""
+        """Respond to a request."""
         status, kind = HTTPStatus.OK, "text/plain"
         match environ.get("PATH_INFO"):
             case "/healthz":
@@ -78,7 +79,7 @@ class HealthApp:
 
 
 class WebServer:
-    """Serves a WSGI application with threads. Finishes the current requests before it stops."""
+    """A threaded server for a WSGI application. Finishes current requests before it stops."""
 
     def __init__(self, application: Application, host: str, port: int, *, threads: int) -> None:
         self._host, self._port = host, port
@@ -93,12 +94,12 @@ class WebServer:
         )
         self._server.max_request_body_size = BODY_BYTES
         self._server.max_request_header_size = HEADER_BYTES
-        # cheroot's way to set the log function.
+        # cheroot sets its log function by assignment.
         self._server.error_log = _log_message  # type: ignore[method-assign]
         self._thread = threading.Thread(target=self._server.serve, name="web", daemon=True)
 
     def start(self) -> str:
-        """Listen, and return the URL."""
+        """Start listening, and return the URL."""
         try:
             self._server.prepare()
         except OSError as error:
@@ -111,7 +112,7 @@ class WebServer:
 
     @property
     def is_serving(self) -> bool:
-        """Whether it accepts requests."""
+        """Whether the server accepts requests."""
         return self._thread.is_alive() and bool(self._server.ready)
 
     def stop(self) -> None:
@@ -122,5 +123,5 @@ class WebServer:
 
 
 def _log_message(msg: str = "", level: int = logging.INFO, traceback: Any = False) -> None:  # noqa: FBT002
-    """Log the server's messages instead of printing them."""
+    """Log a message of the server, which would otherwise print it."""
     log.log(level, "web server: %s", msg, exc_info=bool(traceback))

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decide about a change: controls, rules that deny, the first rule that matches, then its floors.
+"""The policy engine: controls, then denying rules, then the first matching rule and the floors.
 
-Controls and floors are built in, and no policy can switch them off. Decisions and explanations come
+Controls and floors are built in, and no policy can disable them. Decisions and explanations come
 from the same evaluation, so they cannot differ.
 """
 
@@ -19,9 +19,9 @@ from postroom_bot.policy.model import Policy, Rule
 from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
 ALIASES = frozenset({Action.ALIAS_ADD, Action.ALIAS_REMOVE})
-#: Actions on a person's mailbox; a forwarder has no owner.
+#: Actions that change a mailbox. A forwarder has no owner.
 OF_A_MAILBOX = ALIASES | {Action.PASSWORD}
-#: The approvals that a floor requires.
+#: The number of approvals that a floor requires.
 FLOOR = 2
 
 
@@ -29,12 +29,12 @@ FLOOR = 2
 class Facts:
     """What a decision depends on besides the person and the change.
 
-    :param own_domains: keys of the domains that are ours
-    :param open_requests: open requests of the person, without this one
-    :param requests_today: requests of the person in the last 24 hours, without this one
-    :param aliases: how many aliases the mailbox has, or None if unknown
-    :param reserved_for: the last owner of the target, a mailbox or the former forwarder itself, or
-        None if the target is not reserved
+    :param own_domains: the keys of the tenant's domains
+    :param open_requests: the number of the person's other open requests
+    :param requests_today: the number of the person's other requests in the last 24 hours
+    :param aliases: the number of aliases that the mailbox has, or None if unknown
+    :param reserved_for: the last owner of the target (a mailbox, or the target itself if it was a
+        forwarder), or None if the target is not reserved
     :param mailbox_owner_user: the Slack user who owns the mailbox, if known
     """
 
@@ -48,15 +48,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A requested change with everything that rules check, computed once.
+    """A requested change with the values that rules check, computed once.
 
-    :param target: the address to add or remove, or the mailbox of the password; "" for the
-        person's own mailbox if that is unknown
+    :param target: the address to add or remove, or the mailbox that gets a new password; "" for
+        the person's own mailbox if that is unknown
     :param mailbox: the mailbox to change; None for a forwarder, or if unknown
     :param own: whether this is the person's own mailbox
     :param reserved: whether the target is a reserved name in any spelling
-    :param sensitive: whether colleagues trust the target, or it looks like a reserved name
-    :param external: the destinations outside of our domains
+    :param sensitive: whether the target is a sensitive name or looks like a reserved one
+    :param external: the destinations outside the tenant's domains
     """
 
     person: Person
@@ -71,9 +71,9 @@ class Case:
 
 
 class Step(NamedTuple):
-    """The result of one control or rule, by its name; built-in names are in angle brackets.
+    """The result of one control or rule. The names of controls are in angle brackets.
 
-    :param note: the result in words, for explanations; "" for a control that denies
+    :param note: a sentence for explanations; "" for a control that denies the change
     """
 
     name: str
@@ -81,14 +81,14 @@ class Step(NamedTuple):
 
 
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
-    """Return the policy's decision about a person's change; never raises."""
+    """Return the policy's decision on a person's change. Never raises an error."""
     return evaluate(policy, person, change, facts)[0]
 
 
 def evaluate(
     policy: Policy, person: Person, change: Change, facts: Facts
 ) -> tuple[Decision, list[Step]]:
-    """Return the decision and the steps to it; the last step decides."""
+    """Return the decision and the steps that led to it. The last step decides."""
     mailbox = mailbox_of(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
@@ -126,7 +126,7 @@ def evaluate(
 
 
 def ordered(policy: Policy) -> tuple[Rule, ...]:
-    """Return the rules in the order of evaluation: those that deny first."""
+    """Return the rules in evaluation order, with denying rules first."""
     return tuple(sorted(policy.rules, key=lambda rule: rule.deny is None))
 
 
@@ -139,7 +139,7 @@ def mailbox_of(person: Person, change: Change) -> str | None:
 
 
 def raised(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
-    """Return a quorum of at least two approvals; the missing ones come from its first group."""
+    """Return a quorum with at least two approvals. The first group gives the additional ones."""
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
     return (first._replace(approvals=first.approvals + missing), *others)
@@ -165,7 +165,8 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     refusal = None
     adds = change.action in {Action.ALIAS_ADD, Action.FORWARD_ADD}
     if adds and (owner := facts.reserved_for) is not None:
-        # A former forwarder may become one again, and the last owner of an alias may forward it.
+        # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if
+        # its last owner asks for it.
         is_alias = change.action in ALIASES
         if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
             refusal = Reason("address.kept_free", {"address": case.target})
@@ -197,7 +198,7 @@ def _invalid_address(case: Case) -> Reason | None:
 
 
 def _misfits(rule: Rule, case: Case) -> Iterator[str]:
-    """Yield each condition of a rule that a case does not meet, in words for explanations."""
+    """Yield a phrase for each condition of the rule that the case does not meet."""
     action = case.change.action
     if action not in rule.actions:
         yield f"it is for {', '.join(rule.actions)}"
@@ -213,18 +214,18 @@ def _misfits(rule: Rule, case: Case) -> Iterator[str]:
     restricted = rule.destinations != "any" and action is Action.FORWARD_ADD
     if restricted and (rule.destinations == "external") is not bool(case.external):
         yield f"it is for {rule.destinations} destinations"
-    # Only an explicit rule allows a reserved name.
+    # A rule that doesn't set `reserved` can deny reserved names but not allow them.
     reserved = False if rule.reserved is None and rule.deny is None else rule.reserved
     if reserved is not None and reserved is not case.reserved:
         yield f"it is for names that are {'' if reserved else 'not '}reserved"
 
 
 def _decided_by(policy: Policy, rule: Rule, case: Case) -> Decision:
-    """Return the decision of a rule that matches, with the floors applied."""
+    """Return the decision of a matching rule, with the floors applied."""
     if rule.deny is not None:
         reason = Reason("policy.deny", {"text": rule.deny})
         return Decision(Verdict.DENY, rule.name, reason, policy_digest=policy.digest)
-    # The floors: reasons for two approvals regardless of the rule.
+    # The floors: each of these warnings requires two approvals, regardless of the rule.
     warnings: list[Reason] = []
     action, target = case.change.action, {"address": case.target}
     if case.reserved:

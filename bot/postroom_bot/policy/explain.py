@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Explain a policy's decision to the authors of policies, from the policy file alone."""
+"""Explain a policy's decision to policy authors, using only the policy file."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _VERDICTS = {
     Verdict.APPROVE: "Allowed with approvals",
     Verdict.DENY: "Denied",
 }
-#: The controls that would need Slack or the database, which are not queried.
+#: Controls that depend on Slack or the database, which are not queried here.
 _ASSUMED = frozenset({"<person>", "<tombstone>", "<limits>"})
 
 
 def explain(
     policy: Policy, person: Person, change: Change, facts: Facts, text: Callable[[Reason], str]
 ) -> list[str]:
-    """Return lines: the decision, the steps to it in order, and the rules that were not reached.
+    """Return lines with the decision, the steps that led to it, and the rules not reached.
 
-    They name other people's mailboxes if the change does, and are not meant for the requester.
+    The lines may name other people's mailboxes, so don't show them to the requester.
 
-    :param text: renders a reason
+    :param text: a function that renders a reason
     """
     decision, steps = evaluate(policy, person, change, facts)
     reason = text(decision.reason)
@@ -40,7 +40,7 @@ def explain(
         shown = note.replace("Passed", "Assumed", 1) if name in _ASSUMED else note
         lines.append(f"{name}: {shown}")
     lines.append(f"{steps[-1].name}: {f'{steps[-1].note} {reason}'.strip()}")
-    # Rules and controls can't share a name: only those of controls are in angle brackets.
+    # Rules and controls can't share a name, because only control names are in angle brackets.
     seen = {step.name for step in steps}
     if left := [rule.name for rule in ordered(policy) if rule.name not in seen]:
         lines.append(f"Not reached: {', '.join(left)}.")
@@ -48,12 +48,12 @@ def explain(
 
 
 def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[str]) -> Person:
-    """Return the person with an id: with the mailbox pinned to it and the groups that list it.
+    """Return the person with a user id, their pinned mailbox and the groups that list them.
 
     :param user: a Slack user id, or ""
-    :param mailbox: replaces the pinned one
-    :param groups: further groups of the person
-    :raises ValueError: unknown group or invalid id; the message is for the operator
+    :param mailbox: the person's mailbox, if it is not the pinned one
+    :param groups: additional groups of the person
+    :raises ValueError: a group is unknown or the id is invalid; the message is for the operator
     """
     try:
         TypeAdapter(UserId | None).validate_python(user or None)
@@ -71,9 +71,9 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
 
 
 def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
-    """Return the facts that the file implies, and none that would count against the change.
+    """Return the facts that follow from the policy file; other facts never deny the change.
 
-    :param domains: our domains; by default those of all mailboxes that the file names or trusts
+    :param domains: the tenant's domains; by default those of known mailboxes and trusted addresses
     """
     identity = policy.identity
     known = {domain_of(mailbox) for mailbox in (*identity.pinned.values(), person.mailbox or "")}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Identify a Slack user: whether they may use the bot, and which mailbox is theirs.
+"""Identify Slack users: whether they may use the bot, and which mailbox they own.
 
 A *profile* is the ``user`` of Slack's ``users.info``. A missing field never counts in a user's
 favor.
@@ -18,7 +18,7 @@ from postroom_bot.policy.model import Policy
 
 Profile = Mapping[str, Any]
 
-#: The flags of profiles that may not use the bot, in the order in which they are checked.
+#: Profile flags that exclude a user from the bot, in the order in which they are checked.
 _OBSTACLES = (
     ("deleted", Reason("person.deactivated")),
     ("is_bot", Reason("person.bot")),
@@ -31,14 +31,14 @@ _SLACKBOT = "USLACKBOT"
 
 
 class Mailbox(NamedTuple):
-    """A person's mailbox, or why none is known to be theirs."""
+    """A person's mailbox, or the reason why it is not known."""
 
     address: str | None
     obstacle: Reason | None = None
 
 
 def obstacle_of(profile: Profile, team: str) -> Reason | None:
-    """Return why a person may not use the bot at all, if so.
+    """Return why a person may not use the bot, or None if they may.
 
     :param team: the workspace that the bot serves
     """
@@ -55,7 +55,7 @@ def obstacle_of(profile: Profile, team: str) -> Reason | None:
 
 
 def email_of(profile: Profile) -> str | None:
-    """Return the normalized address of a profile, or None without a valid one."""
+    """Return a profile's email address, normalized, or None if it has no valid one."""
     about = profile.get("profile") or {}
     try:
         return address(str(about.get("email") or ""))
@@ -64,7 +64,7 @@ def email_of(profile: Profile) -> str | None:
 
 
 def name_of(profile: Profile) -> str:
-    """Return the name that a person chose to be called by."""
+    """Return a person's display name, or the best alternative in their profile."""
     about = profile.get("profile") or {}
     names = (about.get("display_name"), about.get("real_name"), profile.get("real_name"))
     return str(next(filter(None, (*names, profile.get("name"), profile.get("id"))), ""))
@@ -75,7 +75,7 @@ def mailbox_of(
 ) -> Mailbox:
     """Return a person's mailbox.
 
-    :param changed_at: when the profile's address was last seen to change, or None
+    :param changed_at: when the bot last noticed a change of the profile's address, or None
     """
     pinned = policy.identity.pinned
     user = str(profile.get("id"))

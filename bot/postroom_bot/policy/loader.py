@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Load and validate the policy file. All errors are reported together, with their lines.
 
-Anchors, aliases and tags are refused, so that people and the program read the file alike.
+Anchors, aliases and unknown tags of scalars are rejected, so that the file means what it shows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_VALUE = (
     "begins with #, or remove the key."
 )
 _MAPPING = "Must be a mapping: keys with values, one per line."
-#: What is clearer for a YAML file than pydantic's own message, by the type of the error.
+#: Messages by pydantic's error type, where its own message would be unclear for a YAML file.
 _MESSAGES = {
     "missing": "This key is required. Add it.",
     "string_type": "Must be a string. Quote it if it looks like a number or a date.",
@@ -39,9 +39,9 @@ _MESSAGES = {
     "too_short": "Must not be empty. Add an item, or remove the key.",
 }
 
-#: The keys and the list indices, from 0, that lead to a part of the file.
+#: The path to a part of the file: keys and zero-based list indices.
 Way = tuple[str | int, ...]
-#: The path of each error, and a sentence with the remedy.
+#: The path and the message of each error.
 Mistakes = Iterator[tuple[Way, str]]
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 class Problem(NamedTuple):
     """An error in a policy file.
 
-    :param line: from 1; None for the whole file
+    :param line: the line number, starting at 1; None for the whole file
     :param where: the key, such as ``rules.own-aliases.own``; "" for the whole file
     :param text: the error and the remedy
     """
@@ -60,31 +60,31 @@ class Problem(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        """Return it in one line."""
+        """Return the problem in one line."""
         place = f"line {self.line}" if self.line else ""
         return ": ".join(part for part in (place, self.where, self.text) if part)
 
 
 class PolicyError(Exception):
-    """A policy file is invalid. It has these problems, in the order of their lines."""
+    """The policy file is invalid. ``problems`` lists its errors in the order of their lines."""
 
     def __init__(self, problems: Iterable[Problem], path: Path | None = None) -> None:
         self.problems = tuple(problems)
-        #: A sentence for each problem, with file, line and key.
+        #: A message for each problem, with the file, the line and the key.
         self.sentences = tuple(f"{path}: {one}" if path else str(one) for one in self.problems)
         super().__init__("\n".join(self.sentences))
 
 
 class PolicyReloader:
-    """Holds the policy in force, from a file. Threads share it.
+    """Loads the policy, and reloads it on request. Thread-safe.
 
-    :raises PolicyError: the file can't be used
+    :raises PolicyError: the file is invalid
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._policy = load(path)
-        #: For readiness: "ok", or that the file has errors, which are in the log by then.
+        #: For `/readyz`: "ok", or a note that the file has errors, which have been logged.
         self.status = "ok"
 
     def current(self) -> Policy:
@@ -92,7 +92,7 @@ class PolicyReloader:
         return self._policy
 
     def reload(self) -> None:
-        """Reload the file. If it has errors, keep the policy in force."""
+        """Reload the file. If it has errors, keep the previous policy."""
         try:
             self._policy = load(self._path)
         except PolicyError as error:
@@ -108,8 +108,8 @@ class PolicyReloader:
 def load(path: Path) -> Policy:
     """Load a policy file.
 
-    :raises PolicyError: with all errors. The policy as a whole is checked only if every key is
-        valid.
+    :raises PolicyError: the file is invalid; lists all errors. Relations between keys are checked
+        only if every key is valid.
     """
     try:
         with path.open("rb") as file:
@@ -128,7 +128,7 @@ def load(path: Path) -> Policy:
 
 
 def parse(text: str) -> Policy:
-    """Parse the text of a policy file. Raises as ``load`` does."""
+    """Parse the text of a policy file. Raises PolicyError like ``load``."""
     document = _Document(text)
     policy: Policy | None = None
     try:
@@ -148,9 +148,9 @@ def _broken(text: str, line: int | None = None) -> PolicyError:
 
 
 def _errors_of_keys(error: ValidationError) -> Mistakes:
-    """Yield the path of each of pydantic's errors, with its message or a clearer one."""
+    """Yield the path of each pydantic error, with its message or a clearer one."""
     found = error.errors(include_url=False, include_input=False)
-    # pydantic marks errors of a key itself.
+    # pydantic adds "[key]" to the location if the key itself is invalid.
     ways = [tuple(step for step in one["loc"] if step != "[key]") for one in found]
     for way, one in zip(ways, found, strict=True):
         # pydantic also reports a list as too short if all its items are invalid.
@@ -158,7 +158,7 @@ def _errors_of_keys(error: ValidationError) -> Mistakes:
             continue
         model: type[BaseModel] = Policy
         examples: list[Any] | None = None
-        # The names of groups and the numbers of rules are not fields.
+        # Group names and rule indices are not fields of a model.
         for step in (way[0], *way[2:]) if way[:1] in {("groups",), ("rules",)} else way:
             if field := model.model_fields.get(str(step)):
                 examples = field.examples
@@ -176,7 +176,7 @@ def _errors_of_keys(error: ValidationError) -> Mistakes:
 
 
 class _Document:
-    """A file as plain data, with the lines of its parts and their errors."""
+    """A YAML file as plain data, with the line numbers and the errors of its parts."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[Way, int] = {}
@@ -198,13 +198,13 @@ class _Document:
         self.data = self._value(root, ())
 
     def add_error(self, way: Way, text: str, line: int | None = None) -> None:
-        """Add an error of a part. Only the first one is kept."""
+        """Record an error at a path. Only the first error of each path is kept."""
         upwards = (way[:length] for length in range(len(way), -1, -1))
         nearest = next(self._lines[one] for one in upwards if one in self._lines)
         self.errors.setdefault(way, (line or nearest, text))
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the errors, in which rules are identified by their names."""
+        """Yield the errors as problems that identify rules by name."""
         for way, (line, text) in self.errors.items():
             words: list[str] = []
             part: Any = self.data
@@ -243,7 +243,7 @@ class _Document:
         return found
 
     def _scalar(self, node: yaml.Node) -> Any:
-        """Return a value; None for an invalid date or binary, and for lists and mappings."""
+        """Return a scalar's value, or None if it is invalid or the node is not a scalar."""
         if not isinstance(node, yaml.ScalarNode):
             return None
         try:
@@ -253,7 +253,7 @@ class _Document:
 
 
 def _check_events(text: str) -> None:
-    """Refuse aliases, and deep nesting."""
+    """Raise PolicyError for anchors, aliases and deep nesting."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -266,7 +266,7 @@ def _check_events(text: str) -> None:
 
 
 def mistakes(policy: Policy) -> Mistakes:
-    """Yield the errors in a policy as a whole, after each key is valid."""
+    """Yield the errors of a policy whose keys are valid by themselves."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
@@ -293,10 +293,10 @@ def mistakes(policy: Policy) -> Mistakes:
 
 
 def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
-    """Return why a group is too small for these approvals of requests by these rules, or "".
+    """Return why a group is too small to give the approvals that these rules require, or "".
 
-    Requesters can't approve their own requests, so a group that contains all of them can give one
-    approval less. Only Slack knows the members of `everyone` and of user groups.
+    Requesters can't approve their own requests, so a group that contains all requesters has one
+    approver fewer. Only Slack knows the members of `everyone` and of user groups.
     """
     group = policy.groups.get(quorum.group)
     if group is None or group.usergroups:
@@ -340,7 +340,7 @@ def _of_rule(policy: Policy, rule: Rule) -> Mistakes:
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return what in a rule can't be automatic, with the remedy, or ""."""
+    """Return the requests that a rule can't make automatic, with the remedy, or ""."""
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:

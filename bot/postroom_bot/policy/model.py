@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policy file: every key, its meaning and an example.
+"""The format of the policy file, with a description and an example of each key.
 
 Validation is strict: unknown keys are errors, and a number is not a string. The schema and the
-reference are generated from the descriptions.
+reference are generated from this module.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def duration(value: Any) -> timedelta:
-    """Return the duration that a string such as ``24h`` means.
+    """Parse a duration such as ``24h``.
 
-    :raises ValueError: it is not a duration
+    :raises ValueError: the value is not a duration
     """
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not found:
@@ -53,7 +53,7 @@ def duration(value: Any) -> timedelta:
 
 
 def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
-    """Return a validator of the type, too: in Python, true equals 1."""
+    """Return a validator that also compares the type, because True == 1 in Python."""
 
     def check(value: Any) -> Any:
         if type(value) is not type(wanted) or value != wanted:
@@ -64,7 +64,7 @@ def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
 
 
 def _text(title: str, example: str, pattern: str) -> Any:
-    """Return the metadata of a string that matches a pattern as a whole."""
+    """Return the metadata of a string that must match the whole pattern."""
     return Field(title=title, examples=[example], pattern=f"^{pattern}$")
 
 
@@ -121,15 +121,15 @@ class _Part(BaseModel):
 
 
 class SlackEmail(_Part):
-    """Use of the email addresses in Slack profiles as the owners of mailboxes."""
+    """Identification of mailbox owners by the email addresses in their Slack profiles."""
 
     model_config = ConfigDict(title="Slack email")
 
     domains: tuple[Domain, ...] = Field(strict=False, min_length=1, examples=[["example.com"]])
-    """Domains whose addresses are trusted. List no domain in which people can choose their Slack
-    address freely."""
+    """Domains whose addresses are trusted. Don't list a domain in which users can freely choose
+    the address of their Slack profile."""
     cooldown: Duration = _lasting("72h")
-    """How long a changed address is not trusted."""
+    """How long an address is not trusted after it was changed."""
 
 
 class Identity(_Part):
@@ -138,30 +138,30 @@ class Identity(_Part):
     pinned: Mapping[UserId, Address] = Field(
         default_factory=dict, examples=[{"U024BE7LH": "alice@example.com"}]
     )
-    """The mailbox of each Slack user, by user id. It can't be changed in Slack."""
+    """Mailboxes by Slack user id. Users can't change them in Slack."""
     slack_email: SlackEmail | None = Field(
         default=None, examples=[{"domains": ["example.com"], "cooldown": "72h"}]
     )
-    """Trust confirmed addresses in Slack profiles. Without it, only pinned mailboxes
+    """Trusts confirmed addresses in Slack profiles. If unset, only pinned mailboxes
     have owners."""
 
 
 class Group(_Part):
-    """A group of people, by their Slack ids."""
+    """A group of Slack users."""
 
     users: tuple[UserId, ...] = _some(examples=[["U024BE7LH", "U024BE7LJ"]])
-    """Slack users, by id."""
+    """The ids of Slack users."""
     usergroups: tuple[UsergroupId, ...] = _some(examples=[["S0614TZR7"]])
-    """Slack user groups, by id. Their current members count."""
+    """The ids of Slack user groups. Their current members belong to the group."""
     channel: ChannelId | None = Field(default=None, examples=["C024BE91L"])
-    """The channel for the cards that this group approves, instead of `channels.approvals`."""
+    """The channel for requests that this group approves, instead of `channels.approvals`."""
 
 
 class Channels(_Part):
-    """The channels that the bot posts to. Invite it to them."""
+    """The channels that the bot posts to. Invite the bot to each of them."""
 
     approvals: ChannelId = Field(examples=["C024BE91L"])
-    """The channel for the cards with *Approve* and *Deny*."""
+    """The channel for cards with the buttons *Approve* and *Deny*."""
     audit: ChannelId | None = Field(default=None, examples=["C024BE92M"])
     """The channel that gets a line about every completed request."""
     mention_approvers: bool = Field(default=True, examples=[False])
@@ -175,7 +175,7 @@ class Reserved(_Part):
     """Local parts that only a rule with `reserved: true` allows, always with two approvals. Case,
     `+tag` and punctuation don't matter."""
     patterns: tuple[LocalPattern, ...] = _some(examples=[["press*", "donations"]])
-    """Patterns of local parts, without punctuation, that need two approvals whatever a
+    """Patterns of local parts, without punctuation, that need two approvals whatever the
     rule says."""
 
 
@@ -183,22 +183,23 @@ class Limits(_Part):
     """Limits for each person and mailbox."""
 
     open_requests: Number = Field(default=5, examples=[5])
-    """Open requests of a person."""
+    """The maximum number of open requests per person."""
     requests_per_day: Number = Field(default=20, examples=[20])
-    """Requests of a person in 24 hours."""
+    """The maximum number of requests per person in 24 hours."""
     aliases_per_mailbox: Number = Field(default=20, examples=[20])
-    """Aliases of a mailbox."""
+    """The maximum number of aliases per mailbox."""
 
 
 class Requests(_Part):
-    """The times of requests."""
+    """Deadlines, reminders and other durations of requests and reservations."""
 
     expire_after: Duration = _lasting("24h")
-    """When an undecided request expires."""
+    """How long approvers have to decide before a request expires."""
     remind_after: Duration = _lasting("4h")
-    """When the approvers are reminded, once. By default half of `expire_after`, at most 4h."""
+    """How long a request waits before the approvers get a reminder. Defaults to half of
+    `expire_after`, but at most 4h."""
     end_notice: Duration = _lasting("3d")
-    """How long before the end of an alias or a forwarder its requester is notified."""
+    """How long before an alias or a forwarder ends the requester is notified."""
     tombstone: Duration = _lasting("90d")
     """How long a removed address stays reserved for its previous owner."""
 
@@ -211,7 +212,7 @@ class Requests(_Part):
 
 
 class Rule(_Part):
-    """A rule. It applies to the requests that meet all its conditions."""
+    """A rule. It applies to requests that meet all its conditions."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [effect]} for effect in EFFECTS]}
@@ -222,7 +223,7 @@ class Rule(_Part):
     actions: tuple[Annotated[Action, Field(strict=False)], ...] = Field(
         default=tuple(Action), strict=False, min_length=1, examples=[["alias.add", "alias.remove"]]
     )
-    """The requested actions."""
+    """The requested action is one of these."""
     groups: tuple[GroupName, ...] = Field(
         default=(EVERYONE,), strict=False, min_length=1, examples=[["everyone"]]
     )
@@ -241,7 +242,7 @@ class Rule(_Part):
     least one is not (`external`). Only for `forward.add`."""
     reserved: bool | None = Field(default=None, examples=[True])
     """Whether the address is a reserved name. Only a rule with `true` allows reserved names, and
-    it allows no others. Without it, a denying rule applies to both."""
+    it allows no others. If unset, a denying rule applies to both."""
     deny: Sentence | None = Field(
         default=None, examples=["Contractors have no aliases. Ask your project lead."]
     )
@@ -268,7 +269,7 @@ class Rule(_Part):
 
 
 def _section(model: type[_Part], **example: Any) -> Any:
-    """Return an optional section, described by its docstring."""
+    """Return an optional section, described by the docstring of its model."""
     return Field(default_factory=model, description=model.__doc__, examples=[example])
 
 
@@ -276,7 +277,7 @@ class Policy(_Part):
     """Who may request what, and who approves it."""
 
     version: Version = Field(examples=[1])
-    """The version of this format."""
+    """The version of the policy format."""
     identity: Identity = _section(Identity, pinned={"U024BE7LH": "alice@example.com"})
     groups: Mapping[GroupName, Group] = Field(
         min_length=1, examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}]
@@ -313,13 +314,13 @@ class Policy(_Part):
         return [one for group in groups for one in (*group.usergroups, *group.users)]
 
     def channel_of(self, quorum: tuple[Quorum, ...]) -> str:
-        """Return the channel for a card with this quorum: that of its first group."""
+        """Return the channel of the quorum's first group, or the default channel for cards."""
         first = self.groups.get(quorum[0].group) if quorum else None
         return (first.channel if first else None) or self.channels.approvals
 
 
 def unknown_group(policy: Policy, name: str) -> str:
-    """Return "" if the policy has the group, otherwise a sentence with the known groups."""
+    """Return a message that lists the known groups, or "" if the group exists."""
     if name == EVERYONE or name in policy.groups:
         return ""
     known = dict.fromkeys([EVERYONE, *policy.groups])

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local parts that need protection, and names that look like them.
+"""Protected local parts, and local parts that look like them.
 
-A *reserved* name proves to others that its owner runs the domain: for example, certificate
-authorities send mail to it. A *sensitive* name is one that colleagues trust. Both are compared
-without case, punctuation and ``+tag``, which mail servers ignore, too.
+Outsiders assume that the owner of a *reserved* name controls the domain: for example, certificate
+authorities send mail to it. A *sensitive* name is one that colleagues trust. Comparisons ignore
+case, punctuation and ``+tag``, as mail servers may do.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from string import digits
 
-#: RFC 2142 without the names of departments, the CA/Browser Forum's five names, names that
-#: certificate authorities used before, and names that mail systems send from or report to.
+#: The names of RFC 2142 except departments, the five names of the CA/Browser Forum, names that
+#: certificate authorities used in the past, and names that mail systems send from or report to.
 RESERVED = frozenset(
     [
         *("abuse", "daemon", "ftp", "mailerdaemon", "news", "nobody", "noc", "postmaster", "root"),
@@ -48,9 +48,9 @@ _LOOKS_LIKE = str.maketrans("01345789i", "oleastbgl")
 
 
 def normalized(local: str) -> str:
-    """Return a local part in lower case, without ``+tag`` and punctuation.
+    """Return a local part in lower case, without its ``+tag`` and punctuation.
 
-    If the part before the tag is empty, the tag is returned.
+    If nothing precedes the tag, return the tag.
     """
     parts = (_SEPARATORS.sub("", part) for part in local.lower().split("+"))
     return next((part for part in parts if part), "")
@@ -59,7 +59,7 @@ def normalized(local: str) -> str:
 def is_reserved(local: str, more: Iterable[str] = ()) -> bool:
     """Return whether a local part is a reserved name in any spelling, or is not ASCII.
 
-    :param more: names that a policy adds
+    :param more: reserved names that the policy adds
     """
     if not local.isascii():
         return True
@@ -68,10 +68,10 @@ def is_reserved(local: str, more: Iterable[str] = ()) -> bool:
 
 
 def is_sensitive(local: str, names: Iterable[str] = (), patterns: Iterable[str] = ()) -> bool:
-    """Return whether a local part looks like a reserved name, or is one that colleagues trust.
+    """Return whether a local part looks like a reserved name or is a sensitive name.
 
-    :param names: reserved names that a policy adds
-    :param patterns: shell-style patterns that a policy adds
+    :param names: reserved names that the policy adds
+    :param patterns: shell-style patterns of sensitive names that the policy adds
     """
     reserved = RESERVED | {normalized(one) for one in names}
     whole = normalized(local)
@@ -84,7 +84,7 @@ def is_sensitive(local: str, names: Iterable[str] = (), patterns: Iterable[str] 
 
 
 def _skeleton(name: str) -> str:
-    """Return what a name looks like: ``adrnin`` and ``adm1n`` look like ``admin``."""
+    """Return a key that names share if they look alike, such as ``adrnin`` and ``admin``."""
     name = name.translate(_LOOKS_LIKE)
     for seen, meant in _LOOKS:
         name = name.replace(seen, meant)

@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that speaks to Slack: its Web API, the transports, and the handlers."""
+"""The Slack app: the transports, Bolt's app, its handlers and the manifest."""

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The buttons of a request, the Home tab, and changes of people's Slack accounts."""
+"""The handlers of a request's buttons, the Home tab and changes to Slack accounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from postroom_bot.ui import lists, messages, notifications, views
 
 
 def register(app: App, services: Services) -> None:
-    """Register the handlers of a request's buttons and of the submitted denial."""
+    """Register the handlers of a request's buttons and of submitted denials."""
     intake = services.intake
 
     @app.block_action(notifications.REQUEST_APPROVE)
@@ -31,7 +31,7 @@ def register(app: App, services: Services) -> None:
 
     @app.block_action(notifications.REQUEST_DENY)
     def ask_why(ack: Answer, body: Body) -> None:
-        # The vote is stored when the reason is submitted.
+        # The vote is saved when the person submits the reason.
         ack()
         acted = interaction_of(body)
         open_modal(services, acted, views.deny_reason(acted.value, acted.card))
@@ -80,15 +80,15 @@ def register_events(app: App, services: Services) -> None:
     def user_changed(event: dict[str, Any]) -> None:
         user = str(event["user"]["id"])
         services.deps.people.forget(user)
-        # Look the person up now, so that a new email address is noticed now. Slack reports changes
-        # of all users, most of whom never use the bot.
+        # Look the person up now, to record when their email address changed. Slack reports changes
+        # to all accounts, but most users never use the bot.
         if services.deps.database.read(lambda c: mailboxes.identity_of(c, user)) is not None:
             services.deps.people.person(user, services.deps.workspace.team, fresh=True)
 
 
 def publish_home(services: Services, user: str) -> None:
     """Update a person's Home tab."""
-    # An organisation's event may come from another workspace than the bot's.
+    # In an organization, the event may come from a workspace other than the bot's.
     person = services.deps.people.person(user, services.deps.workspace.team)
     found = services.deps.database.read(lambda c: requests.open_by(c, user))
     waiting = [] if person.obstacle else services.deps.database.read(requests.waiting)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bolt's app with all handlers, and unexpected errors of handlers."""
+"""Bolt's app with all handlers, and the handling of their unexpected errors."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from postroom_bot.workflow.dependencies import Workspace
 _LOGIN_REFUSED = "Slack refuses slack_bot_token (%s): reinstall the app and copy its token"
 _UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network's proxy"
 INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
-#: Bolt checks every 10 ms whether a handler has acknowledged.
+#: Longer than Bolt's interval of 10 ms between checks for an acknowledgement.
 _ACK_SECONDS = 0.1
 _KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
-#: Slack's codes for a modal that exists already, because of a repeated delivery or press.
+#: Slack's error codes for a modal that a repeated delivery or press has already opened or updated.
 _REPEATED = frozenset({"exchanged_trigger_id", "hash_conflict"})
 
 log = logging.getLogger(__name__)
 
 
 class TimedApp(App):
-    """Bolt's app, which measures the time to each acknowledgement."""
+    """A Bolt app that measures the time until each acknowledgement."""
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(**options)
         self._metrics = metrics
 
     def dispatch(self, req: BoltRequest) -> BoltResponse:
-        """Handle one of Slack's requests."""
+        """Handle a request from Slack."""
         begin = time.monotonic()
         stamps = req.headers.get("x-slack-request-timestamp", [])
         try:
@@ -72,7 +72,7 @@ def slack_api_of(settings: Settings) -> SlackApi:
 
 
 def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor) -> App:
-    """Return the app with all handlers, which run in this executor."""
+    """Return the app with all handlers, which run in the given executor."""
     metrics, secret = services.deps.metrics, settings.slack_signing_secret
     try:
         app = TimedApp(
@@ -100,16 +100,16 @@ def answer_error(
     context: BoltContext,
     response: BoltResponse | None,
 ) -> BoltResponse | None:
-    """Log and count an unexpected error of a handler, and answer the person without internals.
+    """Log and count an unexpected error of a handler, and answer the person without any details.
 
-    :param response: what Slack would get; None if it has its acknowledgement already
+    :param response: the response that Slack would get; None if the request was acknowledged
     """
     kind = kind_of(body)
     if isinstance(error, BoltUnhandledRequestError):
         log.warning("no handler for this %s", kind)
         return BoltResponse(status=200)
     if response is None:
-        # Bolt discards the acknowledgement when this returns, even if it has not been sent.
+        # When this function returns, Bolt discards an acknowledgement that it has not sent yet.
         time.sleep(_ACK_SECONDS)
     if isinstance(error, SlackRejected) and error.code in _REPEATED:
         return response
@@ -132,9 +132,9 @@ def answer_error(
 
 
 def kind_of(body: dict[str, Any]) -> str:
-    """Return what Slack sent: ``command``, ``event``, ``view_submission`` ... or ``other``.
+    """Return the kind of a payload, such as ``command``, ``event`` or ``other``.
 
-    The result labels a metric, so it has only a few values.
+    There are only a few kinds, because the result is the label of a metric.
     """
     if "command" in body:
         return "command"
@@ -145,7 +145,7 @@ def kind_of(body: dict[str, Any]) -> str:
 
 
 def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
-    """Ask Slack for the bot's workspace."""
+    """Return the bot's workspace and app, as reported by Slack."""
     try:
         identity = slack_api.whoami()
         app = slack_api.app_of(str(identity.get("bot_id")))
@@ -157,13 +157,13 @@ def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
 
 
 def check_socket(slack_api: SlackApi, settings: Settings) -> None:
-    """Check the app-level token with Slack, if Socket Mode is used.
+    """Verify the app-level token with Slack, if Socket Mode is used.
 
-    :raises StartError: Slack refuses the token
+    :raises StartError: Slack rejects the token
     """
     if settings.mode == "http" or settings.slack_app_token is None:
         return
-    # Slack limits this call to a few a minute. Then the token may still be valid.
+    # Slack allows only a few of these calls per minute. If it is limited, the token may be valid.
     with suppress(SlackUnavailable):
         try:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())

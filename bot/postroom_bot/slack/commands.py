@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slash command."""
+"""The handler of the slash command."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def register(app: App, services: Services) -> None:
 
 
 def look_up(services: Services, acted: Interaction, lookup: parser.Lookup) -> Message | str:
-    """Return the answer to a command that asks Slack and the mail service."""
+    """Return the answer to a command that queries Slack and the mail service."""
     lookups, user, team = services.lookups, acted.user, acted.team
     try:
         match lookup:

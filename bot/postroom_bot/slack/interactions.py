@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a handler works with: who acted and on what, the services, and how to reply."""
+"""Common parts of the handlers: the interaction, the services and the reply."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.intake import Intake, Lookups
 from postroom_bot.workflow.passwords import Passwords
 
-#: Errors that have a sentence for the person.
+#: Errors that have a message for the person.
 EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 
-#: Slack shows an acknowledgement, or replaces a view with it, after up to this time. An answer that
-#: arrives earlier appears above it, or is covered by it for good.
+#: How long Slack may take to display an acknowledgement or replace a view with it. An answer that
+#: arrives earlier would appear above it, or would be replaced by it.
 SETTLE_SECONDS = 0.5
 
 #: Bolt's `ack` and `respond`.
@@ -33,15 +33,15 @@ Body = Mapping[str, Any]
 
 
 class Interaction(NamedTuple):
-    """A command, a press of a button, a shortcut or a submitted view.
+    """A command, a pressed button, a shortcut or a submitted view.
 
-    :param team: the person's own workspace, which differs from the bot's for outsiders
-    :param key: the same for each delivery of the same interaction
-    :param trigger: opens a modal within 3 seconds; "" for a submitted view
-    :param value: the request's id that the button carries, or ""
-    :param modal: the submitted modal, or the one that contains the button
+    :param team: the id of the person's workspace, which for outsiders is not the bot's
+    :param key: identifies the interaction, even if Slack delivers it again
+    :param trigger: the id that allows opening a modal for 3 seconds; "" for a submitted view
+    :param value: the request id in the button's value, or ""
+    :param modal: the submitted modal, or the modal that contains the button
     :param card: the message that contains the button
-    :param app: the app that posted the message; "" if Slack's statements about it differ
+    :param app: the id of the app that posted the message; "" if the payload contradicts itself
     """
 
     user: str
@@ -55,7 +55,7 @@ class Interaction(NamedTuple):
 
 
 def interaction_of(body: Body) -> Interaction:
-    """Return the interaction in what Slack sent."""
+    """Return the interaction that a payload describes."""
     if "command" in body:
         user, team, trigger = (str(body[name]) for name in ("user_id", "team_id", "trigger_id"))
         return Interaction(user, team, f"command:{trigger}", trigger)
@@ -87,9 +87,9 @@ def interaction_of(body: Body) -> Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the handlers use. Threads share it.
+    """The services that handlers use. Shared by threads.
 
-    :param mail_host: the host name for mail programs
+    :param mail_host: the host name of the IMAP and SMTP server
     """
 
     deps: Dependencies
@@ -99,9 +99,9 @@ class Services:
     mail_host: str
 
     def reason_text(self, acted: Interaction, action: str, error: Exception) -> str:
-        """Return the text of one of the EXPECTED errors, and record what was forbidden.
+        """Return the text of one of the EXPECTED errors, and record Forbidden in the audit.
 
-        :param action: what the person tried, in a word
+        :param action: a word for what the person tried to do
         """
         reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
         if isinstance(error, Forbidden):
@@ -110,7 +110,7 @@ class Services:
 
 
 def reply(answer: Answer, message: Message | str) -> None:
-    """Answer with a message that only this person sees; below the message with the button."""
+    """Send a message that only this person sees, without replacing a message with a button."""
     text, blocks = (message, ()) if isinstance(message, str) else message
     below = {"replace_original": False} if isinstance(answer, Respond) else {}
     answer(text=text, blocks=list(blocks) or None, response_type="ephemeral", **below)

@@ -9,7 +9,7 @@ from typing import Any
 from postroom_bot.ui.parser import COMMAND, ENTRIES
 from postroom_bot.ui.views import SHORTCUT_MENU
 
-#: The bot's OAuth scopes, each with its purpose.
+#: The bot's OAuth scopes and their purposes.
 SCOPES = {
     "commands": "Receive `/email` and the shortcut.",
     "chat:write": "Post cards, reminders and notices.",
@@ -44,7 +44,7 @@ def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
         "command": COMMAND,
         "description": "Request addresses, forwarding or a password. Alone, it opens a menu.",
         "usage_hint": f"[{', '.join(words)} or {last}]",
-        # The parser reads wrapped links and escaped characters.
+        # The parser handles wrapped links and escaped characters.
         "should_escape": True,
         **({"url": url} if url else {}),
     }

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The modals: opening them, and submitted forms and passwords.
+"""The handlers that open modals and process their submissions.
 
-A trigger expires after 3 seconds. A modal that needs answers from elsewhere is therefore opened as
-"working" first, and updated when the answers arrive.
+A trigger expires after 3 seconds. A modal that needs data from Slack or the mail service is
+therefore opened as "working" first, and updated when the data arrives.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from postroom_bot.ui.markup import View
 from postroom_bot.workflow.intake import DayOver
 from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
 
-#: How often a view with a new password is sent to Slack, and the pauses in between.
+#: How often to send a view with a new password to Slack, and the pauses between the attempts.
 TRIES = 4
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0
 
 
 def register(app: App, services: Services) -> None:
-    """Register the handlers that open modals, and those of submitted ones."""
+    """Register the handlers that open modals and process their submissions."""
 
     @app.shortcut(views.SHORTCUT_MENU)
     def open_menu(ack: Answer, body: Body) -> None:
@@ -55,7 +55,7 @@ def register(app: App, services: Services) -> None:
             return
         opened = open_modal(services, acted, views.working(views.TITLE))
         aliases: list[str] = []
-        # Without the list, the person types the address.
+        # Without the list, the person can type the address.
         with suppress(*EXPECTED):
             aliases = services.lookups.aliases(acted.user, acted.team).aliases
         services.deps.slack_api.update_view(opened, views.form(name, aliases))
@@ -81,13 +81,13 @@ def register(app: App, services: Services) -> None:
         mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
         working = views.working(views.PASSWORD_TITLE, creates_password=True)
         ack(response_action="update", view=working)
-        # The acknowledgement has replaced the view, so its hash has changed.
+        # The acknowledgement has replaced the view, so the view's hash has changed.
         window = ViewRef(str(view["id"]), hash="")
         reveal_password(services, interaction_of(body), window, mailbox, request_id)
 
 
 def submit_form(services: Services, acted: Interaction, view: View) -> dict[str, Any]:
-    """Request the change in a submitted form. Return the acknowledgement: a note or errors."""
+    """Request the change in a submitted form. Return the acknowledgement, with a note or errors."""
     try:
         change = views.read_form(str(view["callback_id"]), view["state"]["values"])
         request = services.intake.submit(acted.key, change, acted.user, acted.team)
@@ -104,7 +104,7 @@ def submit_form(services: Services, acted: Interaction, view: View) -> dict[str,
 
 
 def open_modal(services: Services, acted: Interaction, view: View) -> ViewRef:
-    """Open a modal, or update the one that the button is in."""
+    """Open a modal or, if the interaction took place in a modal, update that modal."""
     if acted.modal is None:
         return services.deps.slack_api.open_view(acted.trigger, view)
     return services.deps.slack_api.update_view(acted.modal, view)
@@ -116,7 +116,7 @@ def offer_password(
     mailbox: str | None = None,
     request_id: str | None = None,
 ) -> None:
-    """Ask for confirmation of a new password, request one, or show why there is none."""
+    """Ask for confirmation of a new password, request its approval, or explain a refusal."""
     opened = open_modal(services, acted, views.working(views.PASSWORD_TITLE))
     user, team = acted.user, acted.team
     try:
@@ -136,7 +136,7 @@ def offer_password(
 def reveal_password(
     services: Services, acted: Interaction, window: ViewRef, mailbox: str, request_id: str | None
 ) -> None:
-    """Create a password and show it in the modal, which shows "working" by now."""
+    """Create a password and show it in the modal, which currently shows "working"."""
     acknowledged = time.monotonic()
 
     def show(password: SecretStr) -> None:
@@ -144,7 +144,7 @@ def reveal_password(
         update(shown)
 
     def update(view: View) -> None:
-        """Update the modal, with retries: the new password exists nowhere else."""
+        """Update the modal, with retries, because the new password is stored nowhere else."""
         settle(acknowledged)
         for _ in range(TRIES - 1):
             try:
@@ -158,12 +158,12 @@ def reveal_password(
     try:
         services.passwords.reveal(acted.key, acted.user, acted.team, mailbox, request_id, show)
     except PressedTwice:
-        # Keep what the first delivery shows.
+        # The handler of the first delivery updates the modal.
         return
     except EXPECTED as error:
         text = services.reason_text(acted, Action.PASSWORD, error)
-        # The person gets a message as well if the password was not shown, in case the window was
-        # closed.
+        # If the password was not shown, the person gets a direct message as well, in case they have
+        # closed the window.
         ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()
         with suppress(*ignored):
             update(views.note(text, views.PASSWORD_TITLE))

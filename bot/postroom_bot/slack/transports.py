@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How Slack reaches the bot: Socket Mode, or signed HTTP requests.
+"""The transports for Slack's requests: Socket Mode, or signed HTTP requests.
 
-Socket Mode uses private parts of slack_sdk and websocket-client, because of three measured faults:
-a connection whose peer is gone is trusted for up to 15 minutes, closing waits for the thread that
-reads, and a stopping client still accepts requests.
+The Socket Mode transport uses internals of slack_sdk and websocket-client, to work around three
+measured faults: a dead connection is not detected for up to 15 minutes, closing a connection waits
+for the thread that reads from it, and a client that is being stopped still accepts requests.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _CLOSE_TIMEOUT = 2.0
 
 
 class SocketModeTransport(SocketModeHandler):
-    """A connection to Slack that is renewed when it is lost.
+    """A Socket Mode connection that reconnects when it is lost.
 
-    It can stop accepting requests and wait for the current ones. A request that is not accepted is
-    not acknowledged, and Slack sends it to another connection.
+    To stop, it accepts no more requests and waits for the current ones. A request that is not
+    accepted is not acknowledged, so Slack sends it to another connection.
     """
 
     def __init__(self, app: App, app_token: str) -> None:
@@ -65,7 +65,7 @@ class SocketModeTransport(SocketModeHandler):
         self.client.message_listeners.append(self._on_message)
 
     def start(self) -> str:
-        """Connect. Return "", because Slack needs no URL."""
+        """Connect to Slack. Return "", because Slack needs no URL."""
         try:
             self.connect()  # type: ignore[no-untyped-call]
         except (SlackClientError, OSError):
@@ -75,7 +75,7 @@ class SocketModeTransport(SocketModeHandler):
         return ""
 
     def health(self) -> Health:
-        """Return whether Slack has sent its hello on the current connection."""
+        """Return whether Slack has sent "hello" on the current connection."""
         if self._greeted is not None and self._greeted is self._socket():
             return Health(works=True)
         return Health(works=False, text="not connected to Slack")
@@ -87,21 +87,21 @@ class SocketModeTransport(SocketModeHandler):
             self._changed.wait_for(lambda: not self._running, GRACE_SECONDS)
         self._checks.shutdown()  # type: ignore[no-untyped-call]
         self.client.auto_reconnect_enabled = False
-        # Otherwise the client starts the same session again.
+        # Otherwise, the client would restart the same session.
         self.client.current_session_runner.event.set()
         session = self.client.current_session
         if session is not None:
             session.keep_running = False
-            # Closing alone does not wake the thread that reads from the connection, and then waits
-            # for it.
+            # Closing alone would not wake the thread that reads from the connection, but would wait
+            # for that thread.
             self._shut_down_socket()
-        # Slack's client may still wait up to 10 s for its socket.
+        # The client may still wait up to 10 s for its socket.
         closing = threading.Thread(target=self.close, daemon=True)
         closing.start()
         closing.join(_CLOSE_TIMEOUT)
 
     def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
-        """Handle a request."""
+        """Handle a request, unless the transport is being stopped."""
         with self._changed:
             if self._draining:
                 return
@@ -114,9 +114,9 @@ class SocketModeTransport(SocketModeHandler):
                 self._changed.notify_all()
 
     def _close_dead_connection(self) -> None:
-        """Close a connection that does not answer pings, so that Slack's client reconnects.
+        """Close a connection that does not respond to pings, so that the client reconnects.
 
-        The client sends pings but does not check the answers.
+        The client sends pings but does not check for responses.
         """
         session = self.client.current_session
         if session is None or session.last_pong_tm >= session.last_ping_tm:
@@ -129,7 +129,7 @@ class SocketModeTransport(SocketModeHandler):
             self._greeted = self._socket()
 
     def _socket(self) -> Any:
-        # The client reuses the session for a new attempt, but not the socket in it.
+        # The client reuses the session when it reconnects, but not its socket.
         session = self.client.current_session
         return None if session is None else session.sock
 
@@ -142,18 +142,18 @@ class SocketModeTransport(SocketModeHandler):
 
 
 class HttpTransport:
-    """A port for Slack's requests, behind a proxy that adds TLS."""
+    """An HTTP server for Slack's requests, behind a proxy that terminates TLS."""
 
     def __init__(self, app: App, host: str, port: int) -> None:
         self._slack = SlackRequestHandler(app, path=PATH)
         self._server = WebServer(self._answer, host, port, threads=THREADS)
 
     def start(self) -> str:
-        """Listen. Return the URL for Slack."""
+        """Start listening. Return the URL for Slack's requests."""
         return self._server.start() + PATH
 
     def health(self) -> Health:
-        """Return whether the port is served."""
+        """Return whether the server accepts requests."""
         if self._server.is_serving:
             return Health(works=True)
         return Health(works=False, text="the port for Slack is not served")
@@ -175,7 +175,7 @@ Transport = SocketModeTransport | HttpTransport
 
 
 def transport_of(settings: Settings, app: App) -> Transport:
-    """Return the transport."""
+    """Return the transport that the settings select."""
     if settings.mode == "http" or settings.slack_app_token is None:
         return HttpTransport(app, settings.http_host, settings.http_port)
     return SocketModeTransport(app, settings.slack_app_token.get_secret_value())

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The audit: rows that are only ever added, each with a hash over itself and the one before.
+"""The audit: an append-only table whose rows form a hash chain.
 
-Triggers in the database refuse edits and deletions. Without the triggers, an edit breaks the chain,
-unless all later rows are rewritten, which the streamed lines reveal.
-A row's hash is the SHA-256 of the previous one's, in hexadecimal, followed by the row as canonical
-JSON: sorted keys, no blanks, ASCII.
+Database triggers reject updates and deletions. If the triggers are removed, an edit breaks the
+chain, unless all later rows are rewritten, which a comparison with the streamed lines reveals.
+A row's hash is the SHA-256 of the previous row's hash, in hexadecimal, followed by the row as
+canonical JSON: sorted keys, no whitespace, ASCII.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from postroom_bot.store.tables import audit as table
 from postroom_bot.store.tables import audit_cursor, audit_head
 from postroom_common.database import Database
 
-#: Comes before the first row's hash.
+#: The `prev_hash` of the first row.
 START = "0" * 64
 PAGE = 500
-#: What each event records.
+#: The description of each event.
 EVENTS = {
     "request.new": "A request was created.",
     "request.pending": "The policy requires approvals. With the rule, the quorum and the policy's "
@@ -62,10 +62,10 @@ _SECRET = re.compile(
 
 
 class AuditRow(NamedTuple):
-    """One row: who did what, when, for which request.
+    """A row of the audit: who did what, when and for which request.
 
-    :param at: as it was written: ISO 8601 in UTC, to the microsecond
-    :param actor: a Slack user's id, or the name of a part of the bot
+    :param at: the time as it was written: ISO 8601 in UTC, with microseconds
+    :param actor: the id of a Slack user, ``bot``, or ``operator:`` and a user name
     """
 
     seq: int
@@ -78,22 +78,22 @@ class AuditRow(NamedTuple):
     hash: str
 
     def line(self) -> str:
-        """Return it as a line of JSON, without the line's end."""
+        """Return the row as a line of JSON, without a line break."""
         return _canonical(self._asdict())
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """An audit in order: how many rows it has, and the last one's hash."""
+    """The result of a successful verification: the last row's number and hash."""
 
     count: int
     head: str
 
 
 class Tampered(Exception):
-    """The audit is not as it was written.
+    """The audit was tampered with.
 
-    :param seq: the first row where it shows
+    :param seq: the number of the first affected row
     """
 
     def __init__(self, seq: int, sentence: str) -> None:
@@ -111,16 +111,16 @@ def append(
     request_id: str | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> AuditRow:
-    """Add a row; other writers wait for this transaction's end, so do it last.
+    """Append a row. Other writers wait until this transaction ends, so do this last.
 
-    :param data: plain data, as for JSON; ValueError where a key announces a secret
+    :param data: JSON data; raises ValueError if a key looks like the name of a secret
     """
     details = dict(data or {})
     _refuse_secrets(details)
     if at.tzinfo is None:
         raise ValueError("a time needs its time zone")
     written = at.astimezone(UTC).isoformat(timespec="microseconds")
-    # The lock on this one row is what makes all writers take turns.
+    # The lock on this row serializes all writers.
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash).with_for_update()).one()
     row = AuditRow(head.seq + 1, written, actor, event, request_id, details, head.hash, "")
     row = row._replace(hash=_hash(row))
@@ -134,7 +134,7 @@ def append(
 def rows(
     connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
 ) -> list[AuditRow]:
-    """Return up to `limit` rows that come after that one, in order, or a request's only."""
+    """Return up to `limit` rows after row `after`, in order, of one request or of all."""
     wanted = select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
     if request_id is not None:
         wanted = wanted.where(table.c.request == request_id)
@@ -142,9 +142,9 @@ def rows(
 
 
 def verify(connection: Connection) -> Verified:
-    """Check every row and the chain from the first one to the last, on one snapshot.
+    """Verify all rows and the hash chain, within one snapshot of the database.
 
-    :raises Tampered: if a row was edited, inserted, moved or removed, also at the end
+    :raises Tampered: a row was edited, inserted, moved or removed, including at the end
     """
     count, last = 0, START
     wanted = select(table).order_by(table.c.seq).limit(PAGE)
@@ -158,7 +158,7 @@ def verify(connection: Connection) -> Verified:
                 row = _row(raw)
                 unchanged = raw.data == _canonical(row.data) and row.prev_hash == last
                 unchanged = unchanged and row.hash == _hash(row)
-            except (TypeError, ValueError):  # not even the kind of value that was written
+            except (TypeError, ValueError):  # a value has the wrong type or is not JSON
                 unchanged = False
             if not unchanged:
                 text = f"Row {count} of the audit, or the one before it, was changed."
@@ -172,13 +172,13 @@ def verify(connection: Connection) -> Verified:
 
 
 def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
-    """Compare streamed lines with the database, whose own chain is checked first.
+    """Verify the database, then compare the streamed lines with it.
 
-    The lines may begin with any row, as after a rotation, and repeat some, as after a crash; the
-    database may have rows that were not streamed yet.
+    The lines may begin with any row, for example after a log rotation, and may repeat rows after a
+    crash. The database may contain rows that were not streamed yet.
 
-    :returns: the last row that was streamed, and its hash
-    :raises Tampered: if the two differ, lines are missing, or the database is not in order
+    :returns: the number and the hash of the last streamed row
+    :raises Tampered: a line differs from its row, lines are missing, or `verify` fails
     """
     verify(connection)
     last = Verified(0, START)
@@ -198,16 +198,16 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
 
 
 def stream(database: Database, write: Callable[[str], None]) -> int:
-    """Write the rows that were not streamed yet as lines of JSON, and return their number.
+    """Write the rows that were not streamed yet as JSON lines, and return how many were written.
 
-    They come in order and each at least once: some come again after a crash.
+    Rows are written in order and at least once. After a crash, some are written again.
     """
     written = 0
     cursor = audit_cursor.c.seq
     while page := database.read(lambda c: rows(c, after=c.scalars(select(cursor)).one())):
         for row in page:
             write(row.line())
-        # Never back: another replica may have streamed more by now.
+        # Never move the cursor back: another replica may have streamed more rows.
         advance = update(audit_cursor).where(cursor < page[-1].seq).values(seq=page[-1].seq)
         database.write(partial(Connection.execute, statement=advance))
         written += len(page)

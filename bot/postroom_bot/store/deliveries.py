@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Deliveries by Slack that were processed, and notifications that were sent: each counts once."""
+"""Records of processed Slack deliveries and of sent notifications, to detect duplicates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom_bot.store.tables import KEY_LENGTH, inbox, insert_new, notificatio
 def is_new(connection: Connection, key: str, *, at: datetime) -> bool:
     """Store the key of a delivery, and return whether it is new.
 
-    :param key: at most 200 characters; ValueError beyond
+    :raises ValueError: the key has more than 200 characters
     """
     if len(key) > KEY_LENGTH:
         raise ValueError(f"a delivery's key has at most {KEY_LENGTH} characters")
@@ -22,7 +22,7 @@ def is_new(connection: Connection, key: str, *, at: datetime) -> bool:
 
 
 def purge(connection: Connection, before: datetime) -> int:
-    """Delete the keys from before this time, and return their number."""
+    """Delete the keys stored before this time, and return how many were deleted."""
     return connection.execute(delete(inbox).where(inbox.c.at < before)).rowcount
 
 
@@ -33,11 +33,11 @@ def sent(connection: Connection, request_id: str) -> frozenset[str]:
 
 
 def record_sent(connection: Connection, request_id: str, kind: str, *, at: datetime) -> None:
-    """Record that a kind was sent."""
+    """Record that a notification of this kind was sent."""
     insert_new(connection, notification, {"request": request_id, "kind": kind, "at": at})
 
 
 def forget_sent(connection: Connection, request_id: str, kind: str) -> None:
-    """Let a kind be sent again."""
+    """Forget that a notification of this kind was sent, so that it is sent again."""
     same = (notification.c.request == request_id, notification.c.kind == kind)
     connection.execute(delete(notification).where(*same))

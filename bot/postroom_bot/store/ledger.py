@@ -1,23 +1,22 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ledger: the changes that the bot has made at the mail service, in their order.
+"""The ledger: the changes that the bot has made at the mail service, in order.
 
-As a definition, it is an additional file beside the administrator's own, so that the next converge
-keeps the changes:
+Exported as a definition file, it complements the administrator's own file, so that the next
+converge keeps the changes:
 
     definition_files: [tenant.yml, chat.json]
 
 email_tenant merges both:
 
-- If they contradict each other (the administrator's file still lists an alias that was removed from
-  chat, or assigns an address to another mailbox), nothing is changed, and the error names both
-  places. Correct the file, or change the ledger with another request.
-- A forwarder has the members of both files. A destination that was removed from chat, but is still
-  in the administrator's file, is added again: a definition can't declare a member absent.
+- If they contradict each other (for example, the administrator's file still lists an alias that was
+  removed in Slack, or assigns an address to another mailbox), nothing is changed, and the error
+  names both locations. Correct the file, or change the ledger with another request.
+- A forwarder gets the members from both files. A destination that was removed in Slack but is still
+  in the administrator's file is added again, because a definition can't declare a member absent.
 - Mailboxes in the ledger are declared present, as long as they exist. If the administrator's file
-  declares one absent, its aliases are removed, and that file deletes it.
-- If aliases are purged, the purge includes the aliases of mailboxes in the ledger that are in
-  neither file.
+  declares such a mailbox absent, its aliases are removed and the mailbox is deleted.
+- If aliases are purged, mailboxes in the ledger lose the aliases that are in neither file.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from postroom_bot.store.tables import ledger as table
 
 
 class LedgerEntry(NamedTuple):
-    """A change that was made, and the request that it was made for."""
+    """A change that was made, and the id of its request."""
 
     request_id: str
     change: Change
@@ -42,15 +41,15 @@ class LedgerEntry(NamedTuple):
 
 
 def record(connection: Connection, *, request_id: str, change: Change, at: datetime) -> None:
-    """Record a change, only once for each request.
+    """Record a change, at most once per request.
 
-    :param change: as executed, with its mailbox
+    :param change: the executed change, including its mailbox
     """
     insert_new(connection, table, {"request": request_id, "at": at, **change_values(change)})
 
 
 def entries(connection: Connection) -> list[LedgerEntry]:
-    """Return all changes in order."""
+    """Return all entries in order."""
     rows = connection.execute(select(table).order_by(table.c.seq)).mappings()
     return [LedgerEntry(row["request"], pop_change(dict(row)), row["at"]) for row in rows]
 
@@ -58,12 +57,12 @@ def entries(connection: Connection) -> list[LedgerEntry]:
 def definition(
     changes: Iterable[Change], mailboxes: Container[str], zone: tzinfo = UTC
 ) -> dict[str, Any]:
-    """Return the ledger as the data of a definition file, sorted.
+    """Return the changes as the content of a definition file, sorted.
 
-    An alias that has expired keeps its end date, so the result does not depend on the time.
+    An expired alias keeps its end date, so the result does not depend on the current time.
 
-    :param changes: the changes in the ledger, the oldest first
-    :param mailboxes: the existing mailboxes; changes of others are left out
+    :param changes: the changes in the ledger, oldest first
+    :param mailboxes: the existing mailboxes; aliases of other mailboxes are omitted
     :param zone: the time zone in which the last day of an alias ends
     """
     aliases: dict[str, list[Any]] = {}
@@ -91,12 +90,12 @@ def definition(
 
 
 def in_force(changes: Iterable[Change]) -> list[Change]:
-    """Return the changes that no later one has replaced.
+    """Return the changes that no later change has replaced.
 
-    The latest change of an address counts. But removing an alias from one mailbox does not affect
+    The latest change to an address counts. However, removing an alias from a mailbox doesn't affect
     other mailboxes, because anyone may request the removal of an address that was never theirs.
 
-    :param changes: the oldest first
+    :param changes: the changes, oldest first
     """
     found: dict[str, list[Change]] = {}
     for change in changes:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Locks on mailboxes, reservations of freed addresses, and the email addresses of Slack users.
 
-A mailbox is locked while it is changed at the mail service. A freed address is kept free for its
-last owner for a while. A person who changes their email address in Slack could otherwise request
-another mailbox's password, so the time of the change is stored.
+A mailbox is locked while it is changed at the mail service. A freed address stays reserved for its
+last owner for a while. The time of a change of an email address in Slack is stored, because the
+person could otherwise use a new address immediately to request another mailbox's password.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from postroom_bot.store.tables import identity, insert_new, mailbox_lock, reserv
 def lock(
     connection: Connection, mailbox: str, *, owner: str, now: datetime, until: datetime
 ) -> bool:
-    """Lock a mailbox if it is free, its lock has expired, or the owner has it already."""
+    """Lock a mailbox unless another owner's lock is still valid; return whether it is locked."""
     values = {"mailbox": mailbox, "owner": owner, "until": until}
     if insert_new(connection, mailbox_lock, values):
         return True
@@ -36,7 +36,7 @@ def renew_lock(connection: Connection, mailbox: str, *, owner: str, until: datet
 
 
 def unlock(connection: Connection, mailbox: str, *, owner: str) -> None:
-    """Remove a lock, if it is still the owner's."""
+    """Release a lock if the owner still holds it."""
     mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.owner == owner)
     connection.execute(delete(mailbox_lock).where(*mine))
 
@@ -44,7 +44,7 @@ def unlock(connection: Connection, mailbox: str, *, owner: str) -> None:
 def reserve(
     connection: Connection, address: str, owner: str, *, at: datetime, until: datetime
 ) -> None:
-    """Reserve an address for its last owner, in place of an older reservation."""
+    """Reserve an address for its last owner, replacing any earlier reservation."""
     values = {"address": address, "owner": owner, "at": at, "until": until}
     if not insert_new(connection, reservation, values):
         same = reservation.c.address == address
@@ -52,26 +52,26 @@ def reserve(
 
 
 def reserved_for(connection: Connection, address: str, *, now: datetime) -> str | None:
-    """Return the last owner of an address that is reserved now."""
+    """Return the last owner of a reserved address, or None if it is not reserved."""
     counts = (reservation.c.address == address, reservation.c.until > now)
     return connection.scalar(select(reservation.c.owner).where(*counts))
 
 
 def release(connection: Connection, address: str) -> None:
-    """Delete an address's reservation, if any."""
+    """Delete the reservation of an address, if any."""
     connection.execute(delete(reservation).where(reservation.c.address == address))
 
 
 def purge(connection: Connection, now: datetime) -> int:
-    """Delete the reservations that have ended; return how many."""
+    """Delete the expired reservations, and return how many were deleted."""
     return connection.execute(delete(reservation).where(reservation.c.until <= now)).rowcount
 
 
 class Identity(NamedTuple):
     """The email address of a Slack user.
 
-    :param since: when it was seen first
-    :param changed_at: when it last replaced another address; None for never
+    :param since: when the address was first seen
+    :param changed_at: when it replaced another address; None if it never did
     """
 
     email: str
@@ -80,7 +80,7 @@ class Identity(NamedTuple):
 
 
 def record_email(connection: Connection, user: str, email: str, *, at: datetime) -> datetime | None:
-    """Record a user's current address, and return when it replaced another one, if it did."""
+    """Record a user's current address, and return when it replaced another one, or None."""
     first = {"user": user, "email": email, "since": at, "changed_at": None}
     if not insert_new(connection, identity, first):
         other = update(identity).where(identity.c.user == user, identity.c.email != email)
@@ -89,7 +89,7 @@ def record_email(connection: Connection, user: str, email: str, *, at: datetime)
 
 
 def identity_of(connection: Connection, user: str) -> Identity | None:
-    """Return the address that was recorded last for a user."""
+    """Return the last recorded address of a user, or None."""
     columns = (identity.c.email, identity.c.since, identity.c.changed_at)
     row = connection.execute(select(*columns).where(identity.c.user == user)).one_or_none()
     return Identity._make(row) if row else None

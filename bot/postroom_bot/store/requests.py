@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests: added, leased to one owner at a time, moved from state to state, and queried.
+"""Store requests, lease each to one owner at a time, change their state, and query them.
 
-The owner of a lease works on the request outside of transactions and writes with `save` and
-`transition`. Both compare the state and the lease first, so that an owner whose lease has expired
+The owner of a lease processes the request outside transactions and writes with `save` and
+`transition`. Both check the state and the lease first, so that an owner that has lost its lease
 can no longer write.
 """
 
@@ -58,9 +58,9 @@ def add(
     due_at: datetime | None = None,
     **fields: Any,
 ) -> Request:
-    """Add a request under a free id, due immediately unless `due_at` is given.
+    """Add a request with a new id. It is due immediately unless `due_at` is given.
 
-    :param fields: further fields of `Request`
+    :param fields: other fields of `Request`
     """
     due = at if due_at is None else due_at
     made = Request("", change, requester, team, state, at, origin=origin, due_at=due, **fields)
@@ -74,7 +74,7 @@ def add(
 
 
 def get(connection: Connection, request_id: str) -> Request | None:
-    """Return a request by its id, in any case, with or without `R-`."""
+    """Return the request with this id (in upper or lower case, `R-` is optional), or None."""
     wanted = "R-" + request_id.strip().upper().removeprefix("R-")
     return next(iter(_all(connection, select(table).where(table.c.id == wanted))), None)
 
@@ -87,7 +87,7 @@ def claim(
     lease: timedelta,
     only: str | None = None,
 ) -> Request | None:
-    """Lease the most overdue request that is free, if any.
+    """Lease and return the most overdue request that is not leased, or return None.
 
     :param only: the id of the only request to lease, whether it is due or not
     """
@@ -113,10 +113,10 @@ def renew(connection: Connection, request: Request, *, until: datetime) -> bool:
 def transition(
     connection: Connection, request: Request, to: State, *, at: datetime, **changes: Any
 ) -> Request:
-    """Move a request to another state, with changes of other fields, and return it.
+    """Change the state and other fields of a request, and return the request.
 
-    :raises LeaseLost: its state or its lease has changed
-    :raises ValueError: the state can't follow
+    :raises LeaseLost: the state or the lease has changed in the database
+    :raises ValueError: the new state can't follow the current one
     """
     if to not in FOLLOWING.get(request.state, frozenset()):
         raise ValueError(f"{request.id} can't go from {request.state} to {to}")
@@ -126,16 +126,16 @@ def transition(
 
 
 def save(connection: Connection, request: Request, **changes: Any) -> Request:
-    """Change fields and return the request; `transition` changes the state.
+    """Change fields of a request and return it. To change the state, use `transition`.
 
-    The known version is kept, so that `release` notices a later `mark_due`.
+    The version is not updated, so that `release` detects an intervening `mark_due`.
 
-    :raises LeaseLost: its state or its lease has changed
+    :raises LeaseLost: the state or the lease has changed in the database
     """
     same = [table.c.id == request.id, table.c.state == request.state]
     if request.lease_owner is not None:
         same.append(_same_lease(request))
-    # Even without changes, this checks that the caller still has the request.
+    # Even without changes, this checks that the caller still holds the lease.
     values = _values(changes) or {"state": request.state}
     if connection.execute(update(table).where(*same).values(values)).rowcount != 1:
         raise LeaseLost(request.id)
@@ -143,9 +143,9 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
 
 
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
-    """Release a lease; the request is due again at `due_at`, or never.
+    """Release the lease of a request, which is due again at `due_at`, or never if that is None.
 
-    If the request was marked due since it was claimed, it stays due. A lost lease is left alone.
+    If the request was marked due since it was claimed, it stays due. Ignore a lost lease.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at
     marked = and_(table.c.version != request.version, sooner)
@@ -155,13 +155,13 @@ def release(connection: Connection, request: Request, *, due_at: datetime | None
 
 
 def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
-    """Make a request due, even if it is leased right now; return False if it does not exist."""
+    """Make a request due, even while it is leased. Return False if it does not exist."""
     marked = update(table).where(table.c.id == request_id)
     return connection.execute(marked.values(due_at=at, version=table.c.version + 1)).rowcount == 1
 
 
 def open_by(connection: Connection, requester: str | None = None) -> list[Request]:
-    """Return the open requests of one requester or of all, oldest first."""
+    """Return the open requests of one requester or of all requesters, oldest first."""
     found = select(table).where(table.c.state.in_(OPEN))
     if requester is not None:
         found = found.where(table.c.requester == requester)
@@ -169,25 +169,25 @@ def open_by(connection: Connection, requester: str | None = None) -> list[Reques
 
 
 def recent_by(connection: Connection, requester: str, limit: int = 10) -> list[Request]:
-    """Return a person's last requests, newest first."""
+    """Return a requester's latest requests, newest first."""
     mine = select(table).where(table.c.requester == requester)
     return _all(connection, mine.order_by(table.c.created_at.desc(), table.c.id).limit(limit))
 
 
 def waiting(connection: Connection) -> list[Request]:
-    """Return all requests that wait for approvals, oldest first."""
+    """Return all pending requests, oldest first."""
     pending = select(table).where(table.c.state == State.PENDING)
     return _all(connection, pending.order_by(table.c.created_at, table.c.id))
 
 
 def count_since(connection: Connection, requester: str, since: datetime) -> int:
-    """Count a person's requests since a time."""
+    """Return the number of requests that a requester has created since a time."""
     mine = and_(table.c.requester == requester, table.c.created_at >= since)
     return connection.scalar(select(func.count()).where(mine)) or 0
 
 
 def count_open(connection: Connection) -> dict[State, int]:
-    """Count the open requests of each state; other states are 0."""
+    """Return the number of requests in each open state, including zeros."""
     found = select(table.c.state, func.count().label("number")).where(table.c.state.in_(OPEN))
     rows = connection.execute(found.group_by(table.c.state))
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
@@ -196,9 +196,9 @@ def count_open(connection: Connection) -> dict[State, int]:
 def twin(
     connection: Connection, change: Change, requester: str, of: Request | None = None
 ) -> Request | None:
-    """Return an open request of the same person for the same change, with any reason and end.
+    """Return the person's open request for the same change, ignoring reason and end, or None.
 
-    :param of: a new request; its twins are those created earlier or evaluated already
+    :param of: a new request; only requests created earlier or already evaluated are its twins
     """
     same = replace(change, reason="", expires_on=None).as_dict()
     for one in open_by(connection, requester):
@@ -212,7 +212,7 @@ def twin(
 
 
 def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
-    """Return destinations that the bot has added and not removed, each with its last request."""
+    """Map each destination that the bot has added and not removed to its latest request."""
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}
     for one in _all(connection, select(table).where(done).order_by(table.c.ended_at, table.c.id)):

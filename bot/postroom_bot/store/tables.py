@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The current tables, how changes and reasons are stored in them, and their migration."""
+"""The current tables, the conversion of changes and reasons to columns, and the migration."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ SCHEMA = Schema(
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware time, in UTC again when it is read; SQLite itself knows no time zones."""
+    """An aware time in UTC. SQLite itself does not store time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        """Raise ValueError for a time without a time zone."""
+        """Convert a time to UTC, or raise ValueError if it has no time zone."""
         if value is not None and value.tzinfo is None:
             raise ValueError("a time needs its time zone")
         return value and value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        """Return it in UTC."""
+        """Return a stored time in UTC."""
         if value is None or value.tzinfo is not None:
             return value and value.astimezone(UTC)
         return value.replace(tzinfo=UTC)
@@ -151,7 +151,7 @@ vote = Table(
     Column("mailbox", String),
     Column("groups", JSON, nullable=False),
 )
-# One person with two Slack accounts is one approver.
+# A person with two Slack accounts can approve only once.
 _counted = text("state = 'counted' AND approves")
 Index(
     "vote_one_per_mailbox",
@@ -162,7 +162,7 @@ Index(
     postgresql_where=_counted,
 )
 
-# Which message about a request was sent, such as `done` and `done-owner`.
+# The kinds of notifications sent about a request, such as `done` and `done-owner`.
 notification = Table(
     "notification",
     metadata,
@@ -213,7 +213,7 @@ ledger = Table(
     *_change_columns(),
 )
 
-# Text only, as it was hashed: a database that rewrites times or JSON can't break the chain.
+# Text columns only, because a database that normalizes times or JSON would break the hash chain.
 audit = Table(
     "audit",
     metadata,
@@ -227,7 +227,7 @@ audit = Table(
     _text("hash"),
 )
 
-# Where the chain ends, so that rows cut off its end are missed.
+# The end of the chain, to detect the deletion of its last rows.
 audit_head = Table(
     "audit_head",
     metadata,
@@ -236,7 +236,7 @@ audit_head = Table(
     _text("hash"),
 )
 
-# How far the audit was written out.
+# The last row that was streamed.
 audit_cursor = Table(
     "audit_cursor",
     metadata,
@@ -246,9 +246,9 @@ audit_cursor = Table(
 
 
 def migrate(where: str) -> None:
-    """Migrate the database at a path or URL, which may be empty, to the bot's schema.
+    """Migrate the database at a path or URL to the current schema, even if it is empty.
 
-    :raises DatabaseError: the database can't be used, or a later version created it
+    :raises DatabaseError: the database can't be used, or a later version of the bot migrated it
     """
     with closing(Database(where)) as database:
         SCHEMA.migrate(database)
@@ -257,7 +257,7 @@ def migrate(where: str) -> None:
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert a row unless its key exists; return whether it was inserted.
 
-    Unlike an insert that fails, this leaves a PostgreSQL transaction usable.
+    Unlike a failed insert, this leaves a PostgreSQL transaction usable.
     """
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     statement = dialect.insert(table).values(values).on_conflict_do_nothing()
@@ -266,7 +266,7 @@ def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) 
 
 
 def change_values(change: Change) -> dict[str, Any]:
-    """Return a change as the values of its columns."""
+    """Return the values of a change's columns."""
     return {field.name: getattr(change, field.name) for field in fields(change)}
 
 
@@ -277,7 +277,7 @@ def pop_change(values: dict[str, Any]) -> Change:
 
 
 def reason_values(name: str, reason: Reason | None) -> dict[str, Any]:
-    """Return a reason as the values of its columns, `{name}_code` and `{name}_params`."""
+    """Return the values of a reason's columns, `{name}_code` and `{name}_params`."""
     code, params = (None, None) if reason is None else reason.as_list()
     return {f"{name}_code": code, f"{name}_params": params}
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Votes: one per person and request, first cast and then counted or refused by the worker."""
+"""Votes: one per person and request, which is cast first and then counted or refused."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from postroom_bot.store.tables import vote as table
 
 
 class SamePerson(Exception):
-    """An approval from another Slack account with the same mailbox counts already."""
+    """An approval from another Slack account with the same mailbox was already counted."""
 
 
 def cast(connection: Connection, vote: Vote) -> bool:
-    """Save a vote, in place of a refused one.
+    """Save a vote, replacing a refused vote of the same person.
 
-    :returns: False if the person has another vote that is not refused
+    :returns: False if the person already has a vote that was not refused
     """
     values = _values(vote)
     if insert_new(connection, table, values):
@@ -34,7 +34,7 @@ def cast(connection: Connection, vote: Vote) -> bool:
 
 
 def of(connection: Connection, request_id: str) -> list[Vote]:
-    """Return a request's votes in the order in which they were cast."""
+    """Return the votes on a request in the order in which they were cast."""
     found = []
     mine = select(table).where(table.c.request == request_id)
     for row in connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings():
@@ -55,11 +55,11 @@ def settle(
     mailbox: str | None = None,
     groups: Collection[str] = (),
 ) -> Vote:
-    """Write the state of a vote and return the vote.
+    """Change the state of a vote and return the vote.
 
-    :param refusal: why it does not count
-    :raises SamePerson: an approval with this mailbox counts already; nothing is changed
-    :raises LeaseLost: the vote has changed
+    :param refusal: why the vote does not count
+    :raises SamePerson: an approval with this mailbox was already counted; nothing is changed
+    :raises LeaseLost: the vote has changed in the database
     """
     settled = replace(
         vote, state=state, refusal=refusal, mailbox=mailbox, groups=tuple(sorted(groups))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers that list something, which only the person who asked sees, and the Home tab."""
+"""Lists that only the person who asked for them sees, and the Home tab."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from postroom_bot.ui.views import form_buttons
 
 _MAX_RECORDS = 20
 _MAX_VALUE = 3000
-# Room for the line that counts what is left out.
+# Characters to reserve for the line that counts the omitted items.
 _ROOM = 40
-# On the Home tab.
+# The limits of the Home tab.
 _MAX_ALIASES = 50
 _MAX_REQUESTS = 10
 
@@ -72,10 +72,10 @@ def request_list(requests: Sequence[Request]) -> Message:
 
 
 def dns_records(domain: str, records: Sequence[Mapping[str, Any]]) -> Message:
-    """List the DNS records that a domain needs, each value ready to copy.
+    """List the DNS records that a domain needs, with values that can be copied.
 
-    :param records: each with ``type``, ``value``, ``host`` relative to the domain, and for MX
-        ``priority``
+    :param records: mappings with ``type``, ``value``, ``host`` (relative to the domain) and, for
+        MX records, ``priority``
     """
     if not records:
         return Message(f"{code(domain)} needs no DNS records.")
@@ -94,7 +94,7 @@ def dns_records(domain: str, records: Sequence[Mapping[str, Any]]) -> Message:
 
 
 def _bounded(lines: Iterable[str]) -> str:
-    """Join as many lines as fit into a message, and count the rest."""
+    """Join as many lines as fit into a message, and append the number of omitted lines."""
     waiting = list(lines)
     kept: list[str] = []
     room = TEXT_LIMIT - _ROOM
@@ -112,9 +112,9 @@ def home(
     requests: Sequence[Request],
     approvals: Sequence[Request],
 ) -> View:
-    """Return the Home tab of a person.
+    """Return a person's Home tab.
 
-    :param aliases: the other addresses of their mailbox; None if the mail service did not answer
+    :param aliases: the aliases of their mailbox; None if the mail service did not answer
     :param requests: their open requests
     :param approvals: the pending requests that they may approve
     """
@@ -142,7 +142,7 @@ def home(
     blocks += _remainder(requests, "You have no open requests.")
     blocks.append(header("Waiting for my approval"))
     for request in approvals[:_MAX_REQUESTS]:
-        # A request can be approved on its card only.
+        # A request can only be approved on its card.
         where = f" Its card is in <#{request.card.channel}>." if request.card else ""
         asks = f"{mention(request.requester)} asks to {notifications.change_text(request)}"
         blocks.append(section(f"{notifications.title(request)}: {asks}.{where}"))
@@ -151,7 +151,7 @@ def home(
 
 
 def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
-    """Return that there are none, or how many are not shown."""
+    """Return a section with a text for no requests or with the number of omitted ones."""
     if not requests:
         return [section(none)]
     more = len(requests) - _MAX_REQUESTS

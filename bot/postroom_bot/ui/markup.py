@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack markup and blocks, and how text from outside gets into them.
+"""Slack markup and blocks, and functions that make untrusted text safe for them.
 
-Text from outside passes through one of the first functions. Each returns one line of bounded length
-in which `& < >` are escaped, so that no input can add a mention, a link or a line of its own.
+Untrusted text must pass through `code` or `plain`. Both return one line of limited length in which
+`& < >` are escaped, so that no input can add a mention, a link or another line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from slack_sdk.models import blocks as models
 from slack_sdk.models.views import View as ViewModel
 
-#: Slack recommends at most this for a message's text, and cuts far longer ones.
+#: The length that Slack recommends for a message's text. Slack truncates much longer text.
 TEXT_LIMIT = 4000
 MAX_ADDRESS = 254
 _MAX_SECTION = 3000
@@ -25,7 +25,7 @@ _MAX_LABEL = 75
 # Slack rejects empty text, and input may consist of invisible characters.
 _EMPTY = "-"
 
-#: The action id of the element of each field. Slack expects errors by block.
+#: The action id of every field's element. Slack identifies fields with errors by their block id.
 VALUE = "value"
 
 Block = dict[str, Any]
@@ -39,9 +39,9 @@ _PIECE = re.compile(r"&\w+;|<[^<>]*>|.", re.DOTALL)
 class Message(NamedTuple):
     """A Slack message.
 
-    :param text: the whole message, including what its buttons do: screen readers and notifications
-        use nothing else
-    :param blocks: what people see instead of the text, if given
+    :param text: the complete message, including what its buttons do, because screen readers and
+        notifications use only the text
+    :param blocks: the blocks that Slack displays instead of the text, if any
     """
 
     text: str
@@ -49,13 +49,13 @@ class Message(NamedTuple):
 
 
 def escape(text: str) -> str:
-    """Return text without mentions, links or entities."""
+    """Escape text, so that Slack finds no mentions, links or entities in it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return text, not yet escaped, as one line of at most ``limit`` characters."""
-    # Characters that aren't printable can be invisible or reverse the direction of writing.
+    """Return unescaped text as one line of at most ``limit`` characters."""
+    # Unprintable characters can be invisible or change the direction of text.
     visible = (
         " " if character.isspace() else character
         for character in text
@@ -66,7 +66,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def code(text: str) -> str:
-    """Return an address or another name as inline code, without links or formatting."""
+    """Return an address or a name as inline code, without links or formatting."""
     # Inline code can't contain a backtick.
     return f"`{escape(one_line(text, MAX_ADDRESS)).replace('`', chr(0x02CB))}`"
 
@@ -105,7 +105,7 @@ def enumerate_items(items: Sequence[str]) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return markup of at most ``limit`` characters, without cutting an entity or a link in two."""
+    """Truncate markup to ``limit`` characters, without splitting an entity or a link."""
     if len(text) <= limit:
         return text
     kept: list[str] = []
@@ -119,7 +119,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def section(text: str) -> Block:
-    """Return a paragraph of markup. Slack adds no links of its own."""
+    """Return a paragraph of markup. Slack adds no automatic links."""
     markup = models.MarkdownTextObject(text=cut(text, _MAX_SECTION) or _EMPTY, verbatim=True)
     return models.SectionBlock(text=markup).to_dict()
 
@@ -130,7 +130,7 @@ def header(text: str) -> Block:
 
 
 def sections(lines: Iterable[str]) -> list[Block]:
-    """Return the lines in as few paragraphs as possible, without cutting a line in two."""
+    """Return the lines in as few paragraphs as possible, without splitting a line."""
     texts: list[str] = []
     for line in lines:
         if texts and len(texts[-1]) + len(line) < _MAX_SECTION:
@@ -143,8 +143,8 @@ def sections(lines: Iterable[str]) -> list[Block]:
 def button(label: str, action_id: str, description: str, value: str = "", style: str = "") -> Block:
     """Return a button.
 
-    :param description: what it does, for screen readers
-    :param value: a request's id
+    :param description: what the button does, for screen readers
+    :param value: the id of a request
     :param style: "primary" or "danger"
     """
     return models.ButtonElement(
@@ -157,7 +157,7 @@ def button(label: str, action_id: str, description: str, value: str = "", style:
 
 
 def message(lines: Iterable[str], *buttons: Block) -> Message:
-    """Return a message of sentences and buttons; empty lines are left out."""
+    """Return a message with lines and buttons. Empty lines are omitted."""
     kept = [line for line in lines if line]
     described = [f"Button: {one['accessibility_label']}." for one in buttons]
     text = cut(" ".join([*kept, *described]), TEXT_LIMIT)
@@ -173,14 +173,14 @@ def field(
     *,
     optional: bool = False,
 ) -> Block:
-    """Return a labelled field of a form."""
+    """Return a labeled form field."""
     return models.InputBlock(
         block_id=block_id, label=label, hint=hint, element=element, optional=optional
     ).to_dict()
 
 
 def verbatim(text: str) -> Block:
-    """Return text to copy, in which Slack interprets neither markup nor emoji."""
+    """Return a block of text to copy, in which Slack interprets neither markup nor emoji."""
     piece = {"type": "text", "text": text or _EMPTY}
     return {
         "type": "rich_text",
@@ -199,8 +199,8 @@ def modal(
 ) -> View:
     """Return a modal.
 
-    :param submit: the label of the button that submits it; "" for none
-    :param metadata: a text that Slack returns with the submission
+    :param submit: the label of the submit button; "" for no button
+    :param metadata: text that Slack returns with the submission
     """
     return ViewModel(
         type="modal",

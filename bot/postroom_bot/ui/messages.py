@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The text of each reason code. None reveals anything about other people's mailboxes.
 
-A parameter is shown as code in backticks, a list of them as "`a`, `b` and `c`". After a colon, a
-template may ask for another form: `n` a number, `bare` without backticks, `or` a list with "or",
-`sentence` a text that operators wrote, `time` a point in time, `state` a request's state,
-`quorum` the approvals needed, `reason` another reason.
+By default, a parameter is formatted as code in backticks, and a list as "`a`, `b` and `c`". A
+format after a colon selects another form: `n` for a number, `bare` for no backticks, `or` for a
+list with "or", `sentence` for text from the policy or an error, `time` for a point in time,
+`state` for a request's state, `quorum` for the approvals needed, `reason` for another reason.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from postroom_bot.ui import markup
 _MAX_SENTENCE = 1000
 _ASK_APPROVERS = "Ask {approvers} to enter your mailbox in the policy."
 
-#: From each code, its text.
+#: The text of each reason code.
 TEXTS: Mapping[str, str] = MappingProxyType(
     {
-        # Who may use the bot, and whose mailbox is whose.
+        # Who may use the bot, and who owns which mailbox.
         "person.elsewhere": "This bot only serves members of its own workspace.",
         "person.hidden": "Slack does not show your account to this bot.",
         "person.deactivated": "Your Slack account is deactivated.",
@@ -96,7 +96,7 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "end.replaced": "A later request has extended or removed this. `/email status` lists your "
         "requests.",
         "end.none": "{address} already exists and has no end date. Request its removal instead.",
-        # What the policy decides.
+        # The policy's decisions.
         "policy.deny": "{text:sentence}",
         "policy.no_rule": "No rule of the policy allows this. Ask {approvers}.",
         "policy.no_approval": "No approval is needed.",
@@ -235,7 +235,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
 
 
 class _Parameter(NamedTuple):
-    """A parameter in a template. The format selects the form in which it appears."""
+    """A template parameter whose format specification selects an entry of `_FORMS`."""
 
     value: Any
 
@@ -244,7 +244,7 @@ class _Parameter(NamedTuple):
 
 
 def text(reason: Reason) -> str:
-    """Return a reason as finished Slack markup; for a code of another version, the code."""
+    """Return a reason as Slack markup, or its code if another version of the bot wrote it."""
     template = TEXTS.get(reason.code)
     if template is None:
         return markup.code(str(reason))
@@ -252,5 +252,5 @@ def text(reason: Reason) -> str:
 
 
 def plain(reason: Reason) -> str:
-    """Return a reason for a place that knows no markup, such as a terminal or a form's error."""
+    """Return a reason as plain text, for output without markup, such as a terminal or a form."""
     return html.unescape(_DATE.sub(r"\1", text(reason)).replace("`", ""))

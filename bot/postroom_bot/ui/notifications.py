@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A request in words: its change and its state, its card, and the notices about it."""
+"""The texts for a request: its change, its state, its card and its notifications."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from postroom_bot.ui.markup import time as time_text
 from postroom_bot.ui.messages import text
 from postroom_bot.ui.parser import COMMAND
 
-# The ids of buttons whose value is a request's id.
+# The action ids of buttons whose value is a request's id.
 REQUEST_APPROVE = "request_approve"
 REQUEST_DENY = "request_deny"
 REQUEST_CANCEL = "request_cancel"
@@ -32,14 +32,14 @@ REQUEST_EXTEND = "request_extend"
 PASSWORD_SHOW = "password_show"  # noqa: S105 - the name of a button
 
 _OWN_MAILBOX = "your own mailbox"
-# A sentence names up to this many destinations.
+# The maximum number of destinations that a sentence lists.
 _MAX_NAMED = 2
 _RECEIVED = "Got it. I'll message you when it's done."
 _DRAFT = "The buttons follow. If they don't appear, use the later card of this request."
 
 
 def title(request: Request) -> str:
-    """Return what a request is called."""
+    """Return "Request" and the request's id."""
     return f"Request *{escape(request.id)}*"
 
 
@@ -50,9 +50,9 @@ def headline(request: Request) -> str:
 
 
 def change_text(request: Request, own: str = "their own mailbox") -> str:
-    """Return such as "add sales@example.com to alice@example.com".
+    """Describe the requested change, such as "add sales@example.com to alice@example.com".
 
-    :param own: the requester's mailbox, if its address is not known yet
+    :param own: the name for the requester's mailbox if its address is not known yet
     """
     change = request.change
     target = code(change.target)
@@ -79,7 +79,7 @@ def change_text(request: Request, own: str = "their own mailbox") -> str:
 
 
 def all_destinations(request: Request) -> list[str]:
-    """Return a line for each destination, if `change_text` only counts them."""
+    """Return a line for each destination, if `change_text` only returns their number."""
     destinations = request.change.destinations
     if len(destinations) <= _MAX_NAMED:
         return []
@@ -87,7 +87,7 @@ def all_destinations(request: Request) -> list[str]:
 
 
 def approved_by(request: Request, votes: Sequence[Vote]) -> list[str]:
-    """Return "Approved by Bob (1 of 2)." for each approval that counts, oldest first."""
+    """Return a line such as "Approved by Bob (1 of 2)." for each counted approval, oldest first."""
     approvals = [vote for vote in votes if vote.approves and vote.state is VoteState.COUNTED]
     return [
         f"Approved by {mention(vote.voter)} ({place} of {request.approvals_needed})."
@@ -96,7 +96,7 @@ def approved_by(request: Request, votes: Sequence[Vote]) -> list[str]:
 
 
 def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
-    """Return the request's state in a sentence or two."""
+    """Describe the request's state in one or two sentences."""
     result = f" {text(request.result)}" if request.result else ""
     match request.state:
         case State.NEW:
@@ -141,7 +141,7 @@ _ENDED = {
 
 
 def end_text(request: Request) -> str:
-    """Return when the alias or the forwarding ends, or ""."""
+    """Return a sentence with the end of the alias or the forwarding, or ""."""
     what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
     return f" The {what} ends {time_text(request.ends_at)}." if request.ends_at else ""
 
@@ -164,9 +164,9 @@ def card(
 ) -> Message:
     """Return the card of a request. It has buttons while the request is pending.
 
-    :param votes: all of the request's votes
-    :param approvers: the Slack users and user groups to mention while it is pending
-    :param draft: leave out the buttons
+    :param votes: all votes on the request
+    :param approvers: the ids of Slack users and user groups to mention while it is pending
+    :param draft: whether to omit the buttons
     """
     who = _requester(request)
     lines = [f"{who} asks to {change_text(request)}."]
@@ -203,20 +203,20 @@ def card(
 
 
 def received(request: Request) -> Message:
-    """Return the answer to a new request."""
+    """Return the confirmation that a request was received."""
     status = f"`{COMMAND} status {escape(request.id)}` shows its status."
     return message([headline(request), _RECEIVED, status])
 
 
 def received_text(request: Request) -> str:
-    """Return the same as a sentence for a modal."""
+    """Return the same confirmation as text for a modal."""
     return f"Request {request.id}: {change_text(request, _OWN_MAILBOX)}. {_RECEIVED}"
 
 
 def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the request's current state for the requester, who can cancel a pending one.
+    """Return the request's state for the requester, with a Cancel button while it is pending.
 
-    For an approved password it is for the mailbox's owner, with the button that creates it.
+    For an approved password, the message is for the mailbox's owner and has a button to create it.
     """
     is_password = request.change.action is Action.PASSWORD
     status = summary(request, votes)
@@ -248,10 +248,10 @@ def cancel_button(request: Request) -> Block:
 def reminder(
     request: Request, votes: Sequence[Vote] = (), *, link: str, approvers: Sequence[str] = ()
 ) -> Message:
-    """Return the reminder to approvers of a pending request.
+    """Return the reminder to the approvers of a pending request.
 
-    :param link: to the card
-    :param approvers: the Slack users and user groups to mention
+    :param link: the URL of the card
+    :param approvers: the ids of Slack users and user groups to mention
     """
     return message(
         [
@@ -275,7 +275,7 @@ def ending(request: Request) -> Message:
 
 
 def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the notice to a mailbox's owner that its password was changed, and by whom."""
+    """Return the notice of a new password for the mailbox's owner, naming the requester."""
     mailbox = code(request.change.target or request.requester_mailbox or "")
     who = mention(request.requester)
     if request.change.target in ("", request.requester_mailbox):
@@ -291,7 +291,7 @@ def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
 
 
 def audit_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the notice to the audit channel, or to the owner of a mailbox that was changed."""
+    """Return the notice of a completed request, for the audit channel or the mailbox's owner."""
     rule = [f"Rule: {code(request.rule)}."] if request.rule else []
     return message(
         [

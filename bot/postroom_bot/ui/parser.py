@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slash command: one table of subcommands, and the parser of what follows the command.
+"""The slash command: a table of its subcommands, and the parser of its text.
 
-No error repeats what was typed, since it may be a password.
+No error repeats what the user typed, because it may be a password.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_REASON = 200
 MAX_DESTINATIONS = 10
 
 _REQUEST = re.compile(rf"(?:R-)?([{ID_ALPHABET}]{{{ID_LENGTH},8}})", re.IGNORECASE | re.ASCII)
-# Quotes and brackets around an address, and punctuation at the end of a sentence.
+# Quotes and brackets around an address, and punctuation after it.
 _PUNCTUATION = "\"'`()[]<>,;:!?\u2018\u2019\u201c\u201d\u00ab\u00bb"
 
 
@@ -39,7 +39,7 @@ def _address(text: str) -> str | None:
 
 
 def _address_list(text: str) -> tuple[str, ...] | None:
-    """Return addresses separated by commas, spaces or "and", without duplicates, in order."""
+    """Parse addresses separated by commas, spaces or "and". Duplicates are dropped."""
     words = [word for word in re.split(r"[\s,;]+", text) if word and word.casefold() != "and"]
     found = list(dict.fromkeys(_address(word) for word in words))
     known = tuple(one for one in found if one is not None)
@@ -47,7 +47,7 @@ def _address_list(text: str) -> tuple[str, ...] | None:
 
 
 def _domain(text: str) -> str | None:
-    """Return a domain, which may be written as a web address."""
+    """Parse a domain, which may be written as a URL."""
     try:
         return addresses.domain(re.sub(r"(?i)https?://", "", _trimmed(text)).removesuffix("/"))
     except addresses.InvalidAddress:
@@ -70,7 +70,7 @@ def _request_id(text: str) -> str | None:
 
 
 def _reason(text: str) -> str | None:
-    # one_line cuts at the limit, so a longer text is recognised by one character more.
+    # one_line truncates at its limit, so allow one more character to detect longer text.
     line = one_line(text, MAX_REASON + 1)
     return line if len(line) <= MAX_REASON else None
 
@@ -78,8 +78,8 @@ def _reason(text: str) -> str | None:
 class Kind(NamedTuple):
     """A kind of value in a command or a form.
 
-    :param read: returns the normalised value, or None for text that is not accepted
-    :param problem: the error for such a text, in mrkdwn
+    :param read: a function that returns the normalized value, or None if the text is invalid
+    :param problem: the error message for invalid text, in mrkdwn
     """
 
     read: Callable[[str], Any]
@@ -114,7 +114,7 @@ class Help:
 
 @dataclass(frozen=True, slots=True)
 class ListAliases:
-    """List the addresses of a mailbox; None is the person's own."""
+    """List the addresses of a mailbox, or of the person's own if it is None."""
 
     mailbox: str | None = None
 
@@ -126,7 +126,7 @@ class ListForwards:
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """Offer a new password for a mailbox; None is the person's own."""
+    """Offer a new password for a mailbox, or for the person's own if it is None."""
 
     mailbox: str | None = None
 
@@ -140,7 +140,7 @@ class Dns:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Show one request, or the person's requests."""
+    """Show one request, or the person's latest requests."""
 
     id: str | None = None
 
@@ -152,13 +152,13 @@ class Cancel:
     id: str
 
 
-#: The commands that ask Slack and the mail service.
+#: Commands that query Slack and the mail service.
 Lookup = ListAliases | ListForwards | Dns
 Command = Menu | Help | Change | Password | Status | Cancel | Lookup
 
 
 class InvalidCommand(Exception):
-    """The text is not a command. The message is for the person, in mrkdwn."""
+    """The text is not a valid command. The message is for the user, in mrkdwn."""
 
 
 class TypedPassword(InvalidCommand):
@@ -174,8 +174,8 @@ class TypedPassword(InvalidCommand):
 class Clause(NamedTuple):
     """A value in a subcommand.
 
-    :param name: the attribute of the command or the change that holds it
-    :param keyword: the word that begins it; "" for the words before the first keyword
+    :param name: the name of the attribute of the command or the Change
+    :param keyword: the word before the value; "" for the words before the first keyword
     """
 
     name: str
@@ -187,11 +187,11 @@ class Clause(NamedTuple):
 class Entry(NamedTuple):
     """A subcommand.
 
-    :param usage: its words and its grammar: optional parts in brackets, placeholders in capitals
-    :param summary: what it does, a sentence
-    :param makes: the class of the command, or the action that is requested
-    :param because: whether a reason may follow, which only a request keeps
-    :param example: a valid example, unless it is the usage
+    :param usage: the syntax, with optional parts in brackets and placeholders in capitals
+    :param summary: a sentence about what it does
+    :param makes: the class of the command, or the requested action
+    :param because: whether a reason may follow, which only requests store
+    :param example: a valid example, if it differs from the usage
     """
 
     usage: str
@@ -203,20 +203,20 @@ class Entry(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The words that select it."""
+        """The words that select the subcommand."""
         return re.sub(" [^a-z].*", "", self.usage)
 
     @property
     def hint(self) -> str:
-        """How to write it."""
+        """A sentence with the usage and the example."""
         example = f", as in `{COMMAND} {self.example}`" if self.example else ""
         return f"Write `{COMMAND} {self.usage}`{example}."
 
     def parse(self, words: Sequence[str]) -> Command:
-        """Return the command.
+        """Parse the arguments of the subcommand.
 
-        :param words: what follows the subcommand
-        :raises InvalidCommand: they don't fit
+        :param words: the words after those of the subcommand
+        :raises InvalidCommand: the arguments are invalid
         """
         typed = self._split(words)
         reason = REASON.read(" ".join(typed.pop("because", ())))
@@ -238,7 +238,7 @@ class Entry(NamedTuple):
         return self.makes(**values)
 
     def _split(self, words: Sequence[str]) -> dict[str, list[str]]:
-        """Return the words after each keyword."""
+        """Split the words by keyword."""
         keywords = {clause.keyword for clause in self.clauses}
         typed: dict[str, list[str]] = {"": []}
         current = ""
@@ -331,12 +331,12 @@ ENTRIES = (
 
 
 def help_lines() -> list[str]:
-    """Return the list of commands, a line for each."""
+    """Return the list of commands, one per line."""
     entries = [f"`{COMMAND} {entry.usage}` {entry.summary}" for entry in ENTRIES]
     return ["You can type these commands. Only you see the answers.", *entries]
 
 
-# What Slack wraps, and what was typed.
+# Patterns of text that Slack has wrapped, and the replacements that restore what was typed.
 _WRAPPED = (
     # <@U1|ann>
     (re.compile(r"<@[^<>|]*\|@?([^<>]+)>"), r"@\1"),
@@ -349,7 +349,7 @@ _PASSWORD = re.compile(r"pas+w|pwd|passp", re.IGNORECASE)
 
 
 def parse(text: str) -> Command:
-    """Return the command that was typed after the slash command.
+    """Parse the text after the slash command.
 
     :raises TypedPassword: the text may contain a password
     :raises InvalidCommand: the text is not a command
@@ -384,9 +384,9 @@ def _entry_of(words: Sequence[str]) -> Entry | None:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words as typed, before Slack wrapped links and escaped characters.
+    """Return the words as they were typed, before Slack wrapped links and escaped characters.
 
-    The slash command itself may be repeated at the start.
+    A repetition of the slash command at the start is removed.
     """
     for wrapped, typed in _WRAPPED:
         text = wrapped.sub(typed, text)

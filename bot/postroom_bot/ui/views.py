@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The modals: the menu, the forms, a new password, the reason of a denial, and notes.
+"""The modals: the menu, the forms, a new password, the reason for a denial, and notes.
 
-The metadata of a view is a small JSON object of ids and addresses. Everything in it is checked
-again when the view is submitted.
+The metadata of a view is a small JSON object with ids and addresses. They are all checked again
+when the view is submitted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TITLE = "Email"
 PASSWORD_TITLE = "New password"  # noqa: S105 - a title
 
 # The ids of the shortcut, of the buttons that open a form or the password modal, and of views that
-# are submitted.
+# can be submitted.
 SHORTCUT_MENU = "postroom_menu"
 OPEN = "open_"
 OPEN_PASSWORD = f"{OPEN}password"
@@ -61,9 +61,9 @@ _INPUTS: Mapping[parser.Kind, InputInteractiveElement] = {
 
 
 class FormErrors(Exception):
-    """The submission is invalid.
+    """The submitted form is invalid.
 
-    :param errors: block ids and what is wrong, for Slack's ``response_action`` ``errors``
+    :param errors: error messages by block id, for Slack's ``response_action`` ``errors``
     """
 
     def __init__(self, errors: Mapping[str, str]) -> None:
@@ -74,11 +74,11 @@ class FormErrors(Exception):
 class Form(NamedTuple):
     """A form that requests a change.
 
-    :param title: also the label of the button that opens it
-    :param description: of that button, for screen readers
+    :param title: the title, and the label of the button that opens the form
+    :param description: the description of that button, for screen readers
     :param text: what the change does
-    :param label: of the field with the address
-    :param hints: by the name of the value, in addition to the common ones
+    :param label: the label of the address field
+    :param hints: the hints of fields by their names, in addition to the common ones
     """
 
     action: Action
@@ -90,7 +90,7 @@ class Form(NamedTuple):
 
     @property
     def clauses(self) -> Iterator[parser.Clause]:
-        """The values, which are the blocks' ids too."""
+        """The values of the form. Their names are also the ids of their blocks."""
         (entry,) = (entry for entry in parser.ENTRIES if entry.makes is self.action)
         return iter((*entry.clauses, parser.Clause("reason", parser.REASON)))
 
@@ -105,7 +105,7 @@ _HINTS = {
     "mailbox": "Leave this empty for your own mailbox.",
     "reason": "The approvers see it.",
 }
-#: The forms by the id of their view.
+#: The forms by the callback id of their view.
 FORMS: Mapping[str, Form] = {
     "alias_add": Form(
         Action.ALIAS_ADD,
@@ -153,9 +153,9 @@ FORMS: Mapping[str, Form] = {
 
 
 def form(callback_id: str, aliases: Sequence[str] = ()) -> View:
-    """Return the form with this id.
+    """Return the form with this callback id.
 
-    :param aliases: the person's own, to select one to remove
+    :param aliases: the person's aliases, to select the one to remove
     """
     made = FORMS[callback_id]
     labels, hints = {"target": made.label, **_LABELS}, {**_HINTS, **made.hints}
@@ -212,7 +212,7 @@ def menu() -> View:
 
 
 def password_confirm(mailbox: str, request_id: str | None = None) -> View:
-    """Return the question before a new password is created."""
+    """Return the modal that asks for confirmation before a password is created."""
     text = (
         f"Create a new password for {code(mailbox)}? The current one stops working immediately on"
         " all devices."
@@ -228,15 +228,15 @@ def password_confirm(mailbox: str, request_id: str | None = None) -> View:
 
 
 def read_password_confirm(private_metadata: str) -> tuple[str, str | None]:
-    """Return the mailbox and the request's id of `password_confirm`."""
+    """Return the mailbox and the request's id from the metadata of `password_confirm`."""
     data = json.loads(private_metadata)
     return data["mailbox"], data["request"]
 
 
 def password_shown(mailbox: str, password: str, mail_host: str) -> View:
-    """Return the only view that ever contains a new password.
+    """Return the only view that contains a new password.
 
-    :param mail_host: the host name for mail programs
+    :param mail_host: the host name of the IMAP and SMTP server
     """
     return modal(
         "password_shown",
@@ -257,7 +257,7 @@ def password_shown(mailbox: str, password: str, mail_host: str) -> View:
 
 
 def deny_reason(request_id: str, card: MessageRef) -> View:
-    """Return the question for the reason of a denial.
+    """Return the modal that asks for the reason for a denial.
 
     :param card: the message whose button was pressed
     """
@@ -276,7 +276,7 @@ def deny_reason(request_id: str, card: MessageRef) -> View:
 def read_deny_reason(
     private_metadata: str, values: Mapping[str, Any]
 ) -> tuple[str, MessageRef, str]:
-    """Return the request's id, the card and the reason of a submitted `deny_reason`.
+    """Return the request's id, the card and the reason from a submitted `deny_reason`.
 
     :param values: the view's ``state.values``
     """
@@ -287,7 +287,7 @@ def read_deny_reason(
 
 
 def working(title: str, *, creates_password: bool = False) -> View:
-    """Return the view that is shown while the bot works."""
+    """Return the view to show while the bot is working."""
     text = "Working on it. If this takes longer than a minute, close the window and try again."
     if creates_password:
         text = "Creating the password. Keep this window open: the password appears only here."
@@ -295,5 +295,5 @@ def working(title: str, *, creates_password: bool = False) -> View:
 
 
 def note(text: str, title: str = TITLE) -> View:
-    """Return a view with a sentence of markup."""
+    """Return a view that shows a text in Slack markup."""
     return modal("note", title, [section(text)])

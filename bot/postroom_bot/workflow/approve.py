@@ -37,7 +37,7 @@ def tally(leased: LeasedRequest) -> None:
     """Tally the cast votes, oldest first; then expire the request if it is overdue.
 
     :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not
+    :raises Unavailable: the mail service does not answer
     """
     for vote in leased.votes():
         if vote.state is VoteState.CAST and leased.request.state is State.PENDING:
@@ -48,7 +48,7 @@ def tally(leased: LeasedRequest) -> None:
 
 
 def refuse_late_votes(leased: LeasedRequest) -> None:
-    """Refuse votes that were cast before the request was decided or cancelled.
+    """Refuse cast votes that were not tallied before the request was decided or cancelled.
 
     :raises SlackUnavailable: Slack does not answer
     """
@@ -60,7 +60,7 @@ def refuse_late_votes(leased: LeasedRequest) -> None:
 
 
 def approvals_of(leased: LeasedRequest) -> list[Vote]:
-    """Return the approvals that count."""
+    """Return the counted approvals."""
     return [vote for vote in leased.votes() if vote.state is VoteState.COUNTED and vote.approves]
 
 
@@ -120,7 +120,7 @@ def _why_not_counted(
 
 
 def _refuse(leased: LeasedRequest, vote: Vote, why: Reason) -> None:
-    """Notify the voter, then refuse the vote: a crash in between repeats the notification."""
+    """Notify the voter, then refuse the vote. A crash in between repeats the notification."""
     text = f"{leased.request.id}: {messages.text(why)}"
     try:
         leased.deps.slack_api.send_direct_message(vote.voter, Message(text))
@@ -136,10 +136,10 @@ def _refuse(leased: LeasedRequest, vote: Vote, why: Reason) -> None:
 
 
 def met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
-    """Return whether approvals meet a quorum, each of them counting for one group only.
+    """Return whether approvals meet a quorum. Each approval counts for only one group.
 
-    By Hall's theorem they do if no choice of groups needs more approvals than have come from its
-    members.
+    By Hall's theorem, they do if no subset of the groups needs more approvals than its members
+    have given.
 
     :param voters: the groups of each voter
     """
@@ -154,7 +154,7 @@ def met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
 
 
 def groups_of(request: Request, voter: Person) -> frozenset[str]:
-    """Return the groups of the quorum that the voter is in."""
+    """Return the quorum's groups to which the voter belongs."""
     return voter.groups & {one.group for one in request.quorum}
 
 
@@ -165,11 +165,11 @@ def is_own(request: Request, voter: Person) -> bool:
 
 
 def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
-    """Return why a request must not continue, if so.
+    """Return why a request must not continue, or None.
 
-    :param approvals: those that count
+    :param approvals: the counted approvals
     :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not
+    :raises Unavailable: the mail service does not answer
     """
     deps, request = leased.deps, leased.request
     if request.right_digest() != request.digest:

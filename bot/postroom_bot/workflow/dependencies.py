@@ -27,21 +27,21 @@ from postroom_bot.policy.model import Policy
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
-#: How long a lease lasts. It is renewed between calls to Slack and to the mail service and outlasts
-#: several of them; after a crash the request waits this long.
+#: How long a lease lasts by default. It is renewed between calls to Slack and the mail service and
+#: outlasts several calls. After a crash, the request waits until the lease has expired.
 LEASE = timedelta(seconds=120)
-#: How many people may wait for the mail service at a time. Each occupies a thread that
-#: acknowledgements need.
+#: How many people may wait for the mail service at the same time. Each one occupies a thread that
+#: acknowledgements need, too.
 MAX_WAITING = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The Slack workspace that the bot serves, and the app that it is there.
+    """The Slack workspace that the bot serves, and the bot's app in it.
 
-    :param team: such as ``T0123``
-    :param enterprise: the organization's id, if the workspace belongs to one
-    :param app: the app's id; "" if unknown, and then it is not compared
+    :param team: the id of the workspace, such as ``T0123``
+    :param enterprise: the id of the organization, if the workspace belongs to one
+    :param app: the id of the app; "" if unknown, so that `is_app` accepts any app
     """
 
     team: str
@@ -49,32 +49,32 @@ class Workspace:
     app: str = ""
 
     def has(self, team: str) -> bool:
-        """Return whether a person of this team may belong to the workspace.
+        """Return whether a member of this team may also be a member of the workspace.
 
-        In an organization, people belong to several workspaces and an interaction names only one;
-        the person's account is checked later, before anything is decided.
+        In an organization, people can belong to several workspaces, but an interaction names only
+        one. The person's account is checked later, before any decision.
         """
         return team == self.team or self.enterprise is not None
 
     def is_app(self, app: str) -> bool:
-        """Return whether a message of this app is the bot's own; False for an unknown app."""
+        """Return whether a message from this app is the bot's own. False if the id is ""."""
         return bool(app) and self.app in ("", app)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the workflow works with. Threads share it.
+    """The dependencies of the workflow. Shared by threads.
 
-    :param clock: the time, aware and in UTC
-    :param policy: returns the policy in force
-    :param mail: the tenant, for queries and passwords
-    :param executor: executes changes of aliases and forwarders
-    :param owner: a unique name of this process in leases
+    :param clock: a function that returns the current time in UTC
+    :param policy: a function that returns the policy in force
+    :param mail: the tenant at the mail service, for queries and passwords
+    :param executor: the executor for changes of aliases and forwarders
+    :param owner: the unique name of this process, for leases
     :param lease: how long a lease lasts
-    :param zone: in which the last day of an alias or a forwarder ends
-    :param audit_lines: writes a row of the audit as a line of JSON, if it is streamed
-    :param wake: set when the worker has something to do
-    :param stopping: set when this process is to stop; jobs are no longer watched
+    :param zone: the time zone in which the last day of an alias or a forwarder ends
+    :param audit_lines: a function that writes a JSON line of the audit, if it is streamed
+    :param wake: is set when the worker has something to do
+    :param stopping: is set when this process stops, for example to stop watching jobs
     :param turns: limits how many people wait for the mail service
     """
 
@@ -96,10 +96,10 @@ class Dependencies:
     turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MAX_WAITING))
 
     def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
-        """Return the person who calls the bot.
+        """Return the person who is using the bot.
 
-        :param fresh: as in `People.person`
-        :raises Forbidden: they may not use the bot
+        :param fresh: see `People.person`
+        :raises Forbidden: the person may not use the bot
         """
         if not self.workspace.has(team):
             raise Forbidden("person.elsewhere")
@@ -110,9 +110,9 @@ class Dependencies:
 
     @contextmanager
     def in_turn(self) -> Iterator[None]:
-        """Call the mail service while a person waits, unless too many do.
+        """Limit how many users can wait for the mail service at the same time.
 
-        :raises Denied: too many do
+        :raises Denied: too many people are waiting
         """
         if not self.turns.acquire(blocking=False):
             raise Denied("mail.overloaded")
@@ -124,7 +124,7 @@ class Dependencies:
 
 @contextmanager
 def denied_if_unavailable() -> Iterator[None]:
-    """Raise Denied, without its cause, for the errors of a service that a person waits for."""
+    """Convert a service's errors to Denied, without their cause, while a person is waiting."""
     try:
         yield
     except Unavailable as error:

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The last day of an alias or a forwarder: announced, and then enforced by a request to remove it.
+"""Announce the end of an alias or a forwarder, and request its removal after the last day.
 
-The approval of the alias or the forwarder includes its removal.
+The approval of an alias or a forwarder covers this removal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from postroom_common.database import Connection
 
 
 def current_end(deps: Dependencies, change: Change) -> date | None:
-    """Return the last day of an existing alias or existing destinations, if they have one."""
+    """Return the last day of an existing alias or of existing destinations, or None."""
     if change.action is Action.FORWARD_ADD:
         added = deps.database.read(lambda c: requests.destinations_of(c, change.target))
         ends = [
@@ -31,7 +31,7 @@ def current_end(deps: Dependencies, change: Change) -> date | None:
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
-    """Return when to announce the end to the requester, or None if it has none or is too near."""
+    """Return when to announce the end, or None if the request has no end or ends too soon."""
     if request.state is not State.DONE or not request.ends_at or not request.ended_at:
         return None
     at = request.ends_at - deps.policy().requests.end_notice
@@ -41,7 +41,7 @@ def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
 def removal_of(c: Connection, request: Request) -> Change | None:
     """Return the change that reverts a request.
 
-    :returns: None if a later request extended or removed it
+    :returns: the change, or None if a later request has extended or removed the addition
     """
     change = request.change
     if change.action is Action.FORWARD_ADD:
@@ -51,14 +51,14 @@ def removal_of(c: Connection, request: Request) -> Change | None:
     entries = ledger.entries(c)
     in_force = ledger.in_force(one.change for one in entries)
     own_changes = [one.change for one in entries if one.request_id == request.id]
-    # By identity: a later request may have made an equal change.
+    # Compare by identity, because a later request may have made an equal change.
     if any(one is mine for one in in_force for mine in own_changes):
         return Change(Action.ALIAS_REMOVE, change.target, change.mailbox)
     return None
 
 
 def remove_ended(leased: LeasedRequest) -> None:
-    """Request the removal of an alias or a forwarder whose last day is over."""
+    """Request the removal of an alias or a forwarder whose last day has passed."""
     request, at = leased.request, leased.now
     if request.state is not State.DONE or not request.ends_at or request.ends_at > at:
         return

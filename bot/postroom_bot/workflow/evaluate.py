@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evaluate a new request: who asks, what the policy decides, and whether the change is possible."""
+"""Evaluate a new request: identify the requester, apply the policy, and check the change."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DAY = timedelta(days=1)
 
 
 def evaluate(leased: LeasedRequest) -> None:
-    """Take a new request to where it waits for approvals, is approved, or is refused.
+    """Evaluate a new request, which becomes pending, approved, refused or failed.
 
     :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not
+    :raises Unavailable: the mail service does not answer
     """
     deps, request = leased.deps, leased.request
     if leased.now >= given_up_at(deps, request):
@@ -57,12 +57,12 @@ def evaluate(leased: LeasedRequest) -> None:
 
 
 def given_up_at(deps: Dependencies, request: Request) -> datetime:
-    """Return when a new request that could not be evaluated fails."""
+    """Return when to fail a new request that could not be evaluated."""
     return request.created_at + deps.policy().requests.expire_after
 
 
 def in_full(change: Change, person: Person) -> Change:
-    """Return a change with the person's own mailbox if it names none."""
+    """Return a change with the person's own mailbox filled in, if it names no mailbox."""
     mailbox = mailbox_of(person, change)
     if change.action is Action.PASSWORD:
         return replace(change, target=mailbox or "")
@@ -74,16 +74,16 @@ def decided(
 ) -> Decision:
     """Return the decision of the policy in force.
 
-    :param change: with the mailbox
-    :param new: for a new request, to which limits apply: when it was created, and its id, or "" if
-        there is no request yet; later requests do not count
+    :param change: the change, including its mailbox
+    :param new: the creation time and the id ("" if not saved yet) of a new request, to apply the
+        limits, for which later requests don't count
     :raises Unavailable: the mail service does not answer
-    :raises SlackUnavailable: Slack does not
+    :raises SlackUnavailable: Slack does not answer
     """
     aliases = None
     if change.action in ALIASES and change.mailbox is not None:
         found = deps.mail.aliases(change.mailbox)
-        # An earlier attempt may have added the requested one.
+        # An earlier attempt may have added the requested alias.
         aliases = None if found is None else len(set(found) - {change.target})
     facts = Facts(
         own_domains=deps.mail.domains(),
@@ -109,7 +109,7 @@ def decided(
 def decision_fields(
     request: Request, change: Change, person: Person, decision: Decision
 ) -> dict[str, Any]:
-    """Return what a decision writes into its request."""
+    """Return the request's fields that a decision sets."""
     changes: dict[str, Any] = {
         "change": change,
         "requester_mailbox": person.mailbox,
@@ -122,7 +122,7 @@ def decision_fields(
 
 
 def owner_of(deps: Dependencies, person: Person, change: Change) -> str | None:
-    """Return the Slack user who owns the mailbox of a change, if known."""
+    """Return the id of the Slack user who owns the mailbox of a change, or None if unknown."""
     mailbox = mailbox_of(person, change)
     if mailbox is None or mailbox == person.mailbox:
         return person.user if mailbox else None
@@ -139,13 +139,13 @@ def approves(policy: Policy, person: Person) -> bool:
 def _why_refused(
     leased: LeasedRequest, person: Person, change: Change, decision: Decision
 ) -> Reason | None:
-    """Return why the request is refused, if so."""
+    """Return why to refuse the request, or None."""
     deps, last_day = leased.deps, change.expires_on
     if decision.verdict is Verdict.DENY:
         return decision.reason
     if last_day is not None and last_day < leased.now.astimezone(deps.zone).date():
         return Reason("end.passed")
-    # The mailbox, which was filled in, may show that it is one.
+    # Now that the mailbox is filled in, the request may turn out to be a duplicate.
     twin = deps.database.read(lambda c: requests.twin(c, change, person.user, leased.request))
     if twin is not None:
         return Reason("request.duplicate", {"request": twin.id})
@@ -160,7 +160,7 @@ def _why_refused(
 
 
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
-    """Return why the mail service would reject the change, or that nothing is left to do."""
+    """Return why the change can't be executed or changes nothing, or None."""
     try:
         if deps.mail.check(change):
             return None
@@ -169,10 +169,10 @@ def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> R
     if change.action in (Action.ALIAS_ADD, Action.FORWARD_ADD):
         end = current_end(deps, change)
         if change.expires_on != end:
-            # Another end changes the ledger alone. An alias without an end does not get one: that
-            # would be a removal, for which the policy has other rules.
+            # A different end changes only the ledger. An alias without an end can't get one,
+            # because that would be a removal, to which other rules of the policy apply.
             return None if end else Reason("end.none", {"address": change.target})
-    # Only approvers may learn from a request where another address delivers to.
+    # Only approvers may learn from a request where someone else's address delivers.
     named = {change.mailbox} if change.action in ALIASES else set(change.destinations)
     if named <= {person.mailbox} or approves(deps.policy(), person):
         return _nothing_to_do(change)

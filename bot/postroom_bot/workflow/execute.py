@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execute an approved request: recheck it, make the change and record the outcome.
 
-At least once: after a crash another worker repeats the idempotent execution, and only one of them
-can record the outcome.
+Execution is at least once: after a crash, another worker repeats the idempotent execution. Only one
+worker can record the outcome.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from postroom_bot.workflow.approve import approvals_of, why_stopped
 from postroom_bot.workflow.lease import BOT, LeasedRequest
 from postroom_common.database import Connection
 
-#: Attempts, with growing pauses between them: about an hour.
+#: The maximum number of attempts. With the growing pauses between them, they take about an hour.
 MAX_ATTEMPTS = 12
-#: The pause until a busy mailbox is tried again.
+#: The pause before another attempt to lock a busy mailbox.
 BUSY_PAUSE = timedelta(seconds=1)
 #: The first and the longest pause after failures, in seconds.
 FIRST_PAUSE = 2.0
@@ -29,10 +29,10 @@ MAX_PAUSE = 900.0
 
 
 def execute(leased: LeasedRequest) -> datetime | None:
-    """Execute an approved request, or one whose execution was interrupted.
+    """Execute an approved request, or resume an interrupted execution.
 
-    :returns: when to try again, if it could not be executed now
-    :raises SlackUnavailable: Slack can't confirm the people's accounts; nothing was changed
+    :returns: when to retry if the request could not be executed now, else None
+    :raises SlackUnavailable: Slack can't confirm the accounts; nothing was changed
     """
     request = leased.request
     if request.state is State.APPROVED and request.is_overdue(leased.now) and not request.is_begun:
@@ -97,12 +97,12 @@ def _record(leased: LeasedRequest, done: Done) -> None:
 
 
 def pause_after(failures: int, asked: float | None = None) -> float:
-    """Return a pause in seconds, which doubles with each failure.
+    """Return the pause in seconds before a retry, which doubles with each failure.
 
-    :param failures: the number of failures, from 1
-    :param asked: the minimum that the service asked for, if any
+    :param failures: the number of failures, at least 1
+    :param asked: the minimum pause that the service asked for, if any
     """
     pause = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 20), MAX_PAUSE)
-    # Jitter: requests that failed together are not retried together.
+    # Jitter, so that requests that failed together are not retried together.
     spread = random.uniform(0.8, 1.0)  # noqa: S311 - not for security
     return max(pause * spread, asked or 0.0)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the handlers call: save requests, votes and cancellations, and answer lookups.
+"""Save requests, votes and cancellations for the handlers, and answer their lookups.
 
-`Intake` saves in one short transaction each, without HTTP. A second delivery by Slack has the same
-key and is ignored. Its checks use only the database and the payload; the worker later checks the
-people's accounts with Slack. `Lookups` call Slack and the mail service while the person waits.
+`Intake` saves each in one short transaction and calls no service. A repeated delivery from Slack
+has the same key and is ignored. The checks use only the database and the payload; the worker checks
+the accounts with Slack later. `Lookups` calls Slack and the mail service while the person waits.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from postroom_bot.workflow.ends import removal_of
 from postroom_bot.workflow.evaluate import approves
 from postroom_common.database import Connection, Database
 
-#: The states in which nothing was executed, unless an earlier attempt has left notes.
+#: The states in which a request can be cancelled, unless an earlier attempt has saved notes.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
-#: How long the button of a notice extends an alias or a forwarder.
+#: By how much the button of a notice extends an alias or a forwarder.
 EXTENSION = timedelta(days=30)
-#: How often the worker may win the race against a cancellation, by one step each.
+#: How often to retry a cancellation because the worker has changed the request meanwhile.
 MAX_RACES = 10
-#: How much of an unknown button value the audit keeps.
+#: The maximum number of characters of an unknown request id in the audit.
 MAX_ID = 40
 
 
@@ -40,10 +40,10 @@ class DayOver(Denied):
 
 
 class Intake:
-    """Saves what people submit. Threads share it.
+    """Saves requests, votes and cancellations. Thread-safe.
 
-    :param wake: called when the worker has something to do
-    :param zone: in which the last day of an alias or a forwarder ends
+    :param wake: a function to call when the worker has something to do
+    :param zone: the time zone in which the last day of an alias or a forwarder ends
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Intake:
         self._zone = zone
 
     def submit(self, key: str, change: Change, user: str, team: str) -> Request:
-        """Save a change as a new request and return it; a repeated key returns the same request.
+        """Save a change as a new request and return it. A repeated key returns the same request.
 
-        :param key: of the delivery, the same in each delivery
+        :param key: identifies the submission, even if Slack delivers it again
         :raises DayOver: the end date has passed
-        :raises Denied: the person is of another workspace, or already has such a request
+        :raises Denied: the person is from another workspace, or already has such a request
         """
         if not self._workspace.has(team):
             elsewhere = Reason("person.elsewhere")
@@ -95,7 +95,7 @@ class Intake:
         return saved
 
     def vote(self, press: ButtonPress) -> Reason:
-        """Save a vote for the worker to tally; return the answer for the voter."""
+        """Save a vote for the worker to tally. Return the answer for the voter."""
 
         def work(c: Connection) -> Reason:
             at, request = self._clock(), requests.get(c, press.request_id)
@@ -133,7 +133,7 @@ class Intake:
         return answer
 
     def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
-        """Return why a press is not a vote, as far as the database and the payload show."""
+        """Return why a press is not a vote, judging by the database and the payload, or None."""
         if request is None:
             return Reason("vote.wrong_card")
         if not self._workspace.has(press.team):
@@ -147,10 +147,10 @@ class Intake:
         return None
 
     def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> Reason:
-        """Cancel a request, unless it is too late; return the answer.
+        """Cancel a request, unless it is too late. Return the answer.
 
-        :param key: of the delivery, the same in each
-        :param user: the requester's id, or the name of an operator, who may cancel every request
+        :param key: identifies the cancellation, even if Slack delivers it again
+        :param user: the requester's id, or the name of an operator, who may cancel any request
         """
 
         def work(c: Connection) -> Reason:
@@ -179,9 +179,9 @@ class Intake:
         raise LeaseLost(request_id)
 
     def extend(self, key: str, request_id: str, user: str, team: str) -> Request:
-        """Request a later end for a request of the person.
+        """Request a later end for one of the person's requests.
 
-        :raises Denied: it has no end, a later request replaced it, or `submit` denies it
+        :raises Denied: there is no end, a later request replaced it, or `submit` raises Denied
         """
         (request,) = self.status(user, request_id)
         last = request.change.expires_on
@@ -191,7 +191,7 @@ class Intake:
         return self.submit(key, replace(request.change, expires_on=later), user, team)
 
     def status(self, user: str, id: str | None = None) -> list[Request]:
-        """Return the person's latest requests, or the one of this id.
+        """Return the person's latest requests, or the one with this id.
 
         :raises Denied: the person has no such request
         """
@@ -203,9 +203,9 @@ class Intake:
         return [found]
 
     def record_denial(self, user: str, team: str, doing: str, why: Reason) -> None:
-        """Audit a denial that no request records.
+        """Record in the audit a denial that does not belong to a request.
 
-        :param doing: what the person tried, in a word
+        :param doing: a word for what the person tried to do
         """
         data = {"doing": doing, "team": team, "why": why.as_dict()}
         self._database.write(lambda c: self._audit(c, "person.turned_away", user, data))
@@ -223,15 +223,15 @@ class Intake:
 
 
 def not_pending(request: Request) -> Reason:
-    """Return why a request takes no votes."""
+    """Return the reason that a request which is not pending accepts no votes."""
     return Reason("request.not_pending", {"request": request.id, "state": str(request.state)})
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:
-    """Return the request that an earlier delivery of the same change created."""
+    """Return the request that an earlier delivery of the same change created, or None."""
     for request in requests.recent_by(c, user):
         saved = request.change
-        # Since then, the requester's own mailbox may have been filled in.
+        # The worker may have filled in the requester's own mailbox meanwhile.
         mailbox, target = change.mailbox or saved.mailbox, change.target or saved.target
         if saved == replace(change, mailbox=mailbox, target=target):
             return request
@@ -239,16 +239,16 @@ def _earlier(c: Connection, change: Change, user: str) -> Request | None:
 
 
 class AliasList(NamedTuple):
-    """A mailbox and its further addresses, sorted."""
+    """A mailbox and its aliases, sorted."""
 
     mailbox: str
     aliases: list[str]
 
 
 class Lookups:
-    """Answers queries: people see their own mailbox, and approvers see all. Threads share it.
+    """Answers queries. Approvers see all mailboxes, others only their own. Thread-safe.
 
-    All methods raise Denied if the person may not see it or a service does not answer.
+    All methods raise Denied if the person lacks permission or a service is unavailable.
     """
 
     def __init__(self, deps: Dependencies) -> None:
@@ -257,7 +257,7 @@ class Lookups:
     def aliases(self, user: str, team: str, mailbox: str | None = None) -> AliasList:
         """Return the aliases of a mailbox.
 
-        :param mailbox: None for the person's own
+        :param mailbox: the mailbox; None for the person's own
         """
         with denied_if_unavailable():
             person = self._deps.caller(user, team)
@@ -273,7 +273,7 @@ class Lookups:
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return the forwarders: all for approvers, else those that lead to one's own mailbox."""
+        """Return all forwarders for approvers, and those to their own mailbox for others."""
         with denied_if_unavailable():
             person = self._deps.caller(user, team)
             with self._deps.in_turn():
@@ -283,7 +283,7 @@ class Lookups:
         return [one for one in found if person.mailbox in one.destinations]
 
     def dns(self, user: str, team: str, domain: str) -> DnsRecords:
-        """Return the DNS records to publish for a domain; the world can read them anyway."""
+        """Return the DNS records to publish for a domain. They are public anyway."""
         with denied_if_unavailable():
             self._deps.caller(user, team)
             with self._deps.in_turn():

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A leased request: its lease, its mailbox's lock, and its writes.
+"""A leased request, with the lock of its mailbox and the writes under its lease.
 
-A state and its audit row are written in one transaction. Every write compares the state and the
-lease first and raises LeaseLost if another worker has the request; the worker then leaves it alone.
+A state and its audit row are written in one transaction. Every write checks the state and the
+lease first and raises LeaseLost if another worker has the request. The worker then ignores it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _log = logging.getLogger(__name__)
 
 
 class LeasedRequest:
-    """One request and its lease, in one thread. For executors, it is their ExecutionContext.
+    """A request and its lease, used by one thread. It is also the ExecutionContext of executors.
 
-    :param request: its current state
+    :param request: the leased request
     """
 
     def __init__(self, deps: Dependencies, request: Request) -> None:
@@ -48,7 +48,7 @@ class LeasedRequest:
 
     @property
     def mailbox(self) -> str:
-        """The name to lock: the mailbox with all of its addresses, or the forwarder."""
+        """The name to lock: the mailbox, including all its addresses, or the forwarder."""
         return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:
@@ -73,7 +73,7 @@ class LeasedRequest:
     def update(self, also: Also | None = None, **changes: Any) -> None:
         """Write fields other than the state.
 
-        :param also: runs in the same transaction
+        :param also: a function to run in the same transaction
         """
 
         def work(c: Connection) -> Request:
@@ -93,13 +93,13 @@ class LeasedRequest:
         also: Also | None = None,
         **changes: Any,
     ) -> None:
-        """Move to another state and write the audit row, in one transaction.
+        """Change the state and write the audit row, in one transaction.
 
-        Any state but EXECUTING frees the mailbox's lock.
+        Any state but EXECUTING releases the mailbox's lock.
 
-        :param data: for the audit, beside the result
-        :param also: runs in the same transaction
-        :param changes: of other fields
+        :param data: data for the audit, in addition to the result
+        :param also: a function to run in the same transaction
+        :param changes: the new values of other fields
         """
 
         def work(c: Connection) -> Request:
@@ -108,7 +108,7 @@ class LeasedRequest:
                 mailboxes.unlock(c, self._locked, owner=self._owner)
             if also is not None:
                 also(c)
-            # Last: other writers of the audit wait from here on.
+            # Last, because other writers of the audit must wait from here on.
             result = {"result": moved.result.as_dict()} if moved.result else {}
             self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
             return moved
@@ -122,7 +122,7 @@ class LeasedRequest:
         audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
 
     def lock(self) -> bool:
-        """Lock the mailbox if it is free, until `transition` or `release` frees it."""
+        """Lock the mailbox until `transition` or `release`. Return False if it is not free."""
         now, mailbox, owner = self.now, self.mailbox, self._owner
         until = now + self.deps.lease
         taken = self.deps.database.write(
@@ -132,25 +132,25 @@ class LeasedRequest:
         return taken
 
     def note(self, progress: Mapping[str, Any]) -> None:
-        """Save an executor's notes in place of the earlier ones, and reserve the freed addresses.
+        """Replace the executor's notes, and reserve the addresses that it is about to free.
 
-        A reservation after the execution would let another request take an address in between.
+        If they were reserved after the execution, another request could take them in between.
         """
         freeing = progress.get(FREEING, ())
         self.update(also=lambda c: self.reserve(c, freeing), progress=dict(progress))
 
     def reserve(self, c: Connection, addresses: Iterable[str]) -> None:
-        """Reserve addresses for their last mailbox; a forwarder's for a forwarder of that name."""
+        """Reserve addresses for the request's mailbox or, if it has none, for its forwarder."""
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
             mailboxes.reserve(c, address, self.mailbox, at=at, until=until)
 
     def report_rejected(self, where: str, refusal: SlackRejected, remedy: str = "") -> None:
-        """Log and count that Slack rejected a message, which is not sent again.
+        """Log and count a message that Slack rejected. It is not sent again.
 
-        :param where: which message, such as ``card``
-        :param remedy: for the operator
+        :param where: the kind of message, such as ``card``
+        :param remedy: a sentence with the remedy for the operator
         """
         self.deps.metrics.errors_total.labels(where).inc()
         text = f"Slack rejected the message ({where}): {refusal.code}. {remedy}".rstrip()
@@ -169,7 +169,7 @@ class LeasedRequest:
 
 
 def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
-    """Lease the most overdue request, or the one with this id, if it is free."""
+    """Lease the most overdue request, or the one with this id. Return None if it is not free."""
     owner = new_owner(deps)
     request = deps.database.write(
         lambda c: requests.claim(c, owner=owner, now=deps.clock(), lease=deps.lease, only=only)
@@ -178,5 +178,5 @@ def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
 
 
 def new_owner(deps: Dependencies) -> str:
-    """Return a unique owner for one lease: threads of a process never share a lease or a lock."""
+    """Return a unique lease owner, because threads of a process must not share leases or locks."""
     return f"{deps.owner}/{secrets.token_hex(6)}"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Update the card, and notify the requester, the mailbox's owner and the audit channel.
 
-Each message is recorded after Slack accepted it: a crash in between repeats it, and none is lost.
-Nothing here changes the outcome of a request, except that one whose card Slack rejects is refused,
-since it could never be approved.
+Each message is recorded after Slack has accepted it, so a crash may repeat a message but never
+loses one. Nothing here changes the outcome of a request, with one exception: if Slack rejects the
+card, the request is refused, because it could never be approved.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from postroom_bot.workflow.approve import refuse_late_votes
 from postroom_bot.workflow.ends import notice_due_at, removal_of
 from postroom_bot.workflow.lease import BOT, LeasedRequest
 
-#: How long notifications of an ended request are retried.
+#: How long notifications about an ended request are retried.
 GIVE_UP = timedelta(days=3)
-#: Kinds of notifications beside those named for a state: an alias or a forwarder ends soon, the
-#: owner of a mailbox can create its approved password, and the decision or execution is blocked.
+#: Kinds of notifications that are not named after a state: an alias or a forwarder ends soon, a
+#: mailbox's owner can create an approved password, or the evaluation or execution is blocked.
 ENDING = "ending"
 OFFERED = f"{State.APPROVED}-owner"
 BLOCKED = "blocked"
@@ -35,7 +35,7 @@ BLOCKED = "blocked"
 def notify(leased: LeasedRequest) -> None:
     """Update the card, and send all messages that are due.
 
-    :raises SlackUnavailable: Slack does not answer; sent messages are recorded
+    :raises SlackUnavailable: Slack does not answer; messages that were sent are recorded
     """
     ended, found = leased.request.ended_at, leased.votes()
     if ended is None or leased.now - ended <= GIVE_UP:
@@ -54,7 +54,7 @@ def notify(leased: LeasedRequest) -> None:
 
 
 def notify_blocked(leased: LeasedRequest) -> None:
-    """Notify the requester once of what delays the request.
+    """Notify the requester, only once, of the reason for a delay.
 
     :raises SlackUnavailable: Slack does not answer
     """
@@ -91,8 +91,8 @@ def _show_card(leased: LeasedRequest, found: list[Vote]) -> None:
     leased.renew()
     is_shown = request.card is not None and _updated(leased, request.card, card())
     if not is_shown and pending:
-        # First without buttons: if Slack's answer is lost, the next attempt posts a second card,
-        # and the first must not take votes.
+        # Post without buttons first: if Slack's response is lost, the next attempt posts a second
+        # card, and the first one must not accept votes.
         posted = _post(leased, card(draft=True))
         is_shown = posted is not None and (
             _updated(leased, posted, card()) or _post(leased, card()) is not None
@@ -105,7 +105,7 @@ def _updated(leased: LeasedRequest, posted: MessageRef, card: Message) -> bool:
     try:
         leased.deps.slack_api.update(posted, card)
     except SlackRejected as refusal:
-        # It may have been deleted.
+        # The card may have been deleted.
         leased.report_rejected("card", refusal)
         return False
     return True
@@ -131,9 +131,9 @@ def _post(leased: LeasedRequest, card: Message) -> MessageRef | None:
 
 
 def _concerns_requester(request: Request) -> bool:
-    """Return whether the requester is notified of this state."""
+    """Return whether to notify the requester of the request's state."""
     if request.change.action is Action.PASSWORD:
-        # The mailbox's owner gets these notifications, also if that is the requester.
+        # The mailbox's owner gets these notifications, even if the owner is the requester.
         own = request.change.target == request.requester_mailbox
         return request.state is not State.APPROVED and not (own and request.state is State.DONE)
     if request.state is State.APPROVED:
@@ -143,7 +143,7 @@ def _concerns_requester(request: Request) -> bool:
 
 
 def _notify_owner(leased: LeasedRequest, found: list[Vote]) -> None:
-    """Notify the owner of a mailbox of a change by another person, or of a new password."""
+    """Notify a mailbox's owner of a change by another person, or of a new password."""
     deps, request, change = leased.deps, leased.request, leased.request.change
     is_password = change.action is Action.PASSWORD
     mailbox = change.target if is_password else change.mailbox
@@ -175,7 +175,7 @@ def _notify_auditors(leased: LeasedRequest, found: list[Vote]) -> None:
 
 
 def _remind(leased: LeasedRequest, found: list[Vote]) -> None:
-    """Remind the approvers once, when that is due."""
+    """Remind the approvers if the reminder is due, only once."""
     request, slack_api = leased.request, leased.deps.slack_api
     if request.state is not State.PENDING or request.card is None:
         return
@@ -193,7 +193,7 @@ def _remind(leased: LeasedRequest, found: list[Vote]) -> None:
 
 
 def _announce_end(leased: LeasedRequest) -> None:
-    """Announce an end to the requester once, unless a later request has changed it."""
+    """Notify the requester of an end, only once, unless a later request has changed it."""
     deps, request = leased.deps, leased.request
     at = notice_due_at(deps, request)
     if at is None or not request.ends_at or not at <= leased.now < request.ends_at:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""New passwords: made while the mailbox's owner is looking, shown once, kept nowhere.
+"""New passwords: created when the mailbox's owner asks, shown once and stored nowhere.
 
-A person creates the password of their own mailbox immediately if the policy allows it. For another
-mailbox, a request must be approved first, and then only the mailbox's owner can create it. A
-password is in this process between the mail service and the modal, and in no row, log or error.
+People can create a password for their own mailbox immediately if the policy allows it. For another
+mailbox, a request must be approved first, and then only the mailbox's owner can create the
+password. A password only exists in memory until it is shown, and in no row, log or error.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ from postroom_bot.workflow.lease import BOT, LeasedRequest, claim, new_owner
 from postroom_bot.workflow.notify import OFFERED
 from postroom_common.database import Connection
 
-#: Letters and digits that can't be mistaken for each other.
+#: Letters and digits that can't be confused with each other.
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 GROUPS = 6
 GROUP_LENGTH = 4
 
-#: A person may press the button before the worker has sent all notices and released the request: so
-#: often the bot tries to lease the request, with so many seconds in between.
+#: How often to try to lease a request, and the seconds between attempts. A person may press the
+#: button before the worker has sent all notifications and released the request.
 CLAIMS = 20
 PAUSE_SECONDS = 0.25
 
 
 class NeedsApproval(Denied):
-    """The password needs an approved request."""
+    """A new password for the mailbox requires an approved request."""
 
 
 class PressedTwice(Denied):
-    """The same press was delivered before, and its handler updates the modal."""
+    """Slack has delivered the same press before. The first handler updates the modal."""
 
 
 class NotShown(Denied):
     """The password was set, but Slack did not show it."""
 
 
-#: Shows a password to the mailbox's owner; raises SlackUnavailable or SlackRejected.
+#: A function that shows a password to the owner; may raise SlackUnavailable or SlackRejected.
 Show = Callable[[SecretStr], None]
 
 
 def new_password() -> str:
-    """Return a password of about 118 bits, such as ``k7md-...``, which is easy to type."""
+    """Return a random password of about 118 bits that is easy to type, such as ``k7md-...``."""
     groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH)) for _ in range(GROUPS))
     return "-".join(groups)
 
 
 class Passwords:
-    """Offers and makes passwords. Threads share it; its methods ask Slack and the mail service."""
+    """Offers and creates passwords. Thread-safe. The methods call Slack and the mail service."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
@@ -76,12 +76,12 @@ class Passwords:
     def offer(
         self, user: str, team: str, mailbox: str | None = None, request_id: str | None = None
     ) -> str:
-        """Return the mailbox whose password this person may create now; nothing is written.
+        """Return the mailbox for which this person may create a password now. Writes nothing.
 
-        :param mailbox: None for the person's own
-        :param request_id: of an approved request, whose mailbox then counts
-        :raises NeedsApproval: it needs an approved request
-        :raises Denied: it may not be created, or that can't be decided now
+        :param mailbox: the requested mailbox; None for the person's own
+        :param request_id: the id of an approved request, whose mailbox is used instead
+        :raises NeedsApproval: the password requires an approved request
+        :raises Denied: the password may not be created, or a service is unavailable
         """
         deps = self._deps
         with denied_if_unavailable(), deps.in_turn():
@@ -90,7 +90,7 @@ class Passwords:
                 return self._approved(self._find(request_id), person).change.target
             change = in_full(Change(Action.PASSWORD, mailbox or ""), person)
             name = change.target
-            # The name is checked before it is stored: it may be a password that was typed.
+            # Check the name before it is stored, because it may be a password typed by mistake.
             if mailbox not in (None, person.mailbox) and (
                 domain_of(name) not in deps.mail.domains() or deps.mail.aliases(name) is None
             ):
@@ -101,13 +101,13 @@ class Passwords:
     def reveal(
         self, key: str, user: str, team: str, mailbox: str, request_id: str | None, show: Show
     ) -> None:
-        """Make a password, set it, and show it: once for each key. Then the request is done.
+        """Create, set and show a password, once for each key, and complete the request.
 
-        :param key: of what Slack delivered
-        :param mailbox: as it was offered
-        :raises PressedTwice: the key has been used
-        :raises NotShown: it was set, but not shown; pressing again makes another
-        :raises Denied: it was not created, or was lost; pressing again creates another
+        :param key: identifies the press, even if Slack delivers it again
+        :param mailbox: the mailbox that `offer` returned
+        :raises PressedTwice: the key was used before
+        :raises NotShown: the password was set but not shown; another press creates another
+        :raises Denied: the password was not created or was lost; another press creates another
         """
         try:
             with denied_if_unavailable():
@@ -132,7 +132,7 @@ class Passwords:
             raise Denied("password.unknown_outcome") from None
 
     def _decided(self, person: Person, change: Change) -> Decision:
-        """Return the decision that allows creating one's own password now."""
+        """Return the decision that allows a password for the person's own mailbox, or raise."""
         decision = decided(self._deps, person, change, new=(self._deps.clock(), ""))
         if decision.verdict is Verdict.DENY:
             raise Forbidden(decision.reason)
@@ -156,7 +156,7 @@ class Passwords:
         return request
 
     def _begin_own(self, key: str, person: Person) -> LeasedRequest:
-        """Create and lease an approved request for one's own password, in one transaction."""
+        """Create and lease an approved request for the person's own password."""
         deps, user = self._deps, person.user
         change = in_full(Change(Action.PASSWORD, ""), person)
         decision = self._decided(person, change)
@@ -214,7 +214,7 @@ class Passwords:
         if not leased.lock():
             _reopen_or_fail(leased, Reason("mailbox.busy"))
             raise Denied("mailbox.busy")
-        # Due in case this process crashes: then the worker ends the request.
+        # Mark the request due, so that the worker handles it if this process crashes.
         leased.transition(
             State.EXECUTING,
             also=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
@@ -233,22 +233,22 @@ class Passwords:
 
 
 def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:
-    """Show a password that was set; the request is done when Slack accepted it."""
+    """Show a password that was set. The request is done when Slack has accepted it."""
     leased.renew()
     try:
         show(password)
     except (SlackUnavailable, SlackRejected):
         _reopen_or_fail(leased, Reason("password.not_shown"))
         raise NotShown("password.not_shown_retry") from None
-    # If another worker has the request by now, it offers another password; this one stays valid.
+    # If another worker has leased the request, it offers another password. This one stays valid.
     with suppress(LeaseLost):
         leased.transition(State.DONE, result=Reason("password.shown"))
 
 
 def watch(leased: LeasedRequest) -> None:
-    """Reopen a request for a password after a crash, and expire one that is overdue.
+    """Reopen or fail a password request after a crash, and expire it if it is overdue.
 
-    The worker has its lease, so no other process is creating the password.
+    The worker holds the lease, so no other process is creating the password.
     """
     if leased.request.state is State.EXECUTING:
         _reopen_or_fail(leased, Reason("password.interrupted"))
@@ -258,12 +258,12 @@ def watch(leased: LeasedRequest) -> None:
 
 
 def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
-    """Let an approved request wait for its owner again, or fail one for the own password."""
+    """Return an approved request to waiting for the owner, or fail one that needed no approval."""
     request = leased.request
     if not request.quorum:
         leased.transition(State.FAILED, result=why)
     elif request.state is State.EXECUTING:
-        # The owner gets the offer again, with the reason.
+        # The owner is notified again, with the reason.
         leased.transition(
             State.APPROVED,
             also=lambda c: deliveries.forget_sent(c, request.id, OFFERED),

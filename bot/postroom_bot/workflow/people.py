@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The people in Slack, as the policy sees them: who they are, their mailbox and their groups."""
+"""Look up people in Slack and the policy: their account, their mailbox and their groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from postroom_common.database import Database
 #: How long Slack's answers are cached, except for decisions.
 CACHE_TIME = timedelta(seconds=60)
 _MAX_CACHED = 10_000
-#: How often the same unknown user group is logged.
+#: The minimum interval between log messages about the same unknown user group.
 LOG_INTERVAL = timedelta(hours=1)
 _NOT_SHOWN = frozenset({"user_not_found", "user_not_visible"})
 
@@ -37,13 +37,13 @@ T = TypeVar("T")
 
 
 class People:
-    """Looks people up. Threads may share it.
+    """Looks up people. Thread-safe.
 
-    Methods raise SlackUnavailable, or SlackRejected if Slack refuses the bot itself, such as for a
-    missing scope.
+    Methods raise SlackUnavailable, or SlackRejected if Slack rejects the bot itself, for example
+    because of a missing scope.
 
-    :param clock: the time, aware and in UTC
-    :param policy: returns the policy in force
+    :param clock: a function that returns the current time in UTC
+    :param policy: a function that returns the policy in force
     """
 
     def __init__(
@@ -57,17 +57,17 @@ class People:
         self._database = database
         self._clock = clock
         self._policy = policy
-        #: Slack's answers and their times, by the id of the user or the user group.
+        #: Cached answers and their times, by the id of the user or user group.
         self._answers: dict[str, tuple[datetime, Any]] = {}
         self._decision = threading.local()
-        #: When an unknown user group was logged.
+        #: When each unknown user group was last logged.
         self._logged_at: dict[str, datetime] = {}
 
     def person(self, user: str, team: str, *, fresh: bool = False) -> Person:
-        """Return a person, as seen by Slack and the policy.
+        """Return the person with this Slack user id.
 
-        :param team: the workspace that the bot serves; others can't use the bot
-        :param fresh: ask Slack now, for a decision; other answers may be a minute old
+        :param team: the id of the bot's workspace; members of others can't use the bot
+        :param fresh: whether to bypass the cache, whose answers may be a minute old
         """
         try:
             profile = self._ask(user, self._slack_api.profile, fresh=fresh)
@@ -83,7 +83,7 @@ class People:
         changed_at = self._email_changed_at(user, str(email), now) if has_email else None
         mailbox = mailbox_of(policy, profile, changed_at, now)
         found = self._groups(policy, user, fresh=fresh)
-        # Without a group's members, a rule that denies them something could not be kept.
+        # If a group's members are unknown, a rule that denies them something can't be enforced.
         groups, unknown = (frozenset(), found) if isinstance(found, Reason) else (found, None)
         return Person(
             user=user,
@@ -96,9 +96,9 @@ class People:
         )
 
     def owner_of(self, mailbox: str, team: str) -> Person | None:
-        """Return the owner of a mailbox in Slack, if known.
+        """Return the person who owns a mailbox, or None if unknown.
 
-        :param team: as in ``person``
+        :param team: see ``person``
         """
         identity = self._policy().identity
         user = next((user for user, pin in identity.pinned.items() if pin == mailbox), None)
@@ -109,9 +109,9 @@ class People:
 
     @contextmanager
     def cached(self) -> Iterator[None]:
-        """Ask Slack about each person and user group once at most, in this thread and block.
+        """Ask Slack at most once for each person and user group, in this thread and block.
 
-        A decision needs the same ones several times, and Slack limits the calls.
+        A decision needs the same ones several times, and Slack limits the rate of calls.
         """
         self._decision.answers = {}
         try:
@@ -120,11 +120,10 @@ class People:
             del self._decision.answers
 
     def forget(self, user: str) -> None:
-        """Ask Slack at the next lookup of this person, whose account has changed."""
+        """Remove a person from the cache, because their account has changed."""
         self._answers.pop(user, None)
 
     def _ask(self, key: str, ask: Callable[[str], T], *, fresh: bool) -> T:
-        """Return a cached answer, or ask Slack."""
         decision: dict[str, T] = getattr(self._decision, "answers", {})
         if key in decision:
             return decision[key]

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Worker threads: each leases one due request at a time and does everything due for it.
+"""The worker's threads. Each leases one due request at a time and does everything that is due.
 
-A request is due immediately when it is new and after each vote or cancellation, later at its
-deadlines and after a failure. If a process dies, its leases expire and other workers repeat the
+A request is due when it is created, after each vote or cancellation, at its deadlines, and for a
+retry after a failure. If a process crashes, its leases expire, and other workers repeat the
 interrupted steps, which are idempotent.
 """
 
@@ -29,10 +29,10 @@ from postroom_bot.workflow.lease import LeasedRequest, claim
 from postroom_bot.workflow.notify import notify, notify_blocked
 from postroom_common.database import Connection, DatabaseError
 
-#: Seconds between polls for what other processes have marked due; threads differ a little.
+#: The maximum seconds between polls for requests that other processes have marked due.
 POLL_SECONDS = 1.0
 PURGE_EVERY = timedelta(hours=1)
-#: Slack's retries end long before; a signature is valid for five minutes.
+#: How long to keep keys. Slack stops retrying much earlier; a signature is valid for five minutes.
 KEEP_KEYS = timedelta(days=2)
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 class Worker:
     """Processes due requests.
 
-    :param threads: how many requests at a time
+    :param threads: how many requests to process in parallel
     """
 
     def __init__(self, deps: Dependencies, threads: int = 4) -> None:
@@ -60,11 +60,11 @@ class Worker:
             thread.start()
 
     def stop(self, timeout: float) -> bool:
-        """Claim nothing more, wait for running steps, and return whether all have ended.
+        """Stop claiming requests, wait for running steps, and return whether all have ended.
 
-        A step that does not end in time keeps its lease until that expires.
+        A step that does not end in time keeps its lease until the lease expires.
 
-        :param timeout: seconds for all threads together
+        :param timeout: how many seconds to wait for all threads together
         """
         self._stopping.set()
         self._deps.stopping.set()
@@ -76,7 +76,7 @@ class Worker:
         return not any(thread.is_alive() for thread in self._threads)
 
     def step(self) -> bool:
-        """Lease one due request, process and release it; return whether there was one."""
+        """Lease, process and release one due request. Return whether there was one."""
         leased = claim(self._deps)
         if leased is None:
             return False
@@ -84,7 +84,7 @@ class Worker:
             try:
                 due_at = process(leased)
             except LeaseLost:
-                # It was cancelled, or another worker has it.
+                # The request was cancelled, or another worker has leased it.
                 due_at = leased.now
             leased.release(due_at)
         return True
@@ -101,7 +101,7 @@ class Worker:
         self._guarded(self._upkeep.run)
 
     def _guarded(self, work: Callable[[], bool | None]) -> bool:
-        """Return the result of a function, or False after an error: threads survive all errors."""
+        """Return the result of a function, or log its error and return False."""
         try:
             return bool(work())
         except DatabaseError as error:
@@ -113,14 +113,14 @@ class Worker:
 
 
 class Upkeep:
-    """Periodic work of one thread."""
+    """The periodic tasks of one thread."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
         self._purge_at = deps.clock()
 
     def run(self) -> None:
-        """Count the open requests, delete old keys and reservations, stream the audit."""
+        """Count the open requests, delete old keys and reservations, and stream the audit."""
         deps, now = self._deps, self._deps.clock()
         for state, count in deps.database.read(requests.count_open).items():
             deps.metrics.open_requests.labels(state).set(count)
@@ -132,28 +132,28 @@ class Upkeep:
 
             deps.database.write(purge)
             self._purge_at = now + PURGE_EVERY
-        # Last, since it may fail.
+        # Last, because it may fail.
         if deps.audit_lines is not None:
             audit.stream(deps.database, deps.audit_lines)
 
 
 def process(leased: LeasedRequest) -> datetime | None:
-    """Advance a request as far as possible, then notify; return when it is due again, or None."""
+    """Advance a request as far as possible, then notify. Return when it is due again, or None."""
     began, failures = leased.now, leased.request.failures
     retry_at = _attempt(leased, "work", _advance)
     if retry_at is None and leased.request.blocked:
         leased.update(blocked=None)
     # Notifications describe the state that was reached, even if a step has failed.
-    notify_at = _attempt(leased, "tell", notify)
+    notify_at = _attempt(leased, "notify", notify)
     if failures and leased.request.failures == failures:
         leased.update(failures=0)
-    # A failed notification never makes the work due earlier. A deadline that passed during this
-    # step may have been missed, so deadlines after its beginning count.
+    # A retry of the work takes precedence over that of a notification. Deadlines since the
+    # beginning of this step count, because the step may have missed one that passed meanwhile.
     return retry_at or notify_at or _next_deadline(leased.deps, leased.request, began)
 
 
 def _advance(leased: LeasedRequest) -> datetime | None:
-    """Evaluate, tally or execute; return when to try again, if needed."""
+    """Evaluate, tally or execute the request. Return when to retry, or None."""
     try:
         with leased.deps.people.cached():
             if leased.request.state is State.NEW:
@@ -175,7 +175,7 @@ def _advance(leased: LeasedRequest) -> datetime | None:
 def _attempt(
     leased: LeasedRequest, where: str, work: Callable[[LeasedRequest], datetime | None]
 ) -> datetime | None:
-    """Return the result of a function, or after an error, when to try again."""
+    """Return the result of a function or, after an error, when to retry."""
     retry_after = None
     try:
         return work(leased)
@@ -196,14 +196,14 @@ def _attempt(
 
 
 def _block(leased: LeasedRequest, later: Unavailable) -> None:
-    """Save what delays a request, and notify the requester unless it may pass in a moment."""
+    """Save the reason for a delay, and notify the requester if the problem persists."""
     lasts = later.lasting or leased.request.blocked is not None
     if leased.request.blocked != later.reason:
         leased.update(blocked=later.reason)
     if leased.request.state is State.NEW and leased.request.decide_by is None:
         leased.update(decide_by=given_up_at(leased.deps, leased.request))
     if lasts:
-        _attempt(leased, "tell", notify_blocked)
+        _attempt(leased, "notify", notify_blocked)
 
 
 def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> datetime | None:

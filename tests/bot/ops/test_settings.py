@@ -75,7 +75,7 @@ def test_all_missing_settings_are_reported_together() -> None:
     """Each sentence names the setting and its variable."""
     *found, file, secrets = mistakes()
     assert "POSTROOM_BOT_CONFIG" in file
-    assert "Secrets" in secrets
+    assert "secret files" in secrets
     assert len(found) == len(GOOD)
     for name, sentence in zip(sorted(GOOD), sorted(found), strict=True):
         assert sentence.startswith(f"{name} ({config.variable(name)}): ")

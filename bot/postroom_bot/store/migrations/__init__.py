@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Alembic's folder: how a database got from each version's schema to the next one's."""
+"""The Alembic environment, with the migrations of the bot's database."""

@@ -19,7 +19,7 @@ CODE = String(16)
 
 
 def upgrade() -> None:
-    """Make all tables, and the triggers that keep the audit as it was written."""
+    """Create all tables, and the triggers that make the audit append-only."""
     _requests()
     _votes()
     _locks()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""An audit that SQLite can't replace rows of, and when an alias or a forwarder ends."""
+"""Prevent SQLite from replacing audit rows, and store when an alias or a forwarder ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Refuse INSERT OR REPLACE, which fires no trigger of DELETE, and add the column `ends_at`."""
+    """Reject INSERT OR REPLACE, which fires no DELETE trigger, and add the column `ends_at`."""
     if op.get_bind().dialect.name == "sqlite":
         for table, key in (("audit", "seq"), ("audit_head", "id")):
             there = f"EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def _fill_ends() -> None:
-    """Write the ends of what is there: until now, the last day ended at midnight UTC."""
+    """Set `ends_at` of existing requests. Until now, the last day ended at midnight UTC."""
     request = sa.table(
         "request", sa.column("id"), sa.column("expires_on", sa.Date), sa.column("ends_at", Moment)
     )
