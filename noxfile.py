@@ -4,9 +4,9 @@
 # ///
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every check of this repository: `nox -s test` for a change, `nox -s test-all` for the matrix.
+"""All checks of this repository: `nox -s test` for each change, `nox -s test-all` for the rest.
 
-nox installs what the block above names, so `pip install nox` is all it takes.
+The only requirement is nox itself, which installs the dependencies in the block above.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ OTHER_CORES = {core: wanted for core, wanted in CORES.items() if core != MAIN_CO
 OLDEST_AND_LATEST = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROGRAMS = ("bot/postroom_bot", "service/postroom_service", "common/postroom_common")
-# The folders whose tests `make test` runs, except those marked `full`.
+# Folders with the tests that `make test` runs, except for those marked `full`.
 TESTED = ("unit", "fakes", "service", "mail", "mail_host", "bot", "e2e", "docs")
 TEST_FOLDERS = [f"tests/{name}" for name in TESTED]
 
@@ -72,8 +72,8 @@ os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
 # Make uv use the system's certificates, as pip does.
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
-# As pip does. Otherwise each process of Ansible compiles what it imports if
-# PYTHONDONTWRITEBYTECODE is set.
+# Compile bytecode, as pip does. Otherwise, with PYTHONDONTWRITEBYTECODE, every Ansible process
+# compiles its imports again.
 os.environ.setdefault("UV_COMPILE_BYTECODE", "true")
 nox.options.download_python = "never"
 # Sessions skip, with a reason, if no suitable Python is installed.
@@ -81,8 +81,8 @@ nox.options.error_on_missing_interpreters = True
 
 antsibull_nox.load_antsibull_nox_toml()
 
-# What `make test` and `make test-all` run, in this order. The first two of the second list come
-# from antsibull-nox.toml.
+# The sessions that `make test` and `make test-all` run, in order. antsibull-nox.toml defines the
+# first two of TEST_ALL_SESSIONS.
 TEST_SESSIONS: list[str] = []
 TEST_ALL_SESSIONS = ["extra-checks", "ansible-lint"]
 
@@ -90,7 +90,7 @@ Register = Callable[[Callable[..., None]], None]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
-    """Return the path of the first installed Python, or False, which is no environment to nox."""
+    """Return the path of the first installed Python, or False: nox then creates no environment."""
     found = pythons.first(wanted)
     return str(found[1]) if found else False
 
@@ -98,7 +98,7 @@ def interpreter(wanted: Iterable[str]) -> str | bool:
 def tier_session(
     sessions: list[str], wanted: Iterable[str], name: str = "", **values: str
 ) -> Register:
-    """Register a session of a tier, which runs on the first of the wanted Pythons."""
+    """Return a decorator that registers a session of a tier with the first installed Python."""
     python = interpreter(wanted)
 
     def register(function: Callable[..., None]) -> None:
@@ -117,7 +117,7 @@ def tier_session(
 
 
 def session_per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Register:
-    """Register a session of `test-all` for each ansible-core, as `prefix-2.19`."""
+    """Return a decorator that registers a `test-all` session for each ansible-core version."""
 
     def register(function: Callable[..., None]) -> None:
         for core, wanted in cores.items():
@@ -127,7 +127,7 @@ def session_per_core(prefix: str, cores: Mapping[str, tuple[str, ...]]) -> Regis
 
 
 def install_everything(session: nox.Session, *more: str) -> None:
-    """Install the products and what their tests need, with the main ansible-core."""
+    """Install all products, their test dependencies and the main ansible-core."""
     core = ansible_core(MAIN_CORE)
     session.install(*groups("test-products"), core, *BASE, *SERVICE, *BOT, *more)
 
@@ -137,7 +137,7 @@ def install_everything(session: nox.Session, *more: str) -> None:
 
 @tier_session(TEST_SESSIONS, PROGRAM_PYTHONS)
 def lint(session: nox.Session) -> None:
-    """Check style, GitHub's files, import layers, licences and changelog fragments."""
+    """Check style, GitHub configuration, import layers, licences and changelog fragments."""
     session.install(*groups("lint"))
     link_collection(session)
     schema = ("check-jsonschema", "--quiet", "--builtin-schema")
@@ -161,14 +161,14 @@ def docs_check(session: nox.Session) -> None:
     session.install("antsibull-docs>=2.28,<3", ansible_core(MAIN_CORE))
     link_collection(session)
     check = ("lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", ".")
-    # It keeps a log in the home folder.
+    # antsibull-docs writes a log to the home directory.
     HOME.mkdir(parents=True, exist_ok=True)
     session.run("antsibull-docs", *check, env=ANSIBLE | {"HOME": str(HOME)})
 
 
 @nox.session(default=False)
 def fix(session: nox.Session) -> None:
-    """Format the code, and repair what ruff knows how to repair."""
+    """Format the code, and apply ruff's automatic fixes."""
     session.install(*groups("lint"))
     session.run("ruff", "check", "--fix", "--exit-zero", "--quiet", *(session.posargs or ["."]))
     session.run("ruff", "format", *(session.posargs or ["."]))
@@ -176,7 +176,7 @@ def fix(session: nox.Session) -> None:
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def reference(session: nox.Session) -> None:
-    """Write the generated pages of docs/reference."""
+    """Update the generated pages in docs/reference."""
     session.install(ansible_core(MAIN_CORE), *BASE, *BOT)
     link_collection(session)
     for page in ("bot", "definition", "message", "playbook", "policy"):
@@ -185,7 +185,7 @@ def reference(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def changelog(session: nox.Session) -> None:
-    """Write the notes of the version that galaxy.yml states, out of the fragments."""
+    """Compile the changelog fragments into release notes for the version in galaxy.yml."""
     session.install(*groups("lint"), ansible_core(MAIN_CORE))
     link_collection(session)
     session.run("antsibull-changelog", "release", *session.posargs, env=ANSIBLE)
@@ -224,9 +224,9 @@ def tests_full(session: nox.Session) -> None:
 
 @session_per_core("core", OTHER_CORES)
 def core(session: nox.Session, core: str) -> None:
-    """Run the tests that touch Ansible on another ansible-core."""
+    """Run the Ansible-related tests with another ansible-core."""
     session.install(*groups("test-products"), ansible_core(core), *BASE, *SERVICE)
-    # On the latest core modules run on the oldest Python, where that is installed.
+    # With the latest ansible-core, run modules on the oldest Python if it is installed.
     if core == LATEST_CORE and (target := target_env()):
         session.env["POSTROOM_TEST_MODULE_PYTHON"] = str(target)
     pytest(session, "tests/unit", "tests/e2e", marker="matrix")
@@ -234,7 +234,7 @@ def core(session: nox.Session, core: str) -> None:
 
 @tier_session([], ("3.13", "3.14"))
 def core_next(session: nox.Session) -> None:
-    """Run the same tests on the pre-release of the next ansible-core. It belongs to no tier."""
+    """Run the same tests with the next ansible-core's pre-release. Not part of a tier."""
     session.install(*groups("test-products"), "ansible-core~=2.22.0b1", *BASE, *SERVICE)
     pytest(session, "tests/unit", "tests/e2e", marker="matrix")
 
@@ -250,7 +250,7 @@ def floors(session: nox.Session) -> None:
 @tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def bot_floors(session: nox.Session) -> None:
     """Run the bot's policy, store, ui and workflow tests with its lowest dependencies."""
-    # Where both name a package, the bot's version is the higher one.
+    # For a package in both lists, the bot requires the higher version.
     needed = {requirement.partition(">=")[0]: requirement for requirement in (*BASE, *BOT)}
     lowest = [requirement.replace(">=", "==") for requirement in needed.values()]
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
@@ -260,23 +260,23 @@ def bot_floors(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def dns(session: nox.Session) -> None:
-    """Publish and verify records on name servers, and with the oldest providers' collections."""
+    """Test DNS publishing and verification, with the oldest supported provider collections."""
     session.install(*groups("test-dns"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
     pytest(session, "tests/dns")
 
 
 @tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE])
 def dns_current(session: nox.Session) -> None:
-    """Publish at DNS providers with the current releases of their collections."""
+    """Test publishing at DNS providers, with the current releases of their collections."""
     session.install(*groups("test-providers", "current-collections"), *BASE, *SERVICE)
     pytest(session, "tests/dns/test_providers.py")
 
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def demo(session: nox.Session) -> None:
-    """Converge an example tenant against the reference service and show what happens."""
+    """Demonstrate converging an example tenant against the reference service."""
     session.install(ansible_core(MAIN_CORE), *BASE, *SERVICE)
-    # On Ctrl-C it ends what it started, which takes longer than nox waits by default.
+    # On Ctrl-C, the demo stops its processes, which takes longer than nox's default timeout.
     session.run("python", "tools/demo.py", interrupt_timeout=15.0, terminate_timeout=5.0)
 
 
@@ -322,7 +322,7 @@ def docsite(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def release(session: nox.Session) -> None:
-    """Build the release, run Galaxy's importer on the collection, and use the wheel."""
+    """Build the release, run Galaxy's importer on the collection, and test the wheel."""
     session.install(*groups("build"), ansible_core(MAIN_CORE))
     dist = STATE / "dist"
     session.run("python", "tools/release.py", str(dist))
@@ -334,7 +334,7 @@ def release(session: nox.Session) -> None:
     python = str(users / "bin" / "python")
     install = (python, "-m", "pip", "install", "--quiet")
     session.run(*install, f"{wheel}[bot,service,mail]", ansible_core(MAIN_CORE), external=True)
-    # Outside of the checkout, so that nothing but the wheel can answer.
+    # Run outside the checkout, so that only the installed wheel can be imported.
     with session.chdir(dist):
         tool = str(ROOT / "tools" / "use_wheel.py")
         policy = str(ROOT / "bot" / "examples" / "policy.yml")
@@ -343,14 +343,14 @@ def release(session: nox.Session) -> None:
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def benchmark(session: nox.Session) -> None:
-    """Measure what the project promises, as ratios within one run."""
+    """Run the benchmarks, which compare measurements from the same run."""
     install_everything(session, *groups("test-hosts"))
     session.run("python", "tests/benchmark", *session.posargs, env=ANSIBLE)
 
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def pictures(session: nox.Session) -> None:
-    """Take the pictures in docs/pictures again. Needs chromium, bind9 and npm."""
+    """Regenerate the pictures in docs/pictures. Requires chromium, bind9 and npm."""
     session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
     renderer = npm_install(session, "slack-blocks-to-jsx@~1.1")
     session.run("python", "tools/pictures.py", str(renderer), env=ANSIBLE)
@@ -361,14 +361,14 @@ def pictures(session: nox.Session) -> None:
 
 @session_per_core("sanity", OLDEST_AND_LATEST)
 def sanity(session: nox.Session, core: str) -> None:
-    """Run ansible-test's sanity tests. There is no file of things to ignore."""
+    """Run ansible-test's sanity tests, without ignore files."""
     session.install(ansible_core(core))
     ansible_test(session, "sanity", "--venv", "--junit")
 
 
 @tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE])
 def ansible_units(session: nox.Session) -> None:
-    """Run the unit tests of what touches Ansible as ansible-test does."""
+    """Run the unit tests of the modules and plugin utilities with ansible-test."""
     session.install(ansible_core(LATEST_CORE), *groups("test"), "mock", "pytest-mock", *BASE)
     rooms = [f"tests/unit/plugins/{room}/" for room in ("modules", "plugin_utils")]
     ansible_test(session, "units", "--python", version_of(session), *rooms)
@@ -382,7 +382,7 @@ def integration(session: nox.Session, core: str) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py{OLDEST_PYTHON}")
 def integration_old_target(session: nox.Session) -> None:
-    """Run the integration targets with modules that run on the oldest supported Python."""
+    """Run the integration targets with modules on the oldest supported Python."""
     python = target_env()
     if python is None:
         session.skip(f"needs Python {OLDEST_PYTHON}, which is not installed")
@@ -396,7 +396,7 @@ def integration_old_target(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def test(session: nox.Session) -> None:
-    """Run what a contributor needs to trust a change."""
+    """Run the checks that every change must pass."""
     run_tier(session, TEST_SESSIONS)
 
 
@@ -411,7 +411,7 @@ def test_all(session: nox.Session) -> None:
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def mutation(session: nox.Session) -> None:
-    """Change the code that decides, one expression at a time, and count what the tests catch."""
+    """Mutate the decision code one expression at a time, and count the mutants that are caught."""
     install_everything(session, "mutmut>=3.8,<4")
     work = str(STATE / "mutation")
     session.run("python", "tools/mutation.py", work, *session.posargs, env=ANSIBLE)
@@ -419,7 +419,7 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def sabotage(session: nox.Session) -> None:
-    """Break one guarantee at a time in a copy, and report whether the tests name it."""
+    """Break one guarantee at a time in a copy, and report whether the tests catch it."""
     install_everything(session)
     work = str(STATE / "sabotage")
     session.run("python", "tools/sabotage.py", work, *session.posargs, env=ANSIBLE)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Databases and transactions, on SQLite (in a file or in memory) and PostgreSQL."""
+"""Transactions on SQLite (file or in-memory) and PostgreSQL databases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLA
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import StaticPool
 
-# Connection is for modules whose functions run in a transaction, but which have no SQL.
+# Connection is re-exported for modules that run in a transaction but contain no SQL.
 __all__ = [
     "Connection",
     "Database",
@@ -44,21 +44,21 @@ class DatabaseError(Exception):
 
 
 class Database:
-    """Runs functions in transactions: `read` sees one snapshot, `write` commits all or nothing.
+    """A database that runs functions in transactions.
 
     It is thread-safe, and connects when the first transaction begins.
 
-    :param where: a file's path, a URL such as ``postgresql://host/name``, or ``memory``
-    :param create: create an SQLite file that doesn't exist
-    :param memory: accept ``memory``
-    :raises DatabaseError: from each method, if the database can't be used
+    :param where: a file path, a URL such as ``postgresql://host/name``, or ``memory``
+    :param create: whether to create an SQLite file that doesn't exist
+    :param memory: whether to accept ``memory``
+    :raises DatabaseError: if the database can't be used; also raised by `read` and `write`
     """
 
     def __init__(self, where: str, *, create: bool = True, memory: bool = False) -> None:
         url = _url(where, memory=memory)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.is_memory = self.is_sqlite and not url.database
-        #: For messages: the path of a file, but never a URL, which may contain a password.
+        #: For messages: may include a file path, but never a URL, which may contain a password.
         self.name = "the database"
         if self.is_sqlite and not self.is_memory:
             _make_private(str(url.database), create=create)
@@ -68,16 +68,16 @@ class Database:
         self._reader = self._engine.execution_options(**snapshot)
         self._writer = self._engine.execution_options(immediate=True)
         self._write_lock = _Lock() if self.is_sqlite else contextlib.nullcontext()
-        # A database in memory has one connection, which one thread at a time may use.
+        # An in-memory database has a single connection, which only one thread may use at a time.
         self._read_lock = self._write_lock if self.is_memory else contextlib.nullcontext()
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on a snapshot."""
+        """Run `work` on a snapshot, and return its result."""
         with self._read_lock, readable_errors(self.name), self._reader.begin() as connection:
             return work(connection)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` and commit. On PostgreSQL, `work` may run more than once."""
+        """Run `work`, commit, and return its result. On PostgreSQL, `work` may be retried."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 with (
@@ -89,7 +89,7 @@ class Database:
             except _Conflict:
                 if attempt == MAX_ATTEMPTS:
                     raise
-            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 only spreads the attempts
+            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 jitter
         raise AssertionError("unreachable")
 
     def close(self) -> None:
@@ -98,10 +98,10 @@ class Database:
 
 
 class _Lock:
-    """A lock on an SQLite database for the threads of this process.
+    """A lock that serializes this process's access to an SQLite database.
 
-    SQLite writers poll for the lock, so under load one can wait for seconds. This lock wakes the
-    next writer immediately.
+    SQLite itself polls for its lock, so a writer may wait for seconds under load. This lock wakes
+    the next writer immediately.
     """
 
     def __init__(self) -> None:
@@ -116,25 +116,25 @@ class _Lock:
 
 
 class _Conflict(DatabaseError):
-    """PostgreSQL rolled a transaction back in favour of another; it can run again."""
+    """PostgreSQL rolled back the transaction because of a conflict. It can be retried."""
 
 
 def check_url(where: str) -> None:
-    """Raise DatabaseError unless this is a path or URL of a supported database; don't open it."""
+    """Raise DatabaseError unless `where` is a supported path or URL. Does not open the database."""
     _url(where)
 
 
 def has_password(where: str) -> bool:
-    """Return whether a database's URL contains a password."""
+    """Return whether a database URL contains a password."""
     url = _url(where, memory=True)
     return bool(url.password) or any("password" in name.lower() for name in url.query)
 
 
 @contextlib.contextmanager
 def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
-    """Raise DatabaseError for errors of these kinds; its message has no statement or values.
+    """Convert SQLAlchemy errors to DatabaseError, whose message omits the statement and values.
 
-    The default kinds are errors of the database itself, because the others are bugs.
+    `kinds` defaults to errors of the database itself, because all others are bugs.
     """
     try:
         yield
@@ -147,7 +147,7 @@ def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """Return the database's own message in one line, without statement and parameters."""
+    """Return the driver's message on one line, without the statement and its parameters."""
     said = getattr(error, "orig", None) or next(iter(error.args), type(error).__name__)
     return " ".join(str(said).split()).rstrip(".")
 
@@ -191,7 +191,7 @@ def _create_engine(url: URL) -> Engine:
 
 
 def _make_private(path: str, *, create: bool) -> None:
-    """Make the file readable by its owner only; SQLite gives -wal and -shm the same mode."""
+    """Restrict the file to its owner. SQLite creates -wal and -shm files with the same mode."""
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
     try:
         os.close(os.open(path, flags, 0o600))
@@ -217,6 +217,6 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A write locks first: a snapshot can't become a write after another transaction wrote.
+    # Writers lock first, because SQLite can't upgrade a snapshot after another transaction wrote.
     immediate = connection.get_execution_options().get("immediate")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")

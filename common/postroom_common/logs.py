@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program's log on standard error: one line for each event, as JSON or as text.
+"""Logging to standard error, one line per event, as JSON or text.
 
-A record's extra `fields` become fields of the line. An exception is logged by its type and its
-place in the code, without its text, which may quote values.
+The extra `fields` of a record are added to its line. For exceptions, the type and the traceback are
+logged, but not the message, which may quote values.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Redact = Callable[[str], str]
 
 
 def configure(*, program: str, style: str, level: str, redact: Redact = str) -> None:
-    """Log to standard error: the program's own records, and libraries' warnings and errors.
+    """Log the program's own records, and libraries' warnings and errors, to standard error.
 
     :param program: the name of the program's logger
     :param style: ``json`` or ``text``
-    :param level: such as ``info``
-    :param redact: returns a text without secrets
+    :param level: the lowest level to log, such as ``info``
+    :param redact: a function that removes secrets from a string
     """
 
     def is_own_or_warning(record: logging.LogRecord) -> bool:
@@ -42,7 +42,7 @@ def configure(*, program: str, style: str, level: str, redact: Redact = str) -> 
 
 
 def log_crashes(program: str) -> None:
-    """Log uncaught exceptions in place of Python's own report, which contains their text."""
+    """Log uncaught exceptions instead of printing a traceback, which contains their message."""
 
     def log(error: BaseException | None) -> None:
         logging.getLogger(program).critical("uncaught exception", exc_info=error)
@@ -71,16 +71,16 @@ class JsonFormatter(_Formatter):
     """Formats a record as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return a record as one line of JSON."""
         head = {"time": _time(record), "level": record.levelname.lower()}
         return json.dumps({**head, **self._fields(record)})
 
 
 class TextFormatter(_Formatter):
-    """Formats a record as a sentence and key=value pairs."""
+    """Formats a record as a message followed by key=value pairs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return a record as one line of text."""
         fields = self._fields(record)
         event = " ".join(fields.pop("event").splitlines())
         pairs = " ".join(f"{key}={value}" for key, value in fields.items())

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Check the schema of a database, and migrate it with Alembic."""
+"""Check and migrate database schemas with Alembic."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOCK = 0x706F7374
 
 @dataclass(frozen=True)
 class Schema:
-    """A program's schema, as its newest migration leaves it.
+    """A program's database schema, as defined by its latest migration.
 
-    :param location: the folder of the migrations: a path, or Alembic's ``package:folder``
-    :param command: the command that migrates a database, for messages
-    :param table: the table in which Alembic keeps the revision
+    :param location: the migrations folder, as a path or in Alembic's form ``package:folder``
+    :param command: the command that migrates a database, for error messages
+    :param table: the table in which Alembic stores the revision
     """
 
     location: str
@@ -35,9 +35,9 @@ class Schema:
     def migrate(self, database: Database) -> None:
         """Migrate a database, which may be empty, to this schema.
 
-        Programs that start at the same time wait for each other.
+        Concurrent migrations wait for each other.
 
-        :raises DatabaseError: the database can't be used, or a later version created it
+        :raises DatabaseError: if the database can't be used or was created by a later version
         """
         with readable_errors(database.name, SQLAlchemyError):
             database.write(self._upgrade)
@@ -47,7 +47,7 @@ class Schema:
         return database.read(lambda connection: not inspect(connection).get_table_names())
 
     def check(self, database: Database) -> None:
-        """Raise DatabaseError, with the remedy, if a database has another schema."""
+        """Raise DatabaseError, with the remedy, unless a database has this schema."""
         with readable_errors(database.name, SQLAlchemyError):
             revision = database.read(self._revision)
         scripts = ScriptDirectory.from_config(self._config())

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Postroom reference service: hosted email by HTTP API."""
+"""The Postroom reference service: hosted email with an HTTP API."""
 
 from __future__ import annotations
 

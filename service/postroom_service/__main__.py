@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The entry point of the command, which names the extra to install if a package is missing."""
+"""The entry point of postroom-service. If a package is missing, names the extra to install."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAIL = (
 
 
 def main() -> int:
-    """Run the command and return the exit status."""
+    """Run the command line and return its exit status."""
     try:
         from .cli import main as run  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The HTTP interface: six endpoints, a health check and the OpenAPI document."""
+"""The HTTP API: six endpoints, a health check and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .errors import FieldError, Problem
 from .requests import note, parse_json, read_body
 from .store.transactions import Transactions
 
-#: How many secrets are hashed or keys generated at a time.
+#: Maximum number of requests that hash secrets or generate a key at the same time.
 HASHERS = 2
 
 T = TypeVar("T")
@@ -38,9 +38,9 @@ KINDS_BY_TYPE: dict[str | None, tuple[str, ...]] = {
 
 
 class Service:
-    """The handlers of the endpoints, and the state that they share.
+    """The endpoint handlers and their shared state.
 
-    :param host_names: the parameters of `dkim.records`
+    :param host_names: the keyword arguments of `dkim.records`
     """
 
     def __init__(self, database: Database, hasher: PasswordHasher, **host_names: str) -> None:
@@ -61,7 +61,7 @@ class Service:
         ]
 
     def app(self) -> Starlette:
-        """Build the application."""
+        """Return the ASGI application."""
         errors = (Problem, HTTPException, ClientDisconnect, DatabaseError, Exception)
         app = Starlette(
             routes=self.routes, exception_handlers=dict.fromkeys(errors, self._answer_error)
@@ -82,7 +82,7 @@ class Service:
         caller, body = await self._authenticated_body(request)
         new = schemas.new_principal(body)
         if isinstance(new, schemas.NewDomain):
-            # Before the slow generation of a key; creating checks again.
+            # Fail before the slow generation of a key. create_domain checks again.
             await self._check(caller, lambda directory: directory.check_new_domain(new.name))
             key = await self._in_thread(dkim.new_key)
             shape = await self._write(
@@ -108,7 +108,7 @@ class Service:
         caller, body = await self._authenticated_body(request)
         name, changes = _name(request), schemas.changes(body)
         if changes.secrets is not None:
-            # Before the slow hashing; updating checks again.
+            # Fail before the slow hashing. update checks again.
             await self._check(caller, lambda directory: directory.check_changes(name, changes))
         hashes = await self._hashes(changes.secrets or [])
         return JSONResponse(
@@ -128,7 +128,7 @@ class Service:
         return JSONResponse(dkim.records(key, **self._host_names))
 
     async def check_health(self, _request: Request) -> Response:
-        """GET /healthz: queries the database, needs no token."""
+        """GET /healthz. Queries the database and requires no token."""
         await self._transactions.read_long(lambda connection: connection.execute(text("SELECT 1")))
         return JSONResponse({"status": "ok"})
 
@@ -140,7 +140,7 @@ class Service:
         return await self._transactions.read(lambda connection: _caller(connection, request))
 
     async def _authenticated_body(self, request: Request) -> tuple[auth.Caller, Any]:
-        """Authenticate the request, and only then read its body."""
+        """Authenticate the request, then read its body."""
         caller = await self._authenticate(request)
         body = await read_body(request)
         _refuse_parameters(request)
@@ -149,7 +149,7 @@ class Service:
     async def _read(
         self, request: Request, work: Callable[[Directory], T], *, long: bool = False
     ) -> T:
-        """Authenticate the request and run `work` for its caller, on one snapshot."""
+        """Authenticate the request and run `work` for its caller, on the same snapshot."""
 
         def transaction(connection: Connection) -> T:
             return work(Directory(connection, _caller(connection, request).tenant_id))
@@ -158,7 +158,7 @@ class Service:
         return await read(transaction)
 
     async def _check(self, caller: auth.Caller, work: Callable[[Directory], object]) -> None:
-        """Run a check that raises problems."""
+        """Run a check that raises Problem if it fails."""
         await self._transactions.read(
             lambda connection: work(Directory(connection, caller.tenant_id))
         )
@@ -173,7 +173,7 @@ class Service:
         return await self._transactions.write(transaction)
 
     async def _in_thread(self, compute: Callable[[], T]) -> T:
-        """Run a slow computation."""
+        """Run a slow computation in a thread."""
         async with self._hashing:
             return await asyncio.to_thread(compute)
 
@@ -217,14 +217,14 @@ def _caller(connection: Connection, request: Request) -> auth.Caller:
 
 
 def _name(request: Request) -> str | None:
-    """Return the name in the path in normal form, or None if it can't be a name."""
+    """Return the normalized name in the path, or None if it is invalid."""
     _refuse_parameters(request)
     (name,) = request.path_params.values()
     return names.any_name(name)
 
 
 def _wanted_type(request: Request) -> str | None:
-    """Return the type to list, or None for all."""
+    """Return the type to filter by, or None to list all principals."""
     values = request.query_params.getlist("type")
     _refuse_parameters(request, allowed="type")
     if len(values) > 1 or (values and values[0] not in KINDS_BY_TYPE):
@@ -234,7 +234,7 @@ def _wanted_type(request: Request) -> str | None:
 
 
 def _refuse_parameters(request: Request, allowed: str | None = None) -> None:
-    """Refuse unknown query parameters: a misspelt filter would otherwise return everything."""
+    """Reject unknown query parameters: a misspelt filter would otherwise return everything."""
     unknown = sorted(set(request.query_params) - {allowed})
     if unknown:
         errors = [FieldError(f"?{name[:64]}", "Unknown query parameter.") for name in unknown[:20]]

@@ -21,7 +21,7 @@ DAY = 86400
 
 _token, _tenant = tables.token.c, tables.tenant.c
 
-# Runs for every request, so it is built once.
+# Built only once, because it runs for every request.
 _FIND_CALLER = (
     select(_tenant.id, _tenant.name)
     .join_from(tables.token, tables.tenant)
@@ -38,7 +38,7 @@ class Caller(NamedTuple):
 
 
 def ensure_tenant(connection: Connection, name: str) -> int:
-    """Return the tenant's id; create the tenant if it is missing."""
+    """Return the id of a tenant, which is created if it doesn't exist."""
     query = select(_tenant.id).where(_tenant.name == name)
     if connection.scalar(query) is None:
         # Another transaction may create it at the same time.
@@ -50,7 +50,7 @@ def ensure_tenant(connection: Connection, name: str) -> int:
 def create(
     connection: Connection, tenant: str, *, label: str = "", expires_days: float | None = None
 ) -> str:
-    """Create a token for a tenant and return its text, which is not stored."""
+    """Create a token for a tenant and return it. Only its hash is stored."""
     text = PREFIX + secrets.token_urlsafe(32)
     now = int(time.time())
     row = {
@@ -65,7 +65,7 @@ def create(
 
 
 def listing(connection: Connection) -> list[tuple[Any, ...]]:
-    """List all tokens, oldest first: id, tenant, label, times of creation and expiry, state."""
+    """Return all tokens, oldest first: id, tenant, label, creation time, expiry time, state."""
     state = case(
         (_token.revoked_at.is_not(None), "revoked"),
         (_token.expires_at <= int(time.time()), "expired"),
@@ -85,7 +85,7 @@ def revoke(connection: Connection, id: int) -> bool:
 
 
 def authenticate(connection: Connection, headers: list[str]) -> Caller:
-    """Return the caller that the Authorization header identifies, or raise a 401 problem."""
+    """Return the caller that the Authorization header identifies, or raise a Problem (401)."""
     scheme, _, text = headers[0].strip().partition(" ") if len(headers) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or not text:
         raise Problem(
@@ -109,9 +109,9 @@ def _digest(text: str) -> str:
 
 
 def lock(connection: Connection, caller: Caller) -> None:
-    """Serialize a tenant's writes, so that concurrent requests can't break its rules.
+    """Serialize a tenant's writes, so that each request is checked against the current state.
 
-    Across tenants, unique constraints prevent conflicts; SQLite has one writer at a time.
+    Unique constraints prevent conflicts between tenants, and SQLite has one writer at a time.
     """
     if connection.dialect.name == "postgresql":
         tenant = select(_tenant.id).where(_tenant.id == caller.tenant_id)

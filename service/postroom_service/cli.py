@@ -48,7 +48,7 @@ log = logging.getLogger(PROGRAM)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status."""
+    """Run a command and return its exit status."""
     try:
         return cli.main(arguments, prog_name="postroom-service", standalone_mode=False) or 0
     except click.ClickException as error:
@@ -161,7 +161,7 @@ def serve_api(**options: Any) -> None:
 async def _background(
     database: Database, options: Mapping[str, Any]
 ) -> AsyncIterator[dict[str, int]]:
-    """Run what the options ask for beside the API, and yield the ports of the mail server."""
+    """Run the verifier and the mail server if they are enabled, and yield the mail ports."""
     trusts = options["mail"] if options["trust_domains"] is None else options["trust_domains"]
     async with contextlib.AsyncExitStack() as stack:
         if not trusts:
@@ -173,7 +173,7 @@ async def _background(
         if not options["mail"]:
             yield {}
             return
-        from .mail.accounts import Accounts  # noqa: PLC0415 its libraries are an extra
+        from .mail.accounts import Accounts  # noqa: PLC0415 it needs the extra `mail`
         from .mail.server import make_certificate, running  # noqa: PLC0415
         from .mail.smtp import outbox, relay  # noqa: PLC0415
         from .mail.storage import MailStore  # noqa: PLC0415
@@ -265,7 +265,7 @@ def grant(database: str) -> None:
 @LOG_LEVEL
 def serve_mail(**options: Any) -> None:
     """Run the daemon of a mail host, beside Postfix and Dovecot."""
-    from .mail_host.daemon import Daemon, Settings  # noqa: PLC0415 its libraries are an extra
+    from .mail_host.daemon import Daemon, Settings  # noqa: PLC0415 it needs the extra `mail`
 
     check_password(options["database"])
     logs.log_crashes(PROGRAM)

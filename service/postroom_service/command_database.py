@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens the database of a command."""
+"""Opens the database for a command."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .store import SCHEMA
 def open_database(
     where: str, *, memory: bool = False, migrates: bool = False
 ) -> Iterator[Database]:
-    """Open the database with the schema that this version needs.
+    """Open a database and ensure that it has this version's schema.
 
-    An SQLite database is migrated; one on a server only if it is empty or the command asks for it.
+    SQLite databases are migrated; PostgreSQL databases only if they are empty or `migrates` is set.
     """
     check_password(where)
     database = Database(where, memory=True)
@@ -41,7 +41,7 @@ def open_database(
 
 
 def check_password(database: str) -> None:
-    """Raise DatabaseError if the URL on the command line contains a password."""
+    """Raise DatabaseError if a database URL on the command line contains a password."""
     source = click.get_current_context().get_parameter_source("database")
     if source == click.core.ParameterSource.COMMANDLINE and has_password(database):
         raise DatabaseError(

@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Directory:
-    """One tenant's principals. Names and addresses are passed in normal form."""
+    """One tenant's principals. Its methods expect normalized names and addresses."""
 
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
@@ -41,9 +41,9 @@ class Directory:
     # Reading
 
     def find(self, name: str | None) -> Row:
-        """Return a principal, or raise the 404 problem.
+        """Return a principal, or raise a Problem (404).
 
-        A principal of another tenant is not found either.
+        The principals of other tenants are not found.
         """
         rows = self._execute(queries.FIND, name=name).all()
         if not rows:
@@ -56,12 +56,12 @@ class Directory:
         return Row(id, kind, name, emails, members)
 
     def get(self, name: str | None) -> Shape:
-        """Return one principal in its response shape."""
+        """Return a principal in the format of API responses."""
         row = self.find(name)
         return _shape(row.kind, row.name, row.emails, row.members)
 
     def listing(self, kinds: Sequence[str]) -> list[Shape]:
-        """Return all principals of some kinds, oldest first, with a fixed number of queries."""
+        """Return all principals of these kinds, oldest first, with a fixed number of queries."""
         rows = self._execute(queries.LISTING, kinds=kinds).all()
         individuals = [kind for kind in kinds if kind != "domain"]
         emails = self._lists(queries.LISTING_EMAILS, individuals)
@@ -71,7 +71,7 @@ class Directory:
         ]
 
     def public_key(self, domain: str | None) -> str:
-        """Return the public key of a domain's DKIM key pair, or raise the 404 problem."""
+        """Return a domain's public DKIM key, or raise a Problem (404)."""
         found: str | None = self._execute(queries.PUBLIC_KEY, name=domain).scalar()
         if found is None:
             raise Problem(
@@ -82,14 +82,14 @@ class Directory:
     # Checking
 
     def check_new_domain(self, name: str) -> None:
-        """Raise a problem if any tenant has the domain."""
+        """Raise a Problem if any tenant has registered the domain."""
         if self._execute(queries.NAME_EXISTS, name=name).first() is not None:
             raise _name_taken(name)
 
     def check_changes(self, name: str | None, changes: Changes) -> tuple[Row, dict[str, int]]:
-        """Return the principal, and the ids of the domains of its new emails.
+        """Return the principal, and the ids of the domains of its new emails, by name.
 
-        Raise a problem if the changes can't be applied.
+        :raises Problem: if the changes can't be applied
         """
         row = self.find(name)
         if row.kind == "domain":
@@ -109,9 +109,9 @@ class Directory:
     def _check_lists(
         self, row: Row, emails: Sequence[str] | None, members: Sequence[str] | None
     ) -> dict[str, int]:
-        """Return the ids of the domains of a principal's new emails.
+        """Return the ids of the domains of a principal's new emails, by name.
 
-        Raise a problem if the principal can't have the emails and members.
+        :raises Problem: if the principal can't have these emails or members
         """
         if emails is not None:
             if row.name not in emails:
@@ -147,10 +147,10 @@ class Directory:
     # Writing
 
     def create_domain(self, name: str, key: dkim.Key) -> Shape:
-        """Register a domain with its DKIM key."""
+        """Register a domain with a DKIM key."""
         try:
             id = self._insert_principal("domain", name, None)
-        except IntegrityError:  # any tenant's transaction was first
+        except IntegrityError:  # a concurrent transaction created it first
             raise _name_taken(name) from None
         self._connection.execute(queries.ADD_KEY, {"principal_id": id, **vars(key)})
         return _shape("domain", name)
@@ -167,7 +167,7 @@ class Directory:
         return _shape(kind, new.name, new.emails, members)
 
     def update(self, name: str | None, changes: Changes, hashes: Sequence[str]) -> Shape:
-        """Apply a PATCH."""
+        """Apply the changes of a PATCH request."""
         row, domains = self.check_changes(name, changes)
         for changed, statement in (
             (changes.emails, queries.DROP_EMAILS),
@@ -184,7 +184,7 @@ class Directory:
         )
 
     def delete(self, name: str | None) -> None:
-        """Delete a principal; with a domain, every address on it (ON DELETE CASCADE)."""
+        """Delete a principal. A domain's addresses are deleted with it (ON DELETE CASCADE)."""
         if self._execute(queries.DROP_PRINCIPAL, name=name).rowcount == 0:
             raise _not_found()
 
@@ -232,10 +232,10 @@ class Directory:
                 self._connection.execute(statement, numbered)
 
     def _check_cycle(self, id: int) -> None:
-        """Raise a problem if the forwarder is part of a forwarding loop.
+        """Raise a Problem if the forwarder is part of a forwarding loop.
 
-        Only the tenant's own forwarders are followed: refusing a loop through another tenant's
-        would reveal them.
+        Only the tenant's own forwarders are followed, because an error about a loop through another
+        tenant's forwarders would reveal their existence.
         """
         address: str | None = self._execute(queries.CYCLE, id=id).scalar()
         if address is not None:
@@ -244,7 +244,7 @@ class Directory:
 
 
 def _shape(kind: str, name: str, emails: Sequence[str] = (), members: Sequence[str] = ()) -> Shape:
-    """Return the response shape of a principal, with only the fields of its kind."""
+    """Return a principal in the format of API responses, with only the fields of its kind."""
     shape: Shape = {
         "id": name,
         "name": name,
@@ -262,17 +262,17 @@ def _not_found() -> Problem:
 
 
 def _name_taken(name: str) -> Problem:
-    """Return the problem of a name that a tenant uses, without revealing which tenant."""
+    """Return the Problem for a name that is in use, without revealing by which tenant."""
     return Problem.at("name_taken", "/name", f"{name} already exists.")
 
 
 def _places(field: str, addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the pointer to each address of a list, and the address."""
+    """Yield each address in a field, preceded by its JSON pointer."""
     return ((f"/{field}/{index}", address) for index, address in enumerate(addresses))
 
 
 def _check_supported(field: str, addresses: Sequence[str], old: Collection[str]) -> None:
-    """Raise a problem for new addresses that mail servers can't handle.
+    """Raise a Problem for the first new address that mail servers can't handle.
 
     The first release accepted them, so existing ones stay valid.
     """
@@ -285,10 +285,10 @@ def _check_supported(field: str, addresses: Sequence[str], old: Collection[str])
 def _raise_any(
     code: str, details: Mapping[str, str], places: Iterable[tuple[str, str]], remedy: str = ""
 ) -> None:
-    """Raise a problem if addresses break a rule.
+    """Raise a Problem if any address is invalid.
 
-    :param details: sentences about them
-    :param places: pointers to all addresses
+    :param details: an error message for each invalid address
+    :param places: the JSON pointer of each address, and the address
     """
     if details:
         found = [FieldError(where, details[one]) for where, one in places if one in details]

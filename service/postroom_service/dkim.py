@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The DKIM key of a domain and the DNS records that publish it."""
+"""DKIM keys, and the DNS records to publish for a domain."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MX_PRIORITY = 10
 
 @dataclass(frozen=True)
 class Key:
-    """One RSA key pair, in the forms that are stored."""
+    """An RSA key pair, in the formats that the database stores."""
 
     private_pem: str = field(repr=False)
     public_base64: str
 
 
 def new_key() -> Key:
-    """Create a key pair; takes tens of milliseconds, without holding the interpreter's lock."""
+    """Generate a key pair. This takes tens of milliseconds, and releases the GIL."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -38,16 +38,16 @@ def new_key() -> Key:
 
 
 def has_key(record: str, public_base64: str) -> bool:
-    """Return whether a DKIM record has a public key."""
+    """Return whether a DKIM record contains this public key."""
     tags = dict(tag.partition("=")[::2] for tag in "".join(record.split()).split(";"))
     return tags.get("p") == public_base64
 
 
 def records(public_base64: str, *, mail_host: str, service_domain: str) -> dict[str, Any]:
-    """Return the records to publish for a domain, in the shape of the DNS endpoint.
+    """Return the records to publish for a domain, in the format of the DNS endpoint.
 
-    :param mail_host: the host in MX records
-    :param service_domain: the domain that SPF records include
+    :param mail_host: the host name in the MX record
+    :param service_domain: the domain that the SPF record includes
     """
     return {
         "mx": [{"host": "@", "value": mail_host, "priority": MX_PRIORITY}],

@@ -14,7 +14,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Kind(NamedTuple):
-    """The status and title of a code."""
+    """The HTTP status and the title of an error code."""
 
     status: int
     title: str
@@ -56,7 +56,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 class FieldError(NamedTuple):
-    """A field in error: an RFC 6901 pointer into the body (or ?parameter) and a sentence."""
+    """An invalid field: its JSON pointer (RFC 6901) or ?parameter, and an error message."""
 
     pointer: str
     detail: str
@@ -88,7 +88,7 @@ class Problem(Exception):
 
     @classmethod
     def at(cls, code: str, pointer: str, detail: str) -> Self:
-        """Return a problem with one field."""
+        """Return a problem that concerns a single field."""
         return cls(code, detail, [FieldError(pointer, detail)])
 
     def response(self) -> Response:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fault injection for drills: ASGI middleware around the application.
+"""Fault injection for drills, as ASGI middleware.
 
-A request has at most one fault. It is drawn from the seed, request by request: the same requests in
-the same order have the same faults. Only paths under `/api/` are affected.
+Each request gets at most one fault, drawn from a seeded random generator, so the same sequence of
+requests gets the same faults. Only paths under `/api/` are affected.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .errors import Problem
 from .requests import note
 
-#: In the order in which a draw goes through them.
+#: A draw is compared to the cumulative probabilities in this order.
 KINDS = ("rate429", "error_before", "error_after", "reset_before", "reset_after", "truncate")
 
 
 class FaultError(ValueError):
-    """A specification is invalid; the message is a sentence."""
+    """The fault specification is invalid. The message says why."""
 
 
 def _latency(text: str) -> tuple[float, float]:
@@ -50,7 +50,7 @@ Chance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Plan(BaseModel):
-    """The probabilities of faults, and the requests that they apply to. Times are in seconds."""
+    """Fault probabilities, and the requests that they apply to. Times are in seconds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,14 +71,14 @@ class Plan(BaseModel):
     seed: NonNegativeInt = 0
 
     def chance(self, kind: str) -> float:
-        """Return the chance of a kind of fault."""
+        """Return the probability of a kind of fault."""
         return float(getattr(self, kind))
 
 
 def parse_plan(spec: str) -> Plan:
-    """Read a specification such as `latency=30ms,rate429=0.1,seed=7`.
+    """Parse a specification such as `latency=30ms,rate429=0.1,seed=7`.
 
-    :raises FaultError: it is invalid
+    :raises FaultError: if the specification is invalid
     """
     items = [item.strip().partition("=") for item in spec.split(",") if item.strip()]
     try:
@@ -104,7 +104,7 @@ class Faults:
         self._left = plan.limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request, with or without a fault."""
+        """Handle a request, and inject a fault if one is drawn."""
         affected = scope["type"] == "http" and scope["path"].startswith("/api/")
         if not affected or (self._plan.methods and scope["method"] not in self._plan.methods):
             await self._app(scope, receive, send)
@@ -135,7 +135,7 @@ class Faults:
                 await _break_off(kept if fault == "truncate" else [], receive, send)
 
     def _draw(self) -> tuple[str | None, float, float]:
-        """Return the fault, the delay and a number for other choices: three draws a request."""
+        """Draw a fault or None, a delay, and a number from 0 to 1 for further choices."""
         draw, wait = self._random.random(), self._random.uniform(*self._plan.latency)
         spin = self._random.random()
         bounds = itertools.accumulate(map(self._plan.chance, KINDS))
@@ -156,8 +156,8 @@ class Faults:
 
 
 async def _break_off(messages: list[Message], receive: Receive, send: Send) -> None:
-    """Send all headers and half of the body, if any, and close the connection; else reset it."""
-    # ASGI can't end a connection; `receive` is a method of uvicorn's object that can.
+    """Send the headers and half of the body, then close. Without messages, reset the connection."""
+    # ASGI can't close a connection, but `receive` is a method of the uvicorn object that can.
     transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]
     if messages:
         start, *rest = messages
@@ -170,6 +170,6 @@ async def _break_off(messages: list[Message], receive: Receive, send: Send) -> N
         connection: socket.socket = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
-    # Uvicorn would send its own answer if it didn't know yet that the connection has ended.
+    # Uvicorn sends its own response unless it has noticed that the connection is closed.
     while (await receive())["type"] != "http.disconnect":
         pass

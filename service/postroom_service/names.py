@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Syntax and normal form of domain names and addresses.
+"""Validation and normalization of domain names and email addresses.
 
-The normal form is lower case with domains as IDNA-2008 A-labels: equal names are equal strings.
-Local parts are the ASCII dot-atoms of RFC 5321: quoted strings and SMTPUTF8 are refused.
+Normalized names are lower case, with domains as IDNA 2008 A-labels, so they can be compared as
+strings. Local parts must be ASCII dot-atoms (RFC 5321): no quoted strings, no SMTPUTF8.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 
 
-#: Local parts that mail servers read as a route, or programs as an option, by the problem's code.
+#: Patterns of addresses that are read as a catch-all, a route or an option, by error code.
 UNSUPPORTED = {
     "catch_all_not_supported": re.compile(r"\*@"),
     "local_part_has_route": re.compile(r"[^@]*[!%]"),
@@ -33,11 +33,11 @@ UNSUPPORTED = {
 
 
 class InvalidName(ValueError):
-    """A name that breaks a rule; the message is a sentence that doesn't repeat the name."""
+    """The name is invalid. The message says why, without repeating the name."""
 
 
 def domain(text: str) -> str:
-    """Normalise a fully qualified domain name, or raise `InvalidName`."""
+    """Normalize a fully qualified domain name, or raise `InvalidName`."""
     if len(text) > MAX_DOMAIN:
         raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters.")
     if text.endswith("."):
@@ -54,7 +54,7 @@ def domain(text: str) -> str:
 
 
 def address(text: str) -> str:
-    """Normalise an email address, or raise `InvalidName`."""
+    """Normalize an email address, or raise `InvalidName`."""
     local, at, host = text.rpartition("@")
     if not at:
         raise InvalidName("An address has the form local@domain.")
@@ -62,7 +62,7 @@ def address(text: str) -> str:
         raise InvalidName(
             f"The part of an address before the @ has at most {MAX_LOCAL} characters."
         )
-    # Before folding: the Kelvin sign's lower case is an ASCII k.
+    # Check before converting to lower case, which turns the Kelvin sign into an ASCII k.
     if not local.isascii() or not _LOCAL.fullmatch(local.lower()):
         raise InvalidName(
             "The part of an address before the @ is ASCII letters, digits, signs and inner dots."
@@ -74,7 +74,7 @@ def address(text: str) -> str:
 
 
 def any_name(text: str) -> str | None:
-    """Return a domain name or address in normal form, or None if it is invalid."""
+    """Return a normalized domain name or address, or None if it is invalid."""
     try:
         return address(text) if "@" in text else domain(text)
     except InvalidName:
@@ -82,12 +82,12 @@ def any_name(text: str) -> str | None:
 
 
 def unsupported(address: str) -> str | None:
-    """Return the code of the problem with an address that is valid but not supported."""
+    """Return the error code for a valid but unsupported address, or None if it is supported."""
     return next((code for code, form in UNSUPPORTED.items() if form.match(address)), None)
 
 
 def domain_of(address: str) -> str:
-    """Return the domain of an address in normal form."""
+    """Return the domain of a normalized address."""
     return address.rpartition("@")[2]
 
 

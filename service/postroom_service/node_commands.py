@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands of the groups `node` and `move`."""
+"""The command groups `node` and `move`."""
 
 from __future__ import annotations
 

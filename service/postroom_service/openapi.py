@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OpenAPI document: operations and responses here, request bodies from the pydantic models."""
+"""The OpenAPI document. The schemas of request bodies are generated from the pydantic models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REQUEST_ID = {
 
 
 def _object(properties: Node, optional: Collection[str] = ()) -> Node:
-    """Describe an object without other properties."""
+    """Return the schema of an object that allows no other properties."""
     required = [name for name in properties if name not in optional]
     closed = {"type": "object", "additionalProperties": False}
     return {**closed, "properties": properties, "required": required}
@@ -39,7 +39,7 @@ def _array(items: Node) -> Node:
 
 
 def _ref(*names: str) -> Node:
-    """Refer to one of some schemas."""
+    """Return a reference to a schema, or to exactly one of several."""
     refs = [{"$ref": f"#/components/schemas/{name}"} for name in names]
     return refs[0] if len(refs) == 1 else {"oneOf": refs}
 
@@ -79,7 +79,7 @@ def _response(status: int, description: str, schema: Node, media: str = "applica
 def _operation(
     id: str, summary: str, response: Node, *failures: int, status: int = 200, **more: Any
 ) -> Node:
-    """Describe an operation with its response and the error statuses that not all have."""
+    """Return an operation that may fail with one of COMMON_STATUSES or `failures`."""
     responses = {str(status): _response(status, summary, response)}
     if "requestBody" in more:
         failures = (*failures, 413, 415)
@@ -96,7 +96,7 @@ def _body(*models: str) -> Node:
 
 
 def _in_path(name: str, description: str) -> Node:
-    # HTTP clients remove dot segments from paths.
+    # HTTP clients remove dot segments, so a name can't begin with a dot.
     schema = {"type": "string", "minLength": 1, "pattern": r"^[^/.][^/]*$"}
     where = {"name": name, "in": "path", "required": True}
     return {**where, "description": description, "schema": schema}

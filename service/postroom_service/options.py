@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of the command line, and how their values are read."""
+"""Command-line options, and the parsers for their values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def checked(read: Callable[[str], T]) -> Callable[..., T | None]:
-    """Make the callback of an option whose value a function reads."""
+    """Return a click callback that parses an option's value with `read`."""
 
     def check(_context: click.Context, _option: click.Parameter, value: str | None) -> T | None:
         try:
@@ -30,14 +30,14 @@ def checked(read: Callable[[str], T]) -> Callable[..., T | None]:
 
 
 def line(text: str) -> str:
-    """Read a name or note, which must fit into a table."""
+    """Parse a name or a note, which must fit on a line of a table."""
     if not 0 < len(text.strip()) <= 100 or not text.isprintable():
         raise ValueError("give 1 to 100 printable characters")
     return text.strip()
 
 
 def days(text: str) -> float:
-    """Read a number of days."""
+    """Parse a number of days."""
     number = float(text)
     if not 0 < number < MAX_DAYS:
         raise ValueError(f"must be greater than 0 and less than {MAX_DAYS}")
@@ -45,7 +45,7 @@ def days(text: str) -> float:
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """Read where to connect to, written as HOST:PORT."""
+    """Parse the HOST:PORT to connect to."""
     host, _, port = text.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ValueError("write it as HOST:PORT")
@@ -53,7 +53,7 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 
 def listener(text: str) -> tuple[str, int]:
-    """Read where to listen, written as ADDRESS:PORT; port 0 is a free port."""
+    """Parse the ADDRESS:PORT to listen on. Port 0 picks a free port."""
     host, _, port = text.strip().rpartition(":")
     problem = ValueError("write it as ADDRESS:PORT, such as 127.0.0.1:8028")
     if not port.isdecimal() or int(port) > 65535:
@@ -65,7 +65,7 @@ def listener(text: str) -> tuple[str, int]:
 
 
 def addresses(text: str) -> list[tuple[str, int]]:
-    """Read a list of addresses and ports."""
+    """Parse a comma-separated list of ADDRESS:PORT."""
     try:
         found = [host_and_port(part) for part in text.split(",")]
         for host, _port in found:
@@ -78,9 +78,9 @@ def addresses(text: str) -> list[tuple[str, int]]:
 def option(
     name: str, default: Any = None, *, read: Callable[[str], Any] | None = None, **more: Any
 ) -> Callable[[Decorated], Decorated]:
-    """Declare an option that an environment variable can set.
+    """Declare an option that can also be set by an environment variable.
 
-    :param read: reads the value, and raises ValueError if it is wrong
+    :param read: a function that parses the value, or raises ValueError if it is invalid
     """
     variable = PREFIX + name.partition("/")[0].removeprefix("--").upper().replace("-", "_")
     more |= {"default": default, "show_default": default is not None}

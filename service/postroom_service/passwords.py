@@ -10,7 +10,7 @@ DEFAULT_COST = "m=19456,t=2,p=1"
 
 
 def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
-    """Return a hasher whose cost is written as in the hashes, `m=<KiB>,t=<passes>,p=<lanes>`."""
+    """Return a hasher with a cost in argon2's notation, `m=<KiB>,t=<passes>,p=<lanes>`."""
     parts = [part.partition("=") for part in cost.split(",")]
     values = {name.strip(): int(n) if n.isdecimal() else 0 for name, _, n in parts}
     if set(values) != {"m", "t", "p"} or min(values.values()) < 1 or values["m"] < 8 * values["p"]:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Request bodies, parsed strictly, and the request log, which never contains them."""
+"""Strict parsing of request bodies, and the request log, which never contains bodies."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosni
 
 
 def note(scope: Scope, **fields: Any) -> None:
-    """Add fields to the request's log line."""
+    """Add fields to the log line of a request."""
     scope.setdefault("postroom", {}).update(fields)
 
 
 class RequestLog:
     """ASGI middleware that assigns request ids and logs each request and exception.
 
-    :param paths: the path template of each endpoint
+    :param paths: path templates by endpoint
     """
 
     def __init__(self, app: ASGIApp, paths: Mapping[Any, str]) -> None:
@@ -42,7 +42,7 @@ class RequestLog:
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request; pass other scopes through."""
+        """Handle and log an HTTP request; pass other scopes through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,7 +60,7 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, noting)
-        except Exception as error:  # noqa: BLE001 the application has answered 500
+        except Exception as error:  # noqa: BLE001 the application has already responded with 500
             log.error("failure", extra={"fields": {"request_id": number, **failure(error)}})  # noqa: TRY400
         finally:
             path = self._paths.get(scope.get("endpoint"), "(unknown)")
@@ -69,7 +69,7 @@ class RequestLog:
 
 
 async def read_body(request: Request) -> bytes:
-    """Read the body, up to its limit."""
+    """Read the body, or raise a Problem if it is larger than MAX_BODY."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > MAX_BODY:
         _too_large()
@@ -82,7 +82,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def parse_json(content_type: str | None, body: bytes) -> Any:
-    """Decode JSON; refuse other media types, repeated keys, deep nesting and NaN."""
+    """Parse a JSON body. Reject other media types, duplicate keys, deep nesting and NaN."""
     media, _, parameters = (content_type or "").partition(";")
     charset = parameters.strip().lower().replace('"', "")
     if media.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bodies of requests. Rules that need the database are in directory.py."""
+"""Models of the request bodies. Rules that depend on the database are in directory.py."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _not_null(value: Any) -> Any:
 
 
 def _optional(schema: dict[str, Any]) -> None:
-    """Describe a field that may be absent but not null."""
+    """Turn the schema of a nullable field into that of an optional field that can't be null."""
     schema |= schema.pop("anyOf")[0]
     del schema["default"]
 
@@ -48,7 +48,7 @@ _NOT_NULL = BeforeValidator(_not_null)
 _OPTIONAL = Field(default=None, json_schema_extra=_optional)
 
 
-# Lengths and patterns only describe what names.py checks.
+# The lengths and patterns are for the OpenAPI document only; names.py validates.
 DomainName = Annotated[
     str,
     AfterValidator(names.domain),
@@ -99,14 +99,14 @@ class _Body(BaseModel):
 
 
 class NewDomain(_Body):
-    """POST of a domain."""
+    """A domain to create."""
 
     name: DomainName
     type: Literal["domain"]
 
 
 class NewMailbox(_Body):
-    """POST of a mailbox."""
+    """A mailbox to create."""
 
     name: Address
     type: Literal["individual"]
@@ -115,7 +115,7 @@ class NewMailbox(_Body):
 
 
 class NewForwarder(_Body):
-    """POST of a forwarder."""
+    """A forwarder to create."""
 
     name: Address
     type: Literal["individual"]
@@ -124,7 +124,7 @@ class NewForwarder(_Body):
 
 
 class Changes(_Body):
-    """PATCH of a mailbox or forwarder; an absent field stays as it is."""
+    """Changes to a mailbox or forwarder. Absent fields are left unchanged."""
 
     secrets: Annotated[Secrets | None, _NOT_NULL] = _OPTIONAL
     emails: Annotated[Addresses | None, _NOT_NULL] = _OPTIONAL
@@ -136,7 +136,7 @@ _Model = TypeVar("_Model", bound=_Body)
 
 
 def new_principal(body: Any) -> NewPrincipal:
-    """Validate the body of a POST as the kind that its fields show: members make a forwarder."""
+    """Validate the body of a POST. The model depends on `type`, `secrets` and `members`."""
     if not isinstance(body, dict):
         raise _refusal([FieldError("", "The body must be a JSON object.")])
     if body.get("type") == "domain":

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The serving process: its socket, files and signals."""
+"""The server process: its socket, files and signals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger("postroom_service")
 
 
 class ServeError(Exception):
-    """The service can't start; the message is a sentence for the operator."""
+    """The service can't start. The message is one sentence for the operator."""
 
 
 def serve(
@@ -43,11 +43,11 @@ def serve(
     tls_key: Path | None = None,
     ready_file: Path | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, and finish the requests in progress.
+    """Serve until SIGTERM or SIGINT, then finish the requests in progress.
 
-    :param background: runs beside the API, and yields more ports for the ready file
-    :param ready_file: gets URL and process id as long as the service listens
-    :raises ServeError: it can't start
+    :param background: runs while the app is served, and yields further ports for the ready file
+    :param ready_file: a file that contains the URL and the process id while the service listens
+    :raises ServeError: if the service can't start
     """
     try:
         config = uvicorn.Config(
@@ -83,8 +83,8 @@ def serve(
                 stack.callback(ready_file.unlink, missing_ok=True)
             await server.serve([listener])
 
-    # Uvicorn raises the signal again after a graceful stop; the default handler would then end the
-    # process with the signal instead of status 0.
+    # Uvicorn raises the signal again after a graceful stop. The default handler would then kill the
+    # process, which should exit with status 0.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.handle_exit)
     with _listen(host, port) as listener:
@@ -93,7 +93,7 @@ def serve(
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio disables Nagle's algorithm: answers come 40 ms sooner.
+    # asyncio disables Nagle's algorithm only if the protocol is given. Saves 40 ms per response.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -107,15 +107,15 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _log_exception(_loop: object, context: dict[str, Any]) -> None:
-    # The default handler logs the exception's text, which may quote names.
+    # The default handler logs the exception's message, which may quote names.
     error = context.get("exception")
     log.error(context["message"], extra={"fields": failure(error) if error else {}})
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that only its owner can read, unless it exists.
+    """Create a folder that only its owner can read, unless it exists.
 
-    :raises ServeError: it can't be used
+    :raises ServeError: if the folder can't be created or isn't writable
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,9 +126,9 @@ def make_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file atomically, readable only by its owner.
+    """Atomically write a file that only its owner can read.
 
-    :raises ServeError: it can't be written
+    :raises ServeError: if the file can't be written
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

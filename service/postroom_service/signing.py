@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The check of the header From, and DKIM signatures, for the embedded mail server and the milter.
+"""From headers and DKIM signatures, for the embedded mail server and the milter.
 
-A header is a pair of name and value. The value is what follows the colon, with its line breaks.
+A header is a (name, value) pair. The value is everything after the colon, including line breaks.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from dkim.canonicalization import Relaxed, Simple
 
 from .dkim import SELECTOR
 
-#: The names that occur twice can't be added to the message without breaking the signature.
+#: Headers listed twice are oversigned: adding another one breaks the signature.
 SIGNED = [
     *(b"from", b"from", b"to", b"to", b"cc", b"cc", b"subject", b"subject", b"date", b"date"),
     *(b"message-id", b"mime-version", b"content-type", b"reply-to", b"reply-to"),
 ]
 NOT_OWN_FROM = "550 5.7.1 The header From is not an address of your mailbox"
 MAX_KEYS = 1024
-#: Characters of a header From. The parser takes quadratic time: 45 s for 90,000 characters.
+#: Maximum length of a From header. The parser takes quadratic time: 45 s for 90,000 characters.
 MAX_FROM = 2000
 _WIDTH = 72
 
-#: What mail programs may read as the end of the headers or as another From.
+#: Text that mail programs may read as the end of the headers or as another From header.
 _AMBIGUOUS = re.compile(rb"\r(?!\n)|(?<!\r)\n|(?im:^from[ \t]+:)")
 
 Header = tuple[bytes, bytes]
 
 
 class Malformed(Exception):
-    """The headers of a message can't be read."""
+    """The headers of a message can't be parsed."""
 
 
 def header_from(head: bytes) -> str:
-    """Return the address in the header From; nothing unless there is one that all readers see.
+    """Return the address in the From header, or "" unless all mail programs read the same one.
 
-    :param head: all headers, with their line breaks
+    :param head: all headers, including line breaks
     """
     if _AMBIGUOUS.search(head):
         return ""
@@ -65,7 +65,7 @@ def header_from(head: bytes) -> str:
         defects = [*message.defects, *header.defects]
     except Exception:  # noqa: BLE001 the parser raises various exceptions
         return ""
-    # A name such as `Ann B. Clark` is an obsolete form, which is common. Before Python 3.11.5, the
+    # Names such as `Ann B. Clark` have an obsolete but common form. Before Python 3.11.5, the
     # parser reports the other defect for headers of multipart messages (python/cpython#106186).
     harmless = (ObsoleteHeaderDefect, MultipartInvariantViolationDefect)
     if any(not isinstance(defect, harmless) for defect in defects):
@@ -78,7 +78,7 @@ def header_from(head: bytes) -> str:
 def split(content: bytes) -> tuple[list[Header], bytes]:
     """Return the headers and the body of a message.
 
-    :raises Malformed: the headers can't be read
+    :raises Malformed: if the headers can't be parsed
     """
     try:
         headers, body = dkim.rfc822_parse(content)
@@ -88,19 +88,19 @@ def split(content: bytes) -> tuple[list[Header], bytes]:
 
 
 def sign(headers: Sequence[Header], body: bytes, domain: str, private_pem: str) -> bytes:
-    """Return the value of a DKIM-Signature header, folded with CRLF and without one at its end.
+    """Return the value of a DKIM-Signature header, folded with CRLF but without a CRLF at the end.
 
-    It is canonicalized as relaxed/simple: dkimpy's relaxed form of a body takes quadratic time for
-    long runs of spaces.
+    The canonicalization is relaxed/simple, because dkimpy takes quadratic time for long runs of
+    spaces in a relaxed body.
 
-    :param body: with lines that end with CRLF
+    :param body: the body, with CRLF line endings
     """
     signed = dkim.select_headers(headers, SIGNED)
     body_hash = hashlib.sha256(Simple.canonicalize_body(body)).digest()
     tags = [
         *("v=1", "a=rsa-sha256", "c=relaxed/simple", f"d={domain}", f"s={SELECTOR}"),
         *(f"t={int(time.time())}", f"bh={base64.b64encode(body_hash).decode()}"),
-        # Every name of the list, because the missing ones are signed as missing.
+        # List all names, so that the signature covers the absence of missing headers.
         "h=" + ":".join(name.decode() for name in SIGNED),
         "b=",
     ]
@@ -121,7 +121,7 @@ def _key(private_pem: str) -> rsa.RSAPrivateKey:
 
 
 def _fold(tags: Sequence[str]) -> bytes:
-    """Join tags with folds: at tags, and in the list of names at colons."""
+    """Join tags, folding between tags and after colons in the list of names."""
     lines = [""]
     for tag in tags:
         for part in re.findall(r"[^:]+:?", tag + ("" if tag == "b=" else ";")):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verification of domains: a domain is verified once its own DKIM record was seen in DNS.
+"""Verification of domains: a domain is verified once its DKIM record is found in DNS.
 
 Only the owner of a domain can publish the key that the service generated for it.
 """
@@ -25,11 +25,11 @@ from postroom_common.database import Database
 from . import dkim
 from .store import tables
 
-#: Seconds between checks of the database.
+#: Seconds between queries for unverified domains in the database.
 INTERVAL = 1.0
-#: Seconds for one DNS query.
+#: Timeout of a DNS query in seconds.
 QUERY_TIMEOUT = 10.0
-#: Bounds of the seconds between checks of a domain.
+#: Minimum and maximum seconds between checks of a domain.
 MIN_DELAY, MAX_DELAY = 1.0, 3600.0
 MAX_CONCURRENT = 8
 
@@ -47,11 +47,11 @@ _VERIFY = (
 
 
 class VerificationError(Exception):
-    """DNS can't be queried; the message is a sentence for the operator."""
+    """DNS can't be queried. The message is one sentence for the operator."""
 
 
 class Domain(NamedTuple):
-    """A domain and its public key."""
+    """A domain and its public DKIM key."""
 
     id: int
     name: str
@@ -63,8 +63,8 @@ class Domain(NamedTuple):
 class Verifier:
     """Verifies domains by their DKIM records.
 
-    :param resolvers: pairs of address and port; None for the system's
-    :raises VerificationError: the system has none
+    :param resolvers: the address and port of each resolver; None for the system's resolvers
+    :raises VerificationError: if the system has no resolvers configured
     """
 
     def __init__(self, database: Database, resolvers: list[tuple[str, int]] | None) -> None:
@@ -83,7 +83,7 @@ class Verifier:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Check domains in the background."""
+        """Check unverified domains in the background."""
         task = asyncio.create_task(self._run())
         try:
             yield
@@ -99,7 +99,7 @@ class Verifier:
             await asyncio.sleep(INTERVAL)
 
     async def _check_due(self) -> None:
-        """Check the domains that are due, less often the older they are."""
+        """Check the domains that are due. Older domains are checked less often."""
         pending = await asyncio.to_thread(
             self._database.read,
             lambda connection: _domains(connection, _DOMAINS.where(_key.verified_at.is_(None))),
@@ -125,9 +125,9 @@ class Verifier:
             log.warning("%d DNS queries for domains failed", answered.count(False))
 
     async def verify(self, domain: Domain) -> bool:
-        """Look for a domain's record; if it exists, the domain is verified.
+        """Return whether DNS has a domain's DKIM record, and mark the domain as verified if so.
 
-        :raises VerificationError: DNS gave no answer
+        :raises VerificationError: if the DNS query fails
         """
         record = f"{dkim.SELECTOR}._domainkey.{domain.name}"
         try:
@@ -148,7 +148,7 @@ class Verifier:
 
 
 def find(connection: Connection, name: str | None) -> Domain | None:
-    """Return a domain of any tenant."""
+    """Return a domain of any tenant, or None if it isn't registered."""
     return next(iter(_domains(connection, _DOMAINS.where(_principal.name == name))), None)
 
 

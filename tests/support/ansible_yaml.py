@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""YAML with the tag `!unsafe`, which keeps Ansible from taking a text for a template."""
+"""YAML with the tag `!unsafe`, which prevents Ansible from templating a string."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 
 class Unsafe(str):
-    """A text that is no template."""
+    """A string that Ansible must not template."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ _Dumper.add_representer(Unsafe, lambda dumper, text: dumper.represent_scalar("!u
 
 
 def load(text: str) -> Any:
-    """Return what YAML holds."""
+    """Parse YAML, and return the data."""
     return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
 
 
@@ -39,12 +39,12 @@ def dump(value: Any) -> str:
 
 
 def untemplated(value: Any) -> Any:
-    """Return data none of whose texts is a template, as AWX gives the answers of a survey."""
+    """Return data with all strings marked as unsafe, like the survey answers that AWX passes."""
     return with_texts(value, Unsafe)
 
 
 def with_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return data with every text in it changed, but for the keys of maps."""
+    """Return data after applying `change` to all strings except mapping keys."""
     if isinstance(value, dict):
         return {key: with_texts(one, change) for key, one in value.items()}
     if isinstance(value, list):

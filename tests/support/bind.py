@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Real BIND 9 name servers on the loopback: authorities, secondaries and resolvers.
+"""Real BIND 9 name servers on the loopback interface: primaries, secondaries and resolvers.
 
-Only dnspython asks and changes them here, so that tests do not trust our own code.
+This module queries and updates them with dnspython only, independently of the code under test.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ READY_SECONDS = 0.2
 
 
 class TsigKey(NamedTuple):
-    """A key that updates are signed with; ``secret`` is base64."""
+    """A key that signs updates. ``secret`` is in base64."""
 
     name: str
     secret: str
@@ -49,20 +49,20 @@ class TsigKey(NamedTuple):
 
 
 def new_key(name: str, algorithm: str = "hmac-sha256") -> TsigKey:
-    """Make a key with a secret of its own."""
+    """Return a key with a random secret."""
     return TsigKey(name, base64.b64encode(secrets.token_bytes(48)).decode(), algorithm)
 
 
 @dataclass(frozen=True)
 class Zone:
-    """One zone that a server is an authority for.
+    """A zone for which a server is authoritative.
 
-    :param text: lines of a zone file. Without an SOA record among them, one is put before them, and
+    :param text: the lines of a zone file. Unless they contain an SOA record, one is added, and
         ``ns1`` with the server's address as the name server
-    :param policy: BIND's rules of who may change what, such as
-        ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets every key change all
-    :param signed: by DNSSEC, with keys that BIND makes
-    :param primary: the server that this one copies the zone from, instead of the text
+    :param policy: the rules of BIND's ``update-policy``, such as
+        ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets all keys change anything
+    :param signed: whether BIND signs the zone with DNSSEC, with keys that it generates
+    :param primary: the server from which to transfer the zone, instead of using `text`
     """
 
     text: str = ""
@@ -72,7 +72,7 @@ class Zone:
 
 
 class Forward(NamedTuple):
-    """The server that a resolver asks for a zone, and the DS record that it trusts, as text."""
+    """The server that a resolver queries for a zone, and the DS record that it trusts, as text."""
 
     server: BindServer
     anchor: str = ""
@@ -82,7 +82,7 @@ class Forward(NamedTuple):
 class BindServer:
     """A running name server.
 
-    :param own_key: signs the tests' own changes, and may change everything
+    :param own_key: the key that signs `change`, and that may change everything
     """
 
     address: str
@@ -92,23 +92,23 @@ class BindServer:
     own_key: TsigKey = field(repr=False)
 
     def __str__(self) -> str:
-        """Return it as the options of the collection take it."""
+        """Return the server in the format of the collection's options."""
         return f"{self.address}:{self.port}"
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the records of a name, each as zone-file text, sorted."""
+        """Return the sorted records of a name, in zone-file format."""
         return values_of(self.response(name, kind), kind)
 
     def response(self, name: str, kind: str) -> dns.message.Message:
-        """Return the whole answer to a question."""
+        """Return the response to a query."""
         query = dns.message.make_query(name, kind, payload=1232)
         answer, _over_tcp = dns.query.udp_with_fallback(query, self.address, ASK_SECONDS, self.port)
         return answer
 
     def change(self, zone: str, *, add: Sequence[str] = (), delete: Sequence[str] = ()) -> None:
-        """Change a zone as another client would: lines such as ``example.com. 60 MX 10 a.b.``.
+        """Add and delete records like another client, such as ``example.com. 60 MX 10 a.b.``.
 
-        A line to delete is a name, a name and a type, or those and one record's value.
+        A line to delete is a name, a name and a type, or a name, a type and a value.
         """
         update = dns.update.UpdateMessage(zone, keyring=tsig(self.own_key))
         for line in delete:
@@ -122,23 +122,23 @@ class BindServer:
     def anchor(self, zone: str) -> str:
         """Return the DS record of a signed zone, as its parent would publish it."""
         found = self.response(zone, "DNSKEY").answer[0]
-        key = next(key for key in found if key.flags & 1)  # the one that signs the others
+        key = next(key for key in found if key.flags & 1)  # the key-signing key
         return str(dns.dnssec.make_ds(found.name, key, "SHA256"))
 
     def log(self) -> str:
-        """Return what the server has logged so far."""
+        """Return the server's log so far."""
         return self.log_path.read_text(errors="replace")
 
 
 def values_of(answer: dns.message.Message, kind: str) -> tuple[str, ...]:
-    """Return the records that an answer has for the question's name, as zone-file text, sorted."""
+    """Return the sorted records that answer a query, in zone-file format."""
     name, data_type = answer.question[0].name, dns.rdatatype.from_text(kind)
     found = answer.get_rrset(answer.answer, name, dns.rdataclass.IN, data_type)
     return tuple(sorted(rdata.to_text() for rdata in found)) if found else ()
 
 
 def tsig(key: TsigKey) -> dns.tsig.Key:
-    """Return a key as dnspython takes it."""
+    """Convert a key to dnspython's type."""
     return dns.tsig.Key(key.name, key.secret, key.algorithm)
 
 
@@ -152,12 +152,12 @@ def running(
     address: str = "127.0.0.1",
     port: int | None = None,
 ) -> Iterator[BindServer]:
-    """Run a name server, and skip the test where BIND is not installed.
+    """Run a name server. Skip the test if BIND is not installed.
 
-    :param place: a folder; the server makes its own in it
-    :param zones: by name; a text stands for a zone with that text
-    :param forwards: zones that are asked elsewhere, which makes it a validating resolver
-    :param port: where to listen; a free one by default
+    :param place: the folder in which the server's folder is created
+    :param zones: zones by name; a string stands for a zone with that text
+    :param forwards: zones to forward to other servers, which makes this one a validating resolver
+    :param port: the port to listen on; a free port by default
     """
     own_key = new_key("own")
     whole = {name: Zone(zone) if isinstance(zone, str) else zone for name, zone in zones.items()}
@@ -177,11 +177,11 @@ def running(
     program = shutil.which("named") or shutil.which("named", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         pytest.skip("BIND is not installed: named is neither on PATH nor in /usr/sbin")
-    # One thread is enough, and it starts faster.
+    # One thread is enough and starts faster.
     command = [program, "-g", "-n", "1", "-c", str(folder / "named.conf")]
     process = Running(command, os.environ, server.log_path, STOP_SECONDS)
     try:
-        # Of a resolver, any answer will do.
+        # For a resolver, any response will do.
         asked = whole or {".": Zone()}
         process.wait_until(lambda: _are_ready(server, asked), START_SECONDS)
         yield server
@@ -244,7 +244,7 @@ def _are_ready(server: BindServer, zones: Mapping[str, Zone]) -> bool:
 
 
 def _ready(server: BindServer, name: str, zone: Zone) -> bool:
-    """Ask for a zone's SOA record by UDP and by TCP."""
+    """Query a zone's SOA record over UDP and TCP."""
     query = dns.message.make_query(name, "SOA", want_dnssec=True, flags=0)
     try:
         for exchange in (dns.query.udp, dns.query.tcp):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot as a process of its own, against a stand-in of Slack and a mail service."""
+"""Runs the bot as a process, with a fake Slack workspace and a mail service."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PROGRAM = (sys.executable, "-m", "postroom_bot")
 
 
 class BotError(RuntimeError):
-    """The bot did not start or end as it should; the message holds the tail of its log."""
+    """The bot did not start or exit as expected. The message contains the end of its log."""
 
 
 class RunningBot(Running):
-    """One bot process, which is ready."""
+    """A bot process that is ready."""
 
     error = BotError
 
@@ -55,21 +55,21 @@ class RunningBot(Running):
 
     @property
     def admin_url(self) -> str:
-        """Where /healthz, /readyz and /metrics are."""
+        """The base URL of /healthz, /readyz and /metrics."""
         return str(self._addresses["admin"])
 
     @property
     def slack_url(self) -> str:
-        """Where Slack posts to; "" with Socket Mode."""
+        """The URL to which Slack sends requests; empty in Socket Mode."""
         return str(self._addresses["slack"])
 
     def readiness(self) -> tuple[int, dict[str, Any]]:
-        """Return status and body of /readyz."""
+        """Return the status and body of /readyz."""
         answer = httpx.get(f"{self.admin_url}/readyz", timeout=30, trust_env=False)
         return answer.status_code, answer.json()
 
     def metrics(self) -> str:
-        """Return the page of /metrics."""
+        """Return the body of /metrics."""
         return httpx.get(f"{self.admin_url}/metrics", timeout=30, trust_env=False).text
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -84,7 +84,7 @@ class RunningBot(Running):
         )
 
     def reload(self) -> None:
-        """Have it read its policy anew."""
+        """Make the bot reload its policy."""
         self.process.send_signal(signal.SIGHUP)
 
 
@@ -99,14 +99,14 @@ def running_bot(
     database: str | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> Iterator[RunningBot]:
-    """Run the bot until the block ends, with its files in a directory; it is ready at once.
+    """Run the bot, with its files in a directory, and stop it on exit.
 
-    The database is a file in the directory unless a path or a URL is given. A second run over the
-    same directory goes on with what the first one left. A process that ended by anything but exit
-    status 0 is an error, except after `kill()`.
+    The bot is ready when this yields. By default, its database is a file in the directory, so a
+    second run in the same directory continues with the state of the first. An exit status other
+    than 0 is an error, except after `kill()`.
 
-    :param policy: the policy's text, or its file
-    :param settings: more settings by their names, such as ``{"log_level": "debug"}``
+    :param policy: the text of the policy, or the path of its file
+    :param settings: additional settings by name, such as ``{"log_level": "debug"}``
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def bot_settings(
     mode: str = "socket",
     database: str | None = None,
 ) -> dict[str, object]:
-    """Return settings for a bot whose files are in a directory, by their names."""
+    """Return the settings of a bot whose files are in a directory, by name."""
     if isinstance(policy, str):
         file = directory / "policy.yml"
         file.write_text(policy, encoding="utf-8")
@@ -150,9 +150,9 @@ def bot_settings(
 
 
 def bot_environment(settings: Mapping[str, object]) -> dict[str, str]:
-    """Return the environment of a bot process with these settings and no others."""
+    """Return the environment of a bot process with exactly these settings."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
-    # What can be imported here can be imported there, the client core among it.
+    # The bot can import everything that can be imported here, including the collection.
     paths = [str(ROOT / "bot"), str(ROOT / "common"), *filter(None, sys.path)]
     given = {f"{PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fixture: a real browser without a window, for tests of pages."""
+"""A fixture that runs a headless browser, for tests of HTML pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 NO_CHROMIUM = "no Chromium: chromium is not on PATH"
-#: Without these, it looks for its maker's hosts at every start.
+#: Without these flags, Chromium connects to Google's hosts at every start.
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -26,7 +26,7 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Run Chromium, and skip the test where it is not installed."""
+    """Run Chromium. Skip the test if it is not installed."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip(NO_CHROMIUM)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""An authority and certificates for the loopback, made by the openssl program (3.0 or later)."""
+"""A certificate authority for tests, which runs the openssl program (3.0 or later)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPENSSL = shutil.which("openssl")
 
 
 class Authority:
-    """Signs certificates; its own is in ``path``."""
+    """A certificate authority. ``path`` is the file of its own certificate."""
 
     def __init__(self, folder: Path, name: str = "authority") -> None:
         self._folder = folder
@@ -23,13 +23,13 @@ class Authority:
         _new_certificate(self.path, self._key, f"Test {name}", usage)
 
     def serves(self, alternative_name: str) -> ssl.SSLContext:
-        """Return a server's context with a certificate for ``IP:...`` or ``DNS:...``."""
+        """Return a TLS server context with a certificate for ``IP:...`` or ``DNS:...``."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*self.certificate(alternative_name))
         return context
 
     def certificate(self, alternative_name: str) -> tuple[Path, Path]:
-        """Return the files of a certificate for ``IP:...`` or ``DNS:...`` and of its key."""
+        """Return the files of a new certificate for ``IP:...`` or ``DNS:...`` and of its key."""
         stem = self._folder / f"{self.path.stem}-{alternative_name.replace(':', '-')}"
         certificate, key = stem.with_suffix(".pem"), stem.with_suffix(".key")
         usage = [f"subjectAltName={alternative_name}", "basicConstraints=CA:FALSE"]

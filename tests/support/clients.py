@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients for tests: their time passes when they sleep, and only then."""
+"""API clients for tests, with a fake clock that advances only when they sleep."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOKEN = "tok-Qw7/zX%41+9vLpE3"
 
 @dataclass
 class Clock:
-    """A clock that only sleeping moves on, and what was slept."""
+    """A clock that only `sleep` advances. It records the sleeps."""
 
     now: float = 1000.0
     sleeps: list[float] = field(default_factory=list)
@@ -32,19 +32,19 @@ class Clock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock without waiting."""
         with self._lock:
             self.now += seconds
             self.sleeps.append(seconds)
 
 
 def transport_to(url: str, **options: Any) -> Transport:
-    """Return a transport that no proxy of this machine comes between."""
+    """Return a transport that ignores the proxies of this machine."""
     return Transport(url, TOKEN, **{"trust_env": False, **options})
 
 
 def client_over(transport: Transport, fake: Clock | None = None, **options: Any) -> Client:
-    """Return a client with a clock of its own and no chance in its back-off."""
+    """Return a client with a fake clock and without randomness in its back-off."""
     fake = fake or Clock()
     settings = {"clock": fake, "sleep": fake.sleep, "rng": lambda: 1.0}
     return Client(transport, **{**settings, **options})

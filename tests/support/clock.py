@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A clock that stands still until it is told to go on."""
+"""A clock that only advances when a test advances it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 class Clock:
-    """Call it for the time, aware and in UTC."""
+    """A callable that returns an aware time in UTC."""
 
     def __init__(self, now: datetime = START) -> None:
         self.now = now
 
     def __call__(self) -> datetime:
-        """Return the time that it shows."""
+        """Return the current time of the clock."""
         return self.now
 
     def advance(self, by: timedelta | None = None, /, **parts: float) -> datetime:
-        """Put it forward by so much, and by parts as `timedelta` takes them; return the time."""
+        """Advance the clock by `by` plus `timedelta(**parts)`, and return the new time."""
         self.now += (by or timedelta()) + timedelta(**parts)
         return self.now

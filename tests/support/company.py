@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small company for the bot to work in: a Slack workspace, a mail tenant, people and a policy.
+"""A small company that uses the bot: a Slack workspace, a mail tenant, four people and a policy.
 
-All four people have mailboxes; Bob, Carol and Dora are mail-admins.
+All four people have mailboxes. Bob, Carol and Dora are mail-admins.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ rules:
 
 @dataclass(frozen=True)
 class Company:
-    """Who and what is there.
+    """The workspace, the tenant and the people of the company.
 
-    :param approvals: the channel of the cards
+    :param approvals: the channel in which the bot posts request cards
     """
 
     slack: Workspace
@@ -71,25 +71,25 @@ class Company:
 
     @property
     def policy(self) -> str:
-        """Return the text of its policy."""
+        """The text of the company's policy."""
         admins = ", ".join(person.id for person in (self.bob, self.carol, self.dora))
         return _POLICY.format(domain=DOMAIN, admins=admins, approvals=self.approvals)
 
     def aliases(self, mailbox: str = ALICE) -> list[str]:
-        """Return all addresses of a mailbox, its own one first."""
+        """Return all addresses of a mailbox, starting with its primary address."""
         found: list[str] = self.api.get(mailbox).json()["emails"]
         return found
 
     def card_of(self, person: Person, part: str) -> Message:
-        """Wait for the card of a request that this person made and whose text has this part.
+        """Wait for the card of a person's request, with a text that contains `part`.
 
-        The bot messages the requester when it knows which message is the card.
+        The bot messages the requester only after it has posted the card.
         """
         self.slack.wait_for_message(person.direct_channel, part)
         return self.slack.wait_for_message(self.approvals, part)
 
     def window(self, person: Person, callback_id: str) -> View:
-        """Wait until this modal is the topmost one of a person."""
+        """Wait until a modal is the topmost modal of a person, and return it."""
 
         def shown() -> View | None:
             modals = person.sees().modals
@@ -100,7 +100,7 @@ class Company:
         return found
 
     def wait_told(self, person: Person, *parts: str) -> Message:
-        """Wait for a direct message to a person that has all of these parts."""
+        """Wait for a direct message to a person that contains all parts, and return the latest."""
 
         def found() -> list[Message]:
             return [one for one in person.sees().direct if all(part in one.text for part in parts)]
@@ -114,12 +114,12 @@ def fresh_address() -> str:
 
 
 def text_of(view: View) -> str:
-    """Return all texts of a view."""
+    """Return a string that contains all texts of a view."""
     return str(view.content["blocks"])
 
 
 def home_of(person: Person) -> str:
-    """Return all texts of a person's Home tab."""
+    """Return a string that contains all texts of a person's Home tab."""
     home = person.sees().home
     return text_of(home) if home else ""
 
@@ -133,10 +133,10 @@ def password_in(view: View) -> str:
 def company(
     directory: Path, *, clock: Clock = now, mail_options: Sequence[str] = ()
 ) -> Iterator[Company]:
-    """Set a company up until the block ends, with its files in a directory.
+    """Run a company, with its files in a directory.
 
-    :param clock: of Slack
-    :param mail_options: more options of the mail service
+    :param clock: the clock of the Slack workspace
+    :param mail_options: additional command-line options of the mail service
     """
     with (
         Workspace(clock=clock) as slack,
@@ -153,5 +153,5 @@ def company(
 
 
 def employed(slack: Workspace, api: Api, name: str) -> Person:
-    """Give somebody an account and a mailbox."""
+    """Create a person with a Slack account and a mailbox."""
     return slack.person(name, email=api.mailbox(f"{name}@{DOMAIN}"))

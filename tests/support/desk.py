@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A folder to run the collection's own playbooks in, by their names, as their users do."""
+"""Runs the collection's playbooks by name, as users do."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ansible_collections.postroom.email.tests.support.playbooks import Run, envi
 
 
 class Desk:
-    """A folder to run playbooks in, and the tenant that they are run on.
+    """A folder in which playbooks are run against a tenant.
 
-    :param url: where the service is, or what is in front of it
+    :param url: the URL of the service, or of a proxy for it
     """
 
     def __init__(self, folder: Path, url: str, token: str) -> None:
@@ -24,7 +24,7 @@ class Desk:
         home.mkdir()
         access = {"POSTROOM_API_URL": url, "POSTROOM_API_TOKEN": token}
         shown = {"ANSIBLE_SHOW_CUSTOM_STATS": "true"}
-        # A shell keeps this right; there is none here.
+        # A shell would set PWD, but commands are run without one.
         self._env = environment(home, **access, **shown, PWD=str(folder))
 
     def play(self, name: str, *options: str, **variables: object) -> Run:
@@ -32,26 +32,26 @@ class Desk:
         return self.play_own(f"postroom.email.{name}", *options, **variables)
 
     def play_own(self, playbook: str, *options: str, **variables: object) -> Run:
-        """Run a playbook that is named or lies in the folder, with these variables."""
+        """Run a playbook with these variables, by name or by its path in the folder."""
         self.save("variables.json", variables)
         command = [sys.executable, "-m", "ansible", "playbook", playbook, "-e", "@variables.json"]
         return run([*command, *options], self._env, self.folder)
 
     def save(self, name: str, data: object) -> None:
-        """Write data as YAML."""
+        """Write data to a YAML file."""
         (self.folder / name).write_text(yaml.safe_dump(data), "utf-8")
 
     def encrypt(self, name: str, key: str) -> None:
-        """Encrypt a file with ansible-vault, by the password in another file."""
+        """Encrypt a file with ansible-vault, using the password in the file `key`."""
         program = [sys.executable, "-m", "ansible", "vault", "encrypt", "--vault-password-file"]
         told = run([*program, key, name], self._env, self.folder)
         assert told.status == 0, told.output
 
     def load(self, name: str) -> object:
-        """Read YAML."""
+        """Read a YAML file."""
         return yaml.safe_load((self.folder / name).read_text("utf-8"))
 
 
 def words(told: Run) -> str:
-    """Return the output without the line breaks that some versions put into messages."""
+    """Return the output without line breaks, which some ansible-core versions add to messages."""
     return " ".join(told.output.split())

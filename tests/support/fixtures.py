@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures that several suites have in their conftest.py."""
+"""Fixtures that are shared by the conftest.py files of several test suites."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 
 @pytest.fixture(scope="session", autouse=True)
 def direct() -> Iterator[None]:
-    """Reach the loopback directly, whatever proxies this machine has."""
+    """Bypass this machine's proxies for connections to the loopback interface."""
     with pytest.MonkeyPatch.context() as patch:
         for variable in ("NO_PROXY", "no_proxy"):
             patch.setenv(variable, "127.0.0.1")
@@ -34,7 +34,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 
 @pytest.fixture(scope="session")
 def postgresql_url() -> Iterator[str]:
-    """Run a real PostgreSQL server and give its URL; skip where there is none."""
+    """Run a PostgreSQL server, and return its URL. Skip the test if it is not installed."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)

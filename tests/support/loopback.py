@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where name servers of the tests may listen: by UDP and TCP at the same port of the loopback."""
+"""Finds loopback ports that are free for both UDP and TCP, for name servers in tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """Return a port that is free by UDP and by TCP."""
+    """Return a port that is free for both UDP and TCP."""
     while True:
         with socket.socket(_family(address), socket.SOCK_STREAM) as stream:
             stream.bind((address, 0))
@@ -21,7 +21,7 @@ def free_port(address: str = "127.0.0.1") -> int:
 
 
 def is_free(address: str, port: int) -> bool:
-    """Return whether we may listen there."""
+    """Return whether this process can listen on a port with UDP and TCP."""
     try:
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
             with socket.socket(_family(address), kind) as trial:
@@ -32,10 +32,10 @@ def is_free(address: str, port: int) -> bool:
 
 
 def address_with_ports(*ports: int) -> str:
-    """Return an address whose ports are free, or skip where we may not listen on them.
+    """Return an address whose ports are free. Skip the test if this process can't listen on them.
 
-    Some tests need the ports of the protocols: delegations name hosts and no ports. Linux answers
-    to all of 127.0.0.0/8; BIND does not listen there, but at what an interface has.
+    Some tests need the standard ports, because delegations contain hosts but no ports. Linux
+    accepts all of 127.0.0.0/8, but BIND only listens on addresses of an interface.
     """
     for _attempt in range(5):
         address = f"127.53.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mail clients of the service's embedded mail server, for the tests and the demos."""
+"""A mail client for the service's embedded mail server, for tests and demos."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CERTIFICATE, OUTBOX = "mail-cert.pem", "outbox"
 
 
 def mail_options(folder: Path) -> list[str]:
-    """Return the options with which the service runs a mail server, with its files in a folder."""
+    """Return the service's options to run the mail server, with its files in a folder."""
     ports = [f"--{name}-port=0" for name in ("submission", "imap", "mx")]
     files = {"cert": CERTIFICATE, "key": "mail-key.pem", "outbox": OUTBOX}
     return ["--mail", *ports, *(f"--mail-{name}={folder / file}" for name, file in files.items())]
@@ -36,8 +36,8 @@ def mail_options(folder: Path) -> list[str]:
 class MailClient:
     """Sends and reads mail.
 
-    :param ports: the ports named submission, imap and mx, as in the service's ready file
-    :param folder: where the server's certificate is
+    :param ports: the ports submission, imap and mx by name, as in the service's ready file
+    :param folder: the folder with the server's certificate and outbox
     """
 
     def __init__(self, ports: Mapping[str, Any], folder: Path, host: str = HOST) -> None:
@@ -47,11 +47,11 @@ class MailClient:
 
     @property
     def trust(self) -> ssl.SSLContext:
-        """Trust the certificate that the server generated."""
+        """A TLS context that trusts the certificate that the server generated."""
         return ssl.create_default_context(cafile=str(self.folder / CERTIFICATE))
 
     def submit(self, name: str = ALICE, secret: str = SECRET) -> smtplib.SMTP:
-        """Log in for submission."""
+        """Return a connection that is logged in for submission."""
         client = self._smtp("submission")
         with ExitStack() as end:
             end.callback(client.close)
@@ -62,22 +62,22 @@ class MailClient:
         return client
 
     def log_in(self, name: str, secret: str) -> str:
-        """Log in for submission, and return the answer."""
+        """Try to log in for submission, and return the server's reply."""
         with self._smtp("submission") as client:
             code, text = self._authenticate(client, name, secret)
         return f"{code} {text.decode()}"
 
     def mx(self) -> smtplib.SMTP:
-        """Connect as another mail server."""
+        """Connect to the listener for other mail servers."""
         return self._smtp("mx")
 
     def receive(self, to: str, subject: str = "hello", sender: str = PARTNER) -> None:
-        """Deliver a message as another mail server."""
+        """Deliver a message, as another mail server would."""
         with self.mx() as server:
             server.send_message(message(sender, to, subject), sender, [to])
 
     def imap(self, name: str = ALICE, secret: str = SECRET) -> imaplib.IMAP4_SSL:
-        """Log in with IMAP."""
+        """Return a connection that is logged in for IMAP."""
         port = self._ports["imap"]
         client = imaplib.IMAP4_SSL(self.host, port, ssl_context=self.trust, timeout=TIMEOUT)
         with ExitStack() as end:
@@ -108,7 +108,7 @@ class MailClient:
         return [file.read_bytes() for file in sorted((self.folder / OUTBOX).glob("*.eml"))]
 
     def _smtp(self, listener: str) -> smtplib.SMTP:
-        # Without a name, smtplib looks up this machine's, which takes seconds if DNS fails.
+        # Without a name, smtplib looks up the host name, which takes seconds if DNS fails.
         return smtplib.SMTP(self.host, self._ports[listener], "localhost", timeout=TIMEOUT)
 
     def _authenticate(self, client: smtplib.SMTP, name: str, secret: str) -> tuple[int, bytes]:
@@ -124,7 +124,7 @@ def _plain(name: str, secret: str) -> bytes:
 
 
 def message(sender: str, to: str, subject: str = "hello") -> EmailMessage:
-    """Return a message."""
+    """Return a short text message."""
     made = EmailMessage()
     made["From"], made["To"], made["Subject"] = sender, to, subject
     made.set_content("Text.\n")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a module's ``main`` in this process, as Ansible would, and return its result."""
+"""Runs the ``main`` function of Ansible modules in the test process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Main = Callable[[], None]
 def run_module(
     main: Main, arguments: Mapping[str, Any], *, check: bool = False, diff: bool = False
 ) -> dict[str, Any]:
-    """Run ``main`` with these options and return what it printed, ``failed`` always in it."""
+    """Run ``main`` with these options, and return its result, which always contains ``failed``."""
     internal = {"_ansible_check_mode": check, "_ansible_diff": diff}
     output = io.StringIO()
     status: Any = "missing: the module did not exit"
-    # These gather for the process, which is one module's everywhere but here.
+    # Warnings accumulate per process, which normally runs only one module.
     warnings._global_warnings.clear()
     warnings._global_deprecations.clear()
     with (
@@ -38,7 +38,7 @@ def run_module(
         except SystemExit as ending:
             status = ending.code
     result: dict[str, Any] = json.loads(output.getvalue())
-    # From ansible-core 2.22 on the controller takes the secrets from here, to mask them.
+    # Since ansible-core 2.22, the controller reads from this key which secrets to mask.
     result.pop("_ansible_new_secrets", None)
     result.setdefault("failed", False)
     if bool(status) != result["failed"]:
@@ -48,7 +48,7 @@ def run_module(
 
 @contextlib.contextmanager
 def _outside_of_controller() -> Iterator[None]:
-    """Have warnings in the result, also where tests of plugins have imported Ansible's own code."""
+    """Keep warnings in the result, even if tests of plugins have imported controller code."""
     internal = getattr(module_utils, "_internal", None)
     if not hasattr(internal, "is_controller"):
         # ansible-core before 2.19.

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which passwords a mailbox has, by what the service stores of them."""
+"""Checks passwords against the hashes that the service stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 
 
 def opens(service: RunningService, mailbox: str, password: str) -> bool:
-    """Tell whether a password is one of a mailbox's, as its IMAP and SMTP servers would see it."""
+    """Return whether a mailbox has a password, according to the stored hashes."""
     with closing(sqlite3.connect(service.database)) as database:
         query = "SELECT hash FROM secret JOIN principal ON id = principal_id WHERE name = ?"
         hashes = [str(row[0]) for row in database.execute(query, (mailbox,))]

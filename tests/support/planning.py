@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tenants, definitions and plans in few words, for tests of whole-tenant planning.
+"""Shorthand for tenants, definitions and plans, for the tests of tenant planning.
 
-A name without an @ or a dot lies on example.com.
+Names without an @ or a dot are addresses on example.com.
 """
 
 from __future__ import annotations
@@ -45,59 +45,59 @@ FORCED: Parts = {"domains": [{"name": "old.example", "state": "absent", "force":
 
 
 def named(text: str) -> Name:
-    """Return a name, on example.com where nothing else is said."""
+    """Return a name, which is on example.com if it has no domain."""
     return read_name(text if "@" in text or "." in text else f"{text}@example.com")
 
 
 def names(texts: Iterable[str]) -> frozenset[Name]:
-    """Return several."""
+    """Return a set of names."""
     return frozenset(map(named, texts))
 
 
 def domain(text: str = "example.com") -> Domain:
-    """Return a domain."""
+    """Return the current state of a domain."""
     return Domain(named(text))
 
 
 def box(text: str, *aliases: str) -> Mailbox:
-    """Return a mailbox."""
+    """Return the current state of a mailbox."""
     return Mailbox(named(text), names(aliases))
 
 
 def team(text: str, *members: str, aliases: Iterable[str] = ()) -> Forwarder:
-    """Return a forwarder."""
+    """Return the current state of a forwarder."""
     return Forwarder(named(text), names(aliases), names(members))
 
 
 def foreign(text: str, *addresses: str, kind: str = "group") -> UnmanagedPrincipal:
-    """Return a principal of a kind that is not managed."""
+    """Return the current state of a principal of an unmanaged kind."""
     return UnmanagedPrincipal(named(text), kind, names(addresses))
 
 
 def mail(name: str, *aliases: Any, **more: Any) -> dict[str, Any]:
-    """Return a mailbox as it is declared, its aliases in full."""
+    """Return the declaration of a mailbox, with the full addresses of its aliases."""
     written = [a if isinstance(a, dict) or "@" in a else f"{a}@example.com" for a in aliases]
     return {"name": f"{name}@example.com", "aliases": written, **more}
 
 
 def forward(name: str, *members: str, **more: Any) -> dict[str, Any]:
-    """Return a forwarder as it is declared."""
+    """Return the declaration of a forwarder."""
     written = [member if "@" in member else f"{member}@example.com" for member in members]
     return {"name": f"{name}@example.com", "members": written, **more}
 
 
 def gone(name: str) -> dict[str, Any]:
-    """Return what is declared to be absent."""
+    """Return the declaration of an absent mailbox or forwarder."""
     return {"name": f"{name}@example.com", "state": "absent"}
 
 
 def no_alias(name: str, **more: Any) -> dict[str, Any]:
-    """Return an alias that is declared to be absent."""
+    """Return the declaration of an absent alias, or of an alias with other settings."""
     return {"address": f"{name}@example.com", **(more or {"state": "absent"})}
 
 
 def declare(parts: Mapping[str, Any], file: str | None = None) -> Definition:
-    """Return a definition of the parts that a file, or a task, would hold."""
+    """Read a definition from the contents of a file, or of a task if `file` is None."""
     return read_definition([Source(file, parts)], NOW)
 
 
@@ -110,9 +110,9 @@ def plan(
     purge: Iterable[str] = (),
     **rules: Any,
 ) -> Plan:
-    """Plan that a tenant is what the parts declare.
+    """Return the plan that makes a tenant match a definition.
 
-    :param passwords: the mailboxes that have one
+    :param passwords: the mailboxes for which a password is given
     """
     return plan_tenant(
         TenantState(principals=principals),
@@ -123,7 +123,7 @@ def plan(
 
 
 def steps(planned: Plan) -> list[str]:
-    """Return each change as its stage, its action, its subject, its reasons, and what it needs."""
+    """Return each change as text: its stage, action, subject, reasons and dependencies."""
     return [
         f"{STAGES[change.stage]}: {change.action} {change.subject.kind} {change.subject.name}, "
         + " ".join(dict.fromkeys(reason.code for reason in change.reasons))
@@ -133,7 +133,7 @@ def steps(planned: Plan) -> list[str]:
 
 
 def problems(planned: Plan) -> list[str]:
-    """Return each problem's place, code and parameters, and a star if check mode only warns."""
+    """Return each problem's place, code and parameters as text, with * if check mode only warns."""
     return [
         f"{'* ' if each.prerequisite else ''}{f'{each.place}: ' if each.place else ''}{each.code} "
         + " ".join(f"{key}={value}" for key, value in sorted(each.params.items()))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run playbooks in processes of their own, with no settings of the user. Standard library only."""
+"""Runs playbooks as processes, without the user's settings. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RECAP = re.compile(
 
 @dataclass(frozen=True)
 class Recap:
-    """The counts in a line of a play's recap."""
+    """The counts for one host in a play recap."""
 
     ok: int
     changed: int
@@ -33,50 +33,50 @@ class Recap:
 
 @dataclass(frozen=True)
 class Run:
-    """What a program printed, and how it ended."""
+    """The output and the exit status of a program."""
 
     status: int
     output: str
 
     @property
     def recaps(self) -> list[Recap]:
-        """The counts of each host."""
+        """The counts for each host."""
         return [recap for line in self.output.splitlines() if (recap := read_recap(line))]
 
     @property
     def recap(self) -> Recap:
-        """The counts of the only host."""
+        """The counts for the only host."""
         if len(self.recaps) != 1:
             raise AssertionError(f"not one recap, but {len(self.recaps)}:\n{self.output}")
         return self.recaps[0]
 
 
 def read_recap(line: str) -> Recap | None:
-    """Return the counts in a line of output, if it is one of a recap."""
+    """Return the counts in a line of output, or None if it is not part of a recap."""
     match = _RECAP.search(_COLOUR.sub("", line))
     return Recap(**{key: int(value) for key, value in match.groupdict().items()}) if match else None
 
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
-    """Return an environment in which Ansible writes to `folder` only and finds the collection."""
+    """Return an environment in which Ansible finds the collection and only writes to `folder`."""
     ours = {
         "ANSIBLE_CONFIG": str(folder / "ansible.cfg"),
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_LOCAL_TEMP": str(folder / "ansible" / "tmp"),
         "ANSIBLE_REMOTE_TEMP": str(folder / "ansible" / "tmp"),
-        # By default it is in the home folder, of which its two ends may think differently.
+        # The default is in the home directory, which async_status may resolve differently.
         "ANSIBLE_ASYNC_DIR": str(folder / "ansible" / "async"),
         "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
         "ANSIBLE_LOCALHOST_WARNING": "false",
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
-        # A proxy has no way to a port of this machine.
+        # A proxy can't reach this machine's ports.
         "NO_PROXY": "127.0.0.1",
         "no_proxy": "127.0.0.1",
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "PYTHONUNBUFFERED": "1",
         **settings,
     }
-    # Ansible refuses a file of settings that is named and not there.
+    # Ansible fails if ANSIBLE_CONFIG does not exist.
     (folder / "ansible.cfg").touch()
     return {key: value for key, value in os.environ.items() if not _is_setting(key)} | ours
 
@@ -86,13 +86,13 @@ def _is_setting(variable: str) -> bool:
 
 
 def run_playbook(playbook: Path, env: Mapping[str, str], *options: str) -> Run:
-    """Run a playbook to its end."""
+    """Run a playbook, and wait for it."""
     command = [sys.executable, "-m", "ansible", "playbook", str(playbook), *options]
     return run(command, env, playbook.parent)
 
 
 def run(command: list[str], env: Mapping[str, str], folder: Path, answers: str = "") -> Run:
-    """Run a program to its end, with `answers` as what is typed."""
+    """Run a program with `answers` as its input, and wait for it."""
     done = subprocess.run(
         command,
         cwd=folder,

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A throwaway PostgreSQL cluster for the tests: a real server on a socket of its own."""
+"""Temporary PostgreSQL clusters for tests, each with its own Unix socket."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 
 def binaries() -> Path | None:
-    """Find the folder of initdb and postgres, on PATH or where Debian puts them."""
+    """Return the folder of initdb and postgres, on PATH or in Debian's location, or None."""
     on_path = shutil.which("initdb")
     places = [Path(on_path).resolve().parent] if on_path else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -41,8 +41,8 @@ def binaries() -> Path | None:
 class Cluster:
     """A cluster in a folder, which can be stopped and started again.
 
-    :param listen: an address at which it also takes connections with passwords
-    :ivar url: of its database `postgres`
+    :param listen: an address on which the server also accepts connections with passwords
+    :ivar url: the URL of the database `postgres`
     """
 
     def __init__(self, place: Path, directory: Path, listen: str = "") -> None:
@@ -66,7 +66,7 @@ class Cluster:
                 rules.write("host all all all scram-sha-256\n")
 
     def start(self) -> None:
-        """Start the server, and wait until it answers."""
+        """Start the server, and wait until it accepts connections."""
         folder = str(self._directory)
         server = [str(self._place / "postgres"), "-D", f"{folder}/data", "-k", folder]
         settings = [f"listen_addresses={self._listen}", "fsync=off", "max_connections=200"]
@@ -80,7 +80,7 @@ class Cluster:
         _wait(self._place, self._directory, self._process)
 
     def stop(self) -> None:
-        """Stop the server, which ends all connections."""
+        """Stop the server and close all connections."""
         if self._process is not None:
             _stop(self._process)
             self._process = None
@@ -88,8 +88,8 @@ class Cluster:
 
 @contextlib.contextmanager
 def stoppable_cluster(place: Path, listen: str = "") -> Iterator[Cluster]:
-    """Run a cluster."""
-    # Not in pytest's folder: another user must reach it, and the path of a socket is short.
+    """Run a cluster that the test can stop and start."""
+    # Not in pytest's folder: other users can't access it, and its path is too long for a socket.
     with tempfile.TemporaryDirectory(prefix="pg-") as name:
         made = Cluster(place, Path(name), listen)
         try:
@@ -101,14 +101,14 @@ def stoppable_cluster(place: Path, listen: str = "") -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def cluster(place: Path) -> Iterator[str]:
-    """Run a cluster and give the URL of its database `postgres`."""
+    """Run a cluster, and yield the URL of its database `postgres`."""
     with stoppable_cluster(place) as running:
         yield running.url
 
 
 @contextlib.contextmanager
 def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[str]:
-    """Make a database of its own, as a copy of another one, and give its URL."""
+    """Create a database as a copy of a template, and yield its URL. Drop it on exit."""
     name = f"test_{next(_numbers)}"
     with psycopg.connect(cluster_url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
@@ -119,7 +119,7 @@ def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[st
 
 
 def _other_user(directory: Path) -> dict[str, Any]:
-    """PostgreSQL refuses to run as root: give the folder to somebody else and run as them."""
+    """As root, give the folder to another user to run as, because PostgreSQL rejects root."""
     if os.geteuid() != 0:
         return {}
     for name in UNPRIVILEGED:

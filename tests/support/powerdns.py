@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real PowerDNS authoritative server on the loopback, with its HTTP API."""
+"""A real PowerDNS authoritative server on the loopback interface, with its HTTP API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
 class PowerDnsServer:
     """A running name server.
 
-    :param api_url: of its HTTP API, without a path
+    :param api_url: the URL of its HTTP API, without a path
     """
 
     address: str
@@ -44,18 +44,18 @@ class PowerDnsServer:
     api_key: str = field(repr=False)
 
     def __str__(self) -> str:
-        """Return it as the options of the collection take it."""
+        """Return the server in the format of the collection's options."""
         return f"{self.address}:{self.port}"
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the records of a name, each as zone-file text, sorted."""
+        """Return the sorted records of a name, in zone-file format."""
         query = make_query(name, kind)
         answer, _tcp = dns.query.udp_with_fallback(query, self.address, ASK_SECONDS, self.port)
         return values_of(answer, kind)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Send one request to the API, which must succeed, and return its answer."""
-        # A proxy of this machine cannot reach the loopback.
+        """Send an API request, which must succeed, and return the response body."""
+        # Proxies can't reach the loopback interface.
         with httpx.Client(trust_env=False, headers={"X-API-Key": self.api_key}) as client:
             url = f"{self.api_url}/api/v1/servers/localhost{path}"
             response = client.request(method, url, json=body, timeout=ASK_SECONDS)
@@ -64,23 +64,23 @@ class PowerDnsServer:
         return response.json() if response.content else None
 
     def create(self, zone: str, text: str) -> None:
-        """Make a zone from the lines of a zone file, to which SOA and NS records are added."""
+        """Create a zone from the lines of a zone file, to which SOA and NS records are added."""
         head = f"$ORIGIN {zone}.\n$TTL 3600\n@ NS ns1.{zone}.\nns1 A {self.address}\n"
         soa = f"@ SOA ns1.{zone}. hostmaster.{zone}. 1 3600 600 86400 60\n"
         body = {"name": f"{zone}.", "kind": "Native", "nameservers": []}
         self.call("POST", "/zones", {**body, "zone": f"{head}{soa}{text}\n"})
 
     def log(self) -> str:
-        """Return what the server has logged so far."""
+        """Return the server's log so far."""
         return self.log_path.read_text(errors="replace")
 
 
 @contextlib.contextmanager
 def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
-    """Run a name server, and skip the test where PowerDNS is not installed.
+    """Run a name server. Skip the test if PowerDNS is not installed.
 
-    :param place: a folder; the server makes its own in it
-    :param zones: lines of a zone file, by the zone's name
+    :param place: the folder in which the server's folder is created
+    :param zones: the lines of a zone file by zone name
     """
     program = shutil.which("pdns_server") or shutil.which("pdns_server", path="/usr/sbin")
     if program is None or not _SCHEMA.exists():

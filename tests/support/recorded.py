@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures of suites that run modules: a tenant, and a recorder between them and the service."""
+"""Fixtures for suites that run modules: a tenant, and a recorder in front of the service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def recorder(service: RunningService) -> Iterator[Recorder]:
 
 @pytest.fixture
 def site(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Give an empty tenant."""
+    """Provide an empty tenant."""
     site = Site(service.url, service.token, recorder)
     site.clear()
     yield site

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reverse proxy on loopback that records exchanges, forbids, spoils and holds up requests."""
+"""A reverse proxy that records requests, and that can forbid, spoil or hold them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
 READS = ("GET", "HEAD")
 GATE_SECONDS = 60.0
 
-#: The response, or a function of the request; if that returns None, the service answers.
+#: A response, or a function of the request that returns one, or None to let the service respond.
 Instead = Reply | Callable[[Request], Reply | None]
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and the status of the service's answer, or None without one."""
+    """A request, and the status of the service's response, or None if there was none."""
 
     method: str
     path: str
@@ -34,13 +34,13 @@ class Exchange:
 
     @property
     def is_write(self) -> bool:
-        """Whether the request could change something."""
+        """Whether the request may have changed something."""
         return self.method not in READS
 
 
 @dataclass
 class _Spoil:
-    """A fault of the requests that have ``part`` in their method and target."""
+    """A fault for the requests whose method and target contain ``part``."""
 
     instead: Instead
     part: str
@@ -50,7 +50,7 @@ class _Spoil:
 
 
 class Gate:
-    """Holds requests up until it is opened."""
+    """Holds requests until it is opened."""
 
     def __init__(self) -> None:
         self._passes = True
@@ -58,21 +58,21 @@ class Gate:
         self._arrived = threading.Semaphore(0)
 
     def wait(self, seconds: float = GATE_SECONDS) -> None:
-        """Wait until another request is held up."""
+        """Wait until another request is held."""
         if not self._arrived.acquire(timeout=seconds):
             raise AssertionError(f"no request came in {seconds:g} s")
 
     def open(self, *, passes: bool = True) -> None:
-        """Let everything pass from now on.
+        """Let all further requests pass.
 
-        :param passes: whether the requests held up so far pass, too, or are cut off
+        :param passes: whether the requests held so far also pass; otherwise they are reset
         """
         if not self._opened.is_set():
             self._passes = passes
             self._opened.set()
 
     def __call__(self, _request: Request) -> Reply | None:
-        """Hold a request up, and cut it off unless it may pass."""
+        """Hold a request until the gate opens, then let it pass or reset its connection."""
         if self._opened.is_set():
             return None
         self._arrived.release()
@@ -80,7 +80,7 @@ class Gate:
 
 
 class Recorder:
-    """The proxy and the exchanges that passed through it."""
+    """The proxy, and the exchanges that it recorded."""
 
     def __init__(self, upstream: str) -> None:
         self.upstream = upstream
@@ -92,19 +92,19 @@ class Recorder:
         self._spoils: list[_Spoil] = []
 
     def take(self) -> list[Exchange]:
-        """Return what has passed since the last call."""
-        # Handlers may append meanwhile.
+        """Return the exchanges since the last call."""
+        # Handlers may append to the list in the meantime.
         taken = self.exchanges[:]
         del self.exchanges[: len(taken)]
         return taken
 
     def take_writes(self) -> list[Exchange]:
-        """Return the writes that have passed since the last call of either."""
+        """Return the writes since the last call of this method or `take`."""
         return [exchange for exchange in self.take() if exchange.is_write]
 
     @contextmanager
     def forbidding_writes(self) -> Iterator[None]:
-        """Answer writes with 500 instead of passing them on, and fail at the end if one came."""
+        """Answer writes with 500 instead of forwarding them, and fail on exit if any arrived."""
         self.violations.clear()
         self.forbids_writes = True
         try:
@@ -123,10 +123,10 @@ class Recorder:
         skip: int = 0,
         after: bool = False,
     ) -> None:
-        """Spoil the next requests that have a part in their method and target.
+        """Spoil the next requests whose method and target contain `part`.
 
-        :param skip: how many of them to pass on first
-        :param after: True to have the service carry them out first
+        :param skip: the number of matching requests to forward first
+        :param after: whether to forward spoiled requests to the service before responding
         """
         with self._lock:
             self._spoils.append(_Spoil(instead, part, times, skip, after))
@@ -138,15 +138,15 @@ class Recorder:
 
     @property
     def is_spent(self) -> bool:
-        """True if no fault waits for a request."""
+        """Whether all faults have been used up."""
         with self._lock:
             return not self._spoils
 
     @contextmanager
     def holding(self, method: str, *, after: bool = False) -> Iterator[Gate]:
-        """Hold up all requests of a method until the gate, or the block's end, lets them pass.
+        """Hold all requests with a method until the gate is opened or the block ends.
 
-        :param after: hold up the answer, and not the request
+        :param after: whether to hold the response instead of the request
         """
         gate = Gate()
         self.spoil(gate, part=f"{method} ", times=1_000_000, after=after)
@@ -157,7 +157,7 @@ class Recorder:
             gate.open()
 
     def __call__(self, request: Request) -> Reply:
-        """Answer a request."""
+        """Respond to a request."""
         if self.forbids_writes and request.method not in READS:
             self.violations.append(self._note(request, 500))
             return Reply(500, b"writes are forbidden", {"Content-Type": "text/plain"})

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record sets in few words: what the service asks for at example.com, and what else is there."""
+"""Shorthand for record sets on example.com: those that the service requires, and others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CurrentSets = dict[tuple[str, str], RecordSet]
 
 
 def key(bits: int = 2048, seed: str = "service") -> str:
-    """Return the text of a key record, as long as one of so many bits is; seeds differ early."""
+    """Return a DKIM record with a fake key of realistic length, which depends on the seed."""
     size = bits // 8 + 38
     blocks = (hashlib.sha256(f"{seed} {number}".encode()).digest() for number in range(20))
     return f"v=DKIM1; k=rsa; p={base64.b64encode(b''.join(blocks)[:size]).decode()}"
@@ -36,22 +36,22 @@ KEY = key()
 
 
 def mx(*values: Mx, ttl: int = TTL) -> RecordSet:
-    """Return the mail servers of the domain."""
+    """Return an MX record set of the domain."""
     return RecordSet(DOMAIN, "MX", ttl, values)
 
 
 def texts(*values: Value | str, name: str = DOMAIN, ttl: int = TTL) -> RecordSet:
-    """Return the texts at a name."""
+    """Return a TXT record set."""
     return RecordSet(name, "TXT", ttl, tuple(txt(v) if isinstance(v, str) else v for v in values))
 
 
 def keys(*values: Value | str, ttl: int = TTL) -> RecordSet:
-    """Return the texts at the service's selector."""
+    """Return a TXT record set at the service's DKIM selector."""
     return texts(*values, name=SELECTOR, ttl=ttl)
 
 
 def wanted(bits: int = 2048) -> tuple[RecordSet, ...]:
-    """Return what the service asks for."""
+    """Return the record sets that the service requires."""
     return mx(OURS), texts(SPF), keys(key(bits))
 
 
@@ -61,7 +61,7 @@ def current(*record_sets: RecordSet) -> CurrentSets:
 
 
 def neutral(bits: int = 2048) -> list[dict[str, Any]]:
-    """Return what the service asks for, as the module returns it."""
+    """Return the required records in the format of the module's result."""
     return [
         {
             "type": "MX",
@@ -83,5 +83,5 @@ def neutral(bits: int = 2048) -> list[dict[str, Any]]:
 
 
 def as_plain(record_sets: Iterable[RecordSet]) -> list[dict[str, Any]]:
-    """Return record sets as plain data."""
+    """Return record sets as dictionaries."""
     return [record_set.as_dict() for record_set in record_sets]

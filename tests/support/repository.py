@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files of this repository, for the tests that check what it promises of itself."""
+"""The files of this repository, for the tests that check them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @functools.cache
 def files() -> tuple[Path, ...]:
-    """Return every file that git tracks or would, relative to the root."""
+    """Return all tracked files, and untracked files that are not ignored, relative to the root."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     names = sorted(set(answer.stdout.split("\0")) - {""})
@@ -25,7 +25,7 @@ def files() -> tuple[Path, ...]:
 
 
 def sources(*folders: str) -> list[Path]:
-    """Return the Python files, of those folders only if any is named."""
+    """Return all Python files, or only those in the given folders."""
     found = [file for file in files() if file.suffix == ".py"]
     return [file for file in found if not folders or file.as_posix().startswith(folders)]
 
@@ -42,7 +42,7 @@ def playbooks() -> list[str]:
 
 
 def mail_host_playbooks() -> set[str]:
-    """Return the names of the playbooks for mail hosts, which tests/hosts runs."""
+    """Return the names of the playbooks for mail hosts, which are tested in tests/hosts."""
     return {name for name in playbooks() if name.startswith("mail_host")}
 
 
@@ -52,7 +52,7 @@ def roles() -> list[str]:
 
 
 def role_options(role: str) -> dict[str, dict[str, Any]]:
-    """Return the options of all entry points of a role, in the order of its specification."""
+    """Return the options of all entry points of a role, in the order of its argument specs."""
     specs = read_yaml(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]
     entries = [entry.get("options", {}) for entry in specs.values()]
     return {name: option for entry in entries for name, option in entry.items()}

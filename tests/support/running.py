@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program of ours that runs as a process of its own. Uses the standard library only."""
+"""Runs a program of this repository as a process. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 class Running:
-    """One process: how it begins, and how it ends.
+    """A running process.
 
-    :cvar error: raised if it does not start or end as it should
+    :cvar error: the exception to raise if the process does not start or exit as expected
 
-    :param log_path: what it prints is added there
-    :param patience: seconds for a graceful end
+    :param log_path: the file to which the output of the process is appended
+    :param patience: the seconds to wait for a graceful exit
     """
 
     error: type[RuntimeError] = RuntimeError
@@ -39,11 +39,11 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self.process.pid
 
     def log(self) -> str:
-        """Return all that it has logged."""
+        """Return the log."""
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
     def log_tail(self) -> str:
@@ -51,7 +51,7 @@ class Running:
         return "\n".join(self.log().splitlines()[-20:])
 
     def wait_until(self, is_ready: Callable[[], object], seconds: float) -> None:
-        """Wait for a condition; raise an error if the process ends, or time runs out."""
+        """Wait for a condition. Raise an error if the process exits or the time is up."""
         deadline = time.monotonic() + seconds
         while not is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -59,12 +59,12 @@ class Running:
             time.sleep(0.02)
 
     def check(self, status: int) -> None:
-        """Raise an error unless the process ended by itself or was killed on purpose."""
+        """Raise an error unless the exit status is 0 or that of a killed process."""
         if status not in (0, -signal.SIGKILL):
             raise self.error(f"the program exited with {status}:\n{self.log_tail()}")
 
     def stop(self) -> int:
-        """End the process gracefully, or else by force, and give its exit status."""
+        """Stop the process gracefully, or else kill it, and return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -74,6 +74,6 @@ class Running:
             return self.process.wait()
 
     def kill(self) -> None:
-        """End the process with no chance to say goodbye."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()

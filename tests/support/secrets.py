@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Look for secrets, in any form that programs give to text. Standard library only."""
+"""Searches for secrets in all common encodings. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-#: A piece of each secret this long is looked for too: most encodings leave letters alone.
+#: Runs of at least this length in a secret are searched for, too.
 PIECE = 12
 
 
 def forms_of(secret: str) -> set[bytes]:
-    """Return the bytes that give a secret away."""
+    """Return all encodings and digests of a secret that would reveal it."""
     spelled = {
         secret,
         json.dumps(secret)[1:-1],
@@ -29,20 +29,20 @@ def forms_of(secret: str) -> set[bytes]:
         *_pieces(secret),
     }
     plain = secret.encode()
-    # Results of file modules have these digests, by which a secret that is short can be guessed.
+    # The results of file modules contain these digests, from which a short secret can be guessed.
     digests = (hashlib.sha1(plain), hashlib.md5(plain))  # noqa: S324 - not for security
     hexadecimal = {plain.hex(), *(digest.hexdigest() for digest in digests)}
     return {form.encode() for form in spelled | hexadecimal} | set(_base64_forms(plain))
 
 
 def _pieces(secret: str) -> Iterator[str]:
-    """Yield the longest runs of letters, digits and hyphens, which few encodings change."""
+    """Yield long runs of letters, digits and hyphens, which most encodings leave unchanged."""
     runs = "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in secret).split()
     yield from (run for run in runs if len(run) >= PIECE)
 
 
 def _base64_forms(secret: bytes) -> Iterator[bytes]:
-    """Yield what base64 makes of a secret within other text, at each of the three offsets."""
+    """Yield the base64 encodings of a secret within other text, for all three offsets."""
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret).rstrip(b"=")
         inner = encoded[4 if shift else 0 : -1]
@@ -51,7 +51,7 @@ def _base64_forms(secret: bytes) -> Iterator[bytes]:
 
 
 def leaks(secrets: Iterable[str], places: Iterable[Path]) -> list[str]:
-    """Return where secrets show, one line each: files, all files below folders, and their names."""
+    """Return a line for each leak in files, in all files below folders, and in their paths."""
     known = list(secrets)
     found = []
     for file in _files(places):
@@ -61,7 +61,7 @@ def leaks(secrets: Iterable[str], places: Iterable[Path]) -> list[str]:
 
 
 def shown(secrets: Iterable[str], content: bytes) -> list[str]:
-    """Return in which forms secrets show in what a program has said."""
+    """Return the encodings of secrets that occur in a program's output."""
     forms = {form for secret in secrets for form in forms_of(secret)}
     return [form.decode() for form in sorted(forms) if form in content]
 

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference service as a process of its own, for tests, the demo and the benchmark.
+"""Runs the reference service as a process, for tests, the demo and the benchmark.
 
-Uses the standard library only.
+Uses only the standard library.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CHEAP_SECRETS = "m=8,t=1,p=1"
 
 
 class ServiceError(RuntimeError):
-    """The service did not start or end as it should; the message holds the tail of its log."""
+    """The service did not start or exit as expected. The message contains the end of its log."""
 
 
 class RunningService(Running):
-    """One service process."""
+    """A service process that is ready."""
 
     error = ServiceError
 
@@ -51,11 +51,11 @@ class RunningService(Running):
         self.token = self._token_file.read_text(encoding="utf-8").strip()
 
     def new_token(self, tenant: str, *arguments: str) -> str:
-        """Make a token, for another tenant too; not in a memory database: one process sees it."""
+        """Create a token for any tenant. Not possible with a memory database."""
         return self.command("token", "create", "--tenant", tenant, *arguments).strip()
 
     def command(self, *arguments: str) -> str:
-        """Run another command of the service over the same database and give what it prints."""
+        """Run another command of the service on the same database, and return its output."""
         command = [sys.executable, "-m", "postroom_service", *arguments]
         result = subprocess.run(
             command, env=self.environment, capture_output=True, text=True, check=False
@@ -78,13 +78,13 @@ def running_service(
     extra_args: Sequence[str] = (),
     prefix: Sequence[str] = (),
 ) -> Iterator[RunningService]:
-    """Run the service on a free loopback port with its files in `directory`; end it afterwards.
+    """Run the service on a free loopback port, with its files in `directory`, and stop it on exit.
 
-    The database is a file in the directory unless a path, a URL or `memory` is given. A second run
-    over the same directory finds what the first one stored. A process that ended by anything but
-    exit status 0 is an error, except after `kill()`.
+    By default, the database is a file in the directory, so a second run in the same directory finds
+    the data of the first. An exit status other than 0 is an error, except after `kill()`.
 
-    :param prefix: a command that executes the rest of its arguments
+    :param database: a path, a URL or `memory`
+    :param prefix: a command to put before that of the service, which it must execute
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -114,6 +114,6 @@ def _environment(database: str) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "POSTROOM_SERVICE_DATABASE": database,
-        # Tests query no name servers but their own.
+        # Tests only query their own name servers.
         "POSTROOM_SERVICE_TRUST_DOMAINS": "true",
     }

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A tenant to test against: the reference service, a recorder before it, and ways to look and run.
+"""A tenant of the reference service for tests, and a way to run modules through a recorder.
 
-What `Site` itself asks goes past the recorder and does not use the client that is tested.
+The requests of `Site` itself bypass the recorder and the client under test.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ansible_collections.postroom.email.tests.support.recorder import Recorder
 
 MODULES = "ansible_collections.postroom.email.plugins.modules"
 
-#: A principal as the wire has it, with its lists as sets.
+#: A principal as the API returns it, with its lists as sets.
 Shape = dict[str, Any]
 
 
 class Api:
-    """The interface by hand."""
+    """A minimal client of the mail API."""
 
     def __init__(self, url: str, token: str) -> None:
-        # The service closes what is idle, and that could cross the next request.
+        # Avoids a race: the service closes idle connections, perhaps during the next request.
         headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
         self._client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
 
@@ -35,20 +35,20 @@ class Api:
         self._client.close()
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Send one request that must succeed and return its answer."""
+        """Send a request, which must succeed, and return the response body."""
         response = self._client.request(method, path, json=body)
         assert response.is_success, (method, path, response.text)
         return response.json()
 
     def listing(self) -> dict[str, Shape]:
-        """Return everything that the tenant holds, by name."""
+        """Return all principals of the tenant by name."""
         rows = self.call("GET", "/api/principal")
         return {row["name"]: _as_sets(row) for row in rows}
 
     def create(
         self, name: str, emails: list[str] | None = None, members: list[str] | None = None
     ) -> None:
-        """Create a domain, a mailbox or a forwarder, whichever the arguments call for."""
+        """Create a domain, a mailbox or a forwarder, depending on the arguments."""
         body: Shape = {"name": name, "type": "individual" if "@" in name else "domain"}
         if "@" in name:
             body["emails"] = emails or [name]
@@ -60,14 +60,14 @@ class Api:
         self.call("DELETE", f"/api/principal/{quote(name, safe='')}")
 
     def clear(self) -> None:
-        """Delete all domains, and all else with them."""
+        """Delete all domains, and with them all other principals."""
         for name in self.listing():
             if "@" not in name:
                 self.delete(name)
 
 
 class Site(Api):
-    """One tenant of a running service, and the modules that run on it."""
+    """A tenant of a running service, against which modules are run."""
 
     def __init__(self, service_url: str, token: str, recorder: Recorder) -> None:
         super().__init__(service_url, token)
@@ -76,18 +76,18 @@ class Site(Api):
         self.url = recorder.url
 
     def create(self, *names: str, **lists: list[str]) -> None:  # type: ignore[override]
-        """Create domains and mailboxes by name; with `emails` or `members`, one with those."""
+        """Create domains and mailboxes by name, or with `members`, forwarders."""
         for name in names:
             super().create(name, **lists)
 
     def clear(self) -> None:
-        """Delete all that the tenant holds, and have the recorder forget exchanges and faults."""
+        """Delete all principals, and the recorder's exchanges and faults."""
         super().clear()
         self.recorder.take()
         self.recorder.heal()
 
     def run(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
-        """Run a module against the tenant, through the recorder, and return its result."""
+        """Run a module against the tenant through the recorder, and return its result."""
         main = importlib.import_module(f"{MODULES}.{module}").main
         access = {"api_url": self.url, "api_token": self.token}
         result = run_module(main, {**access, **options}, check=check, diff=True)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which variables a playbook takes: those that it uses, and nobody in it sets.
+"""Finds the variables that a playbook accepts: those that it uses but doesn't set itself.
 
-Files that it names by a constant path are part of it: variables, tasks and templates. What roles
-take is not: they say so themselves.
+Variable files, task files and templates with a constant path are part of the playbook. The
+variables of roles are not: argument specs declare them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ansible_collections.postroom.email.tests.support import ansible_yaml
 
 #: The mapping of the normalized variables, see playbooks/vars/answers.yml.
 ANSWERS = "mail_answers"
-#: What is an expression although it stands in no braces.
+#: Keys whose values are expressions without braces.
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")
-#: What Ansible itself gives, beside variables that begin with ``ansible_``, and Jinja.
+#: Names that Ansible and Jinja define, in addition to variables that begin with ``ansible_``.
 GIVEN = {"groups", "hostvars", "inventory_hostname", "item", "lookup", "now", "omit", "query"}
 GIVEN |= {"playbook_dir", *DEFAULT_NAMESPACE}
 ROLES = ("ansible.builtin.import_role", "ansible.builtin.include_role")
@@ -31,12 +31,12 @@ _TEMPLATE = re.compile(r"lookup\('ansible\.builtin\.template', '([\w./]+)'\)")
 
 
 class Playbook:
-    """A playbook, read with the files that are part of it.
+    """A playbook, and the files that are part of it.
 
-    :ivar used: names of the variables in expressions
-    :ivar set: names of the variables that get a value
-    :ivar roles: names of the collection's roles that it runs
-    :ivar swallowed: names of the variables of which false, 0 or nothing becomes something else
+    :ivar used: the names of the variables in expressions
+    :ivar set: the names of the variables that the playbook sets
+    :ivar roles: the names of the collection's roles that the playbook runs
+    :ivar swallowed: the names of the variables whose falsy values a default replaces
     """
 
     def __init__(self, file: Path) -> None:
@@ -51,7 +51,7 @@ class Playbook:
 
     @property
     def taken(self) -> set[str]:
-        """The variables that it uses and does not set, facts of its roles among them."""
+        """The variables that the playbook uses but doesn't set, including facts of its roles."""
         others = self.used - self.set - GIVEN
         return {name for name in others if not name.startswith("ansible_")}
 
@@ -67,14 +67,14 @@ class Playbook:
             self._read_template(f"{{{{ {part} }}}}" if condition else part)
 
     def _walk_shared(self) -> None:
-        """Read the variables of files that are used; others share these files, and use the rest."""
+        """Read the variables in shared files that are used; the others are for other playbooks."""
         self.set |= {*self._shared}
         while used := self._shared.keys() & self.used:
             for name in used:
                 self._walk(self._shared.pop(name))
 
     def _read_mapping(self, part: dict[str, Any]) -> None:
-        """Note what a play or a task sets, and read the files that it names."""
+        """Record the variables that a play or task sets, and read the files that it includes."""
         for key in ("vars", "ansible.builtin.set_fact"):
             self.set |= {*part.get(key, {})}
         self.set |= {
@@ -94,7 +94,7 @@ class Playbook:
         self._read_template((self._folder / "templates" / template).read_text("utf-8"))
 
     def _read_template(self, text: str) -> None:
-        # In playbooks, Ansible takes a backslash for one.
+        # In playbooks, Ansible treats a backslash as a literal.
         tree = Environment(autoescape=True).parse(text.replace("\\", "\\\\"))
         self.used |= _names(tree)
         self.swallowed |= {*_swallowed(tree)}
@@ -107,7 +107,7 @@ def _load(file: Path) -> Any:
 
 
 def _names(tree: nodes.Template) -> set[str]:
-    """Return the names that a template reads and does not set itself."""
+    """Return the names that a template reads but doesn't set itself."""
     names = list(tree.find_all(nodes.Name))
     own = {name.name for name in names if name.ctx == "store"}
     answers = {node.attr for node in tree.find_all(nodes.Getattr) if _variable(node) == node.attr}
@@ -115,7 +115,7 @@ def _names(tree: nodes.Template) -> set[str]:
 
 
 def _variable(node: nodes.Node) -> str | None:
-    """Return the name of the variable that a name or an attribute of the answers stands for."""
+    """Return the variable that a name, or an attribute of ANSWERS, refers to, or None."""
     if isinstance(node, nodes.Name):
         return node.name
     if isinstance(node, nodes.Getattr) and _variable(node.node) == ANSWERS:
@@ -124,7 +124,7 @@ def _variable(node: nodes.Node) -> str | None:
 
 
 def _swallowed(tree: nodes.Template) -> Iterator[str]:
-    """Give the names in `NAME | default(X, true)` where X is true."""
+    """Yield the names in `NAME | default(X, true)` if X may be true."""
     for node in tree.find_all(nodes.Filter):
         is_default = node.name in ("default", "d") and len(node.args) == 2
         name = _variable(node.node) if is_default and node.node else None
@@ -133,7 +133,7 @@ def _swallowed(tree: nodes.Template) -> Iterator[str]:
 
 
 def _is_true(expression: nodes.Expr) -> bool:
-    """Tell whether an expression is true, or might be."""
+    """Return whether an expression is true, or may be."""
     try:
         return bool(expression.as_const())
     except nodes.Impossible:

@@ -22,7 +22,7 @@ NO_SUCH_ADDRESS = "550 5.1.1 There is no such address here"
 LOOP = "550 5.4.6 Forwarding loop"
 NO_RELAY = "550 5.7.1 This server does not relay"
 
-#: How many secrets are checked at a time.
+#: Maximum number of logins whose secrets are checked at the same time.
 MAX_LOGINS = 2
 
 _principal, _address = tables.principal.c, tables.address.c
@@ -42,7 +42,7 @@ _MEMBERS = select(_member.address).where(_member.principal_id == bindparam("id")
 
 
 class Login(NamedTuple):
-    """A mailbox that a client has logged in to, and the stored hash of the secret used."""
+    """A mailbox that a client logged in to, and the stored hash of the secret that it used."""
 
     name: str
     uid: str
@@ -50,18 +50,18 @@ class Login(NamedTuple):
 
 
 class LoginEnded(Exception):
-    """The mailbox is deleted, or the secret replaced."""
+    """The mailbox was deleted, or its secret was replaced."""
 
 
 class Undeliverable(Exception):
-    """Mail to an address can't be accepted; the text is the SMTP reply."""
+    """Mail to an address can't be accepted. The message is the SMTP reply."""
 
 
 class Route(NamedTuple):
-    """Where a message to one address goes.
+    """The destinations of mail to an address.
 
     :param mailboxes: the uids of local mailboxes
-    :param external: addresses of other services
+    :param external: addresses at other services
     """
 
     mailboxes: frozenset[str]
@@ -71,7 +71,7 @@ class Route(NamedTuple):
 class Accounts:
     """Looks up logins, addresses and keys.
 
-    :param trust_domains: whether domains that aren't verified are served
+    :param trust_domains: whether to serve unverified domains
     """
 
     def __init__(self, database: Database, hasher: PasswordHasher, *, trust_domains: bool) -> None:
@@ -80,11 +80,11 @@ class Accounts:
         self._trust_domains = trust_domains
         #: Limits concurrent checks of secrets, which need memory and CPU time.
         self.logins = asyncio.Semaphore(MAX_LOGINS)
-        # Checked for unknown mailboxes, so that their logins take as long as others.
+        # Checked for unknown mailboxes, so that the time doesn't reveal whether a mailbox exists.
         self._decoy = hasher.hash("decoy")
 
     def log_in(self, name: str, secret: str) -> Login | None:
-        """Return the login if the secret is one of the mailbox's."""
+        """Return the login if the mailbox has this secret, otherwise None."""
         wanted = names.any_name(name)
 
         def stored(connection: Connection) -> list[Login]:
@@ -105,7 +105,7 @@ class Accounts:
         return None
 
     def ended(self, logins: Collection[Login]) -> set[Login]:
-        """Return the logins whose mailbox is deleted or whose secret is replaced."""
+        """Return the logins whose mailbox was deleted or whose secret was replaced."""
         return self._database.read(lambda connection: _ended(connection, logins))
 
     def mailboxes(self) -> set[str]:
@@ -114,9 +114,9 @@ class Accounts:
         return self._database.read(lambda connection: set(connection.scalars(query)))
 
     def owns(self, login: Login, address: str) -> bool:
-        """Return whether an address is one of the mailbox's own.
+        """Return whether an address belongs to the login's mailbox.
 
-        :raises LoginEnded: the login is no longer valid
+        :raises LoginEnded: if the login is no longer valid
         """
         query = (
             select(_address.address)
@@ -132,10 +132,10 @@ class Accounts:
         return self._database.read(check)
 
     def route(self, address: str, *, relays: bool) -> Route:
-        """Return where a message goes, through forwarders.
+        """Return the destinations of mail to an address, following forwarders.
 
-        :param relays: whether mail to other services is accepted
-        :raises Undeliverable: no mailbox here and no other service gets it
+        :param relays: whether mail to addresses at other services is accepted
+        :raises Undeliverable: if the address is invalid or has no destination
         """
         wanted = names.any_name(address)
         if wanted is None or "@" not in wanted:
@@ -168,7 +168,7 @@ class Accounts:
         return self._database.read(follow)
 
     def signing_key(self, domain: str) -> str | None:
-        """Return the private key of a domain that is served here, as PEM."""
+        """Return the private key of a domain as PEM, or None if the domain isn't served."""
 
         def find(connection: Connection) -> str | None:
             row = connection.execute(_DOMAIN, {"name": domain}).first()

@@ -38,12 +38,12 @@ def _decode_folder(data: bytes) -> str:
     return modutf7_decode(data)
 
 
-# pymap's own function never returns if a name has an `&` without the `-` that closes it.
+# pymap's own function never returns if a name has an `&` without a closing `-`.
 folder_names.modutf7_decode = _decode_folder  # type: ignore[attr-defined]
 
 
 class Config(IMAPConfig):
-    """pymap's settings: implicit TLS, and password logins only."""
+    """The configuration of pymap: implicit TLS, and only password logins."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class Config(IMAPConfig):
 
 
 class _Secret:
-    """Checks the credentials of any mechanism that sends the secret."""
+    """Verifies credentials, for all SASL mechanisms that send the secret itself."""
 
     def __init__(self, accounts: Accounts, name: str) -> None:
         self._accounts, self.authcid = accounts, name
@@ -92,7 +92,7 @@ class _Session(BaseSession[Any]):
 
 
 class _Identity:
-    """A mailbox that is logged in: the part of pymap's `IdentityInterface` that IMAP uses."""
+    """A logged-in mailbox. Implements the part of pymap's `IdentityInterface` that IMAP uses."""
 
     def __init__(self, login: Login, logins: Logins) -> None:
         self._login, self._logins = login, logins
@@ -123,7 +123,7 @@ class Logins:
         self.sessions, self.config = sessions, config
 
     async def authenticate(self, credentials: ServerCredentials) -> _Identity:
-        """Check the secret in a thread."""
+        """Verify the credentials in a thread, and return the identity."""
         secret: Any = _Secret(self.accounts, credentials.authcid)
         async with self.accounts.logins:
             verified = await asyncio.to_thread(credentials.verify, secret)
@@ -133,7 +133,7 @@ class Logins:
         return _Identity(secret.login, self)
 
     async def authorize(self, authenticated: _Identity, authzid: str) -> _Identity:
-        """Refuse to act as another mailbox."""
+        """Refuse authorization as a mailbox other than the authenticated one."""
         if names.any_name(authzid) != authenticated.name:
             raise AuthorizationFailure
         return authenticated
@@ -142,7 +142,7 @@ class Logins:
 def server(
     accounts: Accounts, store: MailStore, sessions: Sessions, context: ssl.SSLContext
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    """Return the callback that serves one connection."""
+    """Return a callback that serves one IMAP connection."""
     config = Config(context)
     logins: Any = Logins(accounts, store, sessions, config)
     imap = IMAPServer(logins, config)

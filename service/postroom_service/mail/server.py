@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The three listeners of the embedded mail server, in the service's event loop."""
+"""The three listeners of the embedded mail server, which run in the service's event loop."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ async def running(
     certificate: Path,
     key: Path,
 ) -> AsyncIterator[dict[str, int]]:
-    """Listen, and yield the ports by the listener's name.
+    """Run the listeners, and yield their ports by name.
 
     :param send: sends mail to other services
-    :param ports: of submission, IMAP and mail from other servers; 0 takes a free one
-    :raises ServeError: the certificate or a port can't be used
+    :param ports: the ports for submission, IMAP and mail from other servers; 0 picks a free port
+    :raises ServeError: if the certificate or a port can't be used
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -51,7 +51,7 @@ async def running(
     except OSError as error:
         reason = error.strerror or error
         raise ServeError(f"{certificate} or its key can't be used ({reason})") from None
-    # aiosmtpd warns about its own deprecated attribute at each login.
+    # At each login, aiosmtpd warns about a deprecated attribute that it uses itself.
     logging.getLogger("mail.log").setLevel(logging.ERROR)
     sessions = Sessions(accounts, store)
     loop = asyncio.get_running_loop()
@@ -86,7 +86,7 @@ async def running(
 def make_certificate(host: str, certificate: Path, key: Path) -> None:
     """Write a self-signed certificate for a host, and its key, unless they exist.
 
-    :raises ServeError: only one of them exists, or they can't be written
+    :raises ServeError: if only one of the files exists, or they can't be written
     """
     if certificate.exists() and key.exists():
         return

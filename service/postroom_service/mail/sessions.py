@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Open sessions of mail clients; each ends when its mailbox is deleted or its secret replaced."""
+"""Open sessions of mail clients, which end if their mailbox is deleted or its secret replaced."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Callable
 from .accounts import Accounts, Login
 from .storage import MailStore
 
-#: Seconds between two checks.
+#: Seconds between checks.
 INTERVAL = 1.0
 
 log = logging.getLogger("postroom_service.mail")
 
 
 class Sessions:
-    """Ends sessions of deleted mailboxes and replaced secrets, and removes deleted mail."""
+    """Ends the sessions of deleted mailboxes and replaced secrets, and removes deleted mail."""
 
     def __init__(self, accounts: Accounts, store: MailStore) -> None:
         self._accounts, self._store = accounts, store
@@ -34,7 +34,7 @@ class Sessions:
         self._open.pop(connection, None)
 
     async def watch(self) -> None:
-        """Check every second."""
+        """End sessions and remove mail, checking every INTERVAL seconds."""
         while True:
             await asyncio.sleep(INTERVAL)
             try:
@@ -50,7 +50,7 @@ class Sessions:
     def _remove_mail(self) -> None:
         """Remove the mail of mailboxes that were deleted since the last check.
 
-        Folders of anything else are kept: they belong to another program, or another database.
+        Other folders are kept, because they may belong to another program or database.
         """
         mailboxes = self._accounts.mailboxes()
         known = self._mailboxes | self._store.opened

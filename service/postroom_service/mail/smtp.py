@@ -35,12 +35,12 @@ RELAY_TIMEOUT = 60.0
 
 log = logging.getLogger("postroom_service.mail")
 
-#: Sends a message from an envelope sender to recipients of other services.
+#: Sends a message from an envelope sender to recipients at other services.
 Outgoing = Callable[[str, Sequence[str], bytes], None]
 
 
 class Incoming:
-    """Accepts mail from other servers, for addresses of this service only."""
+    """Accepts mail from other servers, but only for addresses of this service."""
 
     relays = False
 
@@ -51,7 +51,7 @@ class Incoming:
     async def handle_RCPT(  # noqa: N802 aiosmtpd calls it by this name
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _esmtp: list[str]
     ) -> str:
-        """Accept a recipient that the message can be delivered to."""
+        """Accept a recipient if mail to it can be delivered."""
         try:
             await asyncio.to_thread(self._accounts.route, address, relays=self.relays)
         except Undeliverable as error:
@@ -62,11 +62,11 @@ class Incoming:
     async def handle_DATA(  # noqa: N802
         self, _server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
-        """Accept a message."""
+        """Accept and deliver a message."""
         return await self.deliver(envelope, _content(envelope))
 
     async def deliver(self, envelope: Envelope, content: bytes) -> str:
-        """Send the message to other services, and store it in each mailbox once."""
+        """Send the message to other services, and store it once in each mailbox."""
         if len(re.findall(rb"(?im)^received:", _head(content))) > MAX_HOPS:
             return TOO_MANY_HOPS
         mailboxes: set[str] = set()
@@ -74,7 +74,7 @@ class Incoming:
         reply = OK
         for address in envelope.rcpt_tos:
             try:
-                # Again: the address may have changed since RCPT.
+                # Look it up again, because the address may have changed since RCPT.
                 route = await asyncio.to_thread(self._accounts.route, address, relays=self.relays)
             except Undeliverable as error:
                 reply = str(error)
@@ -105,7 +105,7 @@ class Incoming:
 
 
 class Submission(Incoming):
-    """Accepts mail from mailboxes that are logged in, and signs it."""
+    """Accepts mail from logged-in mailboxes, and signs it."""
 
     relays = True
 
@@ -114,11 +114,11 @@ class Submission(Incoming):
         self._sessions = sessions
 
     async def auth_PLAIN(self, server: SMTP, args: list[str]) -> AuthResult:  # noqa: N802
-        """Check name and secret, sent together."""
+        """Check the name and the secret, which the client sends together."""
         return await self._verified(server, await SMTP.auth_PLAIN(server, server, args))
 
     async def auth_LOGIN(self, server: SMTP, args: list[str]) -> AuthResult:  # noqa: N802
-        """Check name and secret, sent one after the other."""
+        """Check the name and the secret, which the client sends one after the other."""
         return await self._verified(server, await SMTP.auth_LOGIN(server, server, args))
 
     async def _verified(self, server: SMTP, given: AuthResult) -> AuthResult:
@@ -137,7 +137,7 @@ class Submission(Incoming):
     async def handle_MAIL(  # noqa: N802
         self, _server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        """Accept one of the mailbox's addresses as the sender."""
+        """Accept the envelope sender if it is one of the mailbox's addresses."""
         refusal = await self._refusal(session, address, NOT_OWN)
         if refusal:
             return refusal
@@ -148,7 +148,7 @@ class Submission(Incoming):
     async def handle_DATA(  # noqa: N802
         self, _server: SMTP, session: Session, envelope: Envelope
     ) -> str:
-        """Accept a message from one of the mailbox's addresses, and sign it."""
+        """Sign and deliver a message if it is from one of the mailbox's addresses."""
         content = _content(envelope)
         sender = signing.header_from(_head(content))
         refusal = await self._refusal(session, sender, signing.NOT_OWN_FROM)
@@ -176,7 +176,7 @@ class Submission(Incoming):
 
 
 class SubmissionServer(SMTP):
-    """The connection of one client."""
+    """A connection from a mail client."""
 
     def __init__(self, sessions: Sessions, handler: Submission, **options: Any) -> None:
         super().__init__(
@@ -190,14 +190,14 @@ class SubmissionServer(SMTP):
         self._sessions = sessions
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Forget the session."""
+        """Remove the session of the connection."""
         super().connection_lost(error)
         self._sessions.remove(self)
 
 
 def _content(envelope: Envelope) -> bytes:
     content = envelope.content
-    return content if isinstance(content, bytes) else b""  # aiosmtpd decodes only when asked to
+    return content if isinstance(content, bytes) else b""  # aiosmtpd decodes only if configured to
 
 
 def _head(content: bytes) -> bytes:
@@ -205,7 +205,7 @@ def _head(content: bytes) -> bytes:
 
 
 def outbox(folder: Path) -> Outgoing:
-    """Keep outgoing mail in a folder, one file for each message."""
+    """Return a function that writes outgoing mail to a folder, one file per message."""
 
     def send(sender: str, recipients: Sequence[str], message: bytes) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -214,21 +214,21 @@ def outbox(folder: Path) -> Outgoing:
         part = folder / f"{name}.part"
         part.touch(mode=0o600)
         part.write_bytes(head.encode() + message)
-        # Renamed when complete: a reader sees whole messages only.
+        # Rename the complete file, so that readers never see a partial message.
         part.replace(folder / f"{name}.eml")
 
     return send
 
 
 class RelayFailed(Exception):
-    """The relay did not accept a message; the text is the SMTP reply."""
+    """The relay did not accept a message. The exception's message is the SMTP reply."""
 
 
 def relay(host: str, port: int, *, mail_host: str, refused: Outgoing) -> Outgoing:
     """Return a function that sends mail through another server, with STARTTLS if it is offered.
 
-    :param mail_host: how it greets the other server
-    :param refused: gets a message for the recipients that the relay refuses, if it accepts others
+    :param mail_host: the host name with which to greet the other server
+    :param refused: is called with the recipients that the relay refuses, if it accepts others
     """
 
     def send(sender: str, recipients: Sequence[str], message: bytes) -> None:

@@ -21,9 +21,9 @@ MAX_FOLDER_NAME = 200
 
 
 class MailStore:
-    """Opens, fills and removes the mail of mailboxes.
+    """Stores the mail of mailboxes.
 
-    :param folder: where Maildir folders are; without one, mail is in memory
+    :param folder: the directory of the Maildir folders; None to keep mail in memory
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -36,32 +36,32 @@ class MailStore:
         return set(self._open)
 
     def open(self, uid: str) -> Any:
-        """Return the folders of a mailbox, as pymap's sessions use them."""
+        """Return the folders of a mailbox as a pymap mailbox set."""
         if uid not in self._open:
             self._open[uid] = MemorySet() if self._folder is None else _maildir(self._folder / uid)
         return self._open[uid]
 
     async def append(self, uid: str, message: bytes) -> None:
-        """Store a message in the inbox."""
+        """Store a message in the inbox of a mailbox."""
         inbox = await self.open(uid).get_mailbox("INBOX")
         await inbox.append(AppendMessage(message, datetime.now(UTC), frozenset()), recent=True)
 
     def uids(self) -> set[str]:
-        """Return the uids of stored mailboxes, and the names of all other folders."""
+        """Return the uids of stored mailboxes, and the names of other entries in the folder."""
         stored = self.opened
         if self._folder is not None and self._folder.is_dir():
             stored |= {path.name for path in self._folder.iterdir()}
         return stored
 
     def remove(self, uid: str) -> None:
-        """Remove a mailbox's mail."""
+        """Remove the mail of a mailbox."""
         self._open.pop(uid, None)
         if self._folder is not None:
             shutil.rmtree(self._folder / uid, ignore_errors=True)
 
 
 class _Layout(DefaultLayout[Maildir]):
-    """Maildir++ folders, without names such as "/" that lead out of the mailbox."""
+    """Maildir++ layout that rejects folder names such as "/", which lead out of the mailbox."""
 
     @classmethod
     def _split(cls, name: str, delimiter: str) -> Sequence[str]:

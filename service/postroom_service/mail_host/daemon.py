@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The daemon: the milter, the socketmap, the maps, the worker, and an HTTP endpoint."""
+"""The daemon: the milter, the socketmap, the Postfix maps, the worker and an HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ log = logging.getLogger("postroom_service.mail_host")
 class Settings:
     """The settings of the daemon.
 
-    :param mail_dir: has one folder of mail for each mailbox, named by its uid
-    :param node: the name of this node; None for a host with the mail of all mailboxes
-    :param maps: a directory for maps that Postfix reads; None for none
-    :param milter: the path of its Unix socket
-    :param socketmap: the path of its Unix socket
-    :param srs_secret: a file with one secret on each line
-    :param recipients_per_hour: of each login; 0 for no limit
+    :param mail_dir: the directory with a mail folder for each mailbox, named after its uid
+    :param node: the name of this node; None for a host that stores all mailboxes
+    :param maps: the directory for the maps that Postfix reads; None for no maps
+    :param milter: the path of the milter's Unix socket
+    :param socketmap: the path of the socketmap's Unix socket
+    :param srs_secret: a file with one SRS secret per line
+    :param recipients_per_hour: the limit for each login; 0 for no limit
     """
 
     database: str
@@ -59,10 +59,10 @@ class Settings:
 
 
 class Daemon:
-    """Everything that runs beside the HTTP endpoint.
+    """The HTTP app, and everything that runs while it is served.
 
-    :raises DatabaseError: the database is not PostgreSQL
-    :raises ServeError: a file or folder can't be used
+    :raises DatabaseError: if the database is not PostgreSQL
+    :raises ServeError: if a file or folder can't be used
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -99,7 +99,7 @@ class Daemon:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[dict[str, int]]:
-        """Run everything. There are no more ports to yield."""
+        """Run everything except the app. Yield no further ports."""
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(self._views.close)
             for path, handler in (
@@ -110,7 +110,7 @@ class Daemon:
             is_stuck = self._notifications.is_stuck
             watchdog = asyncio.create_task(report_progress(is_stuck))
             stack.push_async_callback(_end, watchdog)
-            # Postfix, which starts after this, needs them to exist.
+            # The maps must exist before Postfix starts, which is after this daemon.
             await self._maps.create()
             stack.push_async_callback(self._maps.clear)
             for run in (self._worker.run, self._notifications.run):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The limit on the recipients of each login within an hour."""
+"""The hourly limit on the recipients of each login."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ HOUR = 3600.0
 class HourlyLimit:
     """Counts recipients in memory, for this process only.
 
-    :param limit: the recipients that a login may have within any hour; 0 for no limit
-    :param clock: returns seconds
+    :param limit: the maximum number of recipients per login in any hour; 0 for no limit
+    :param clock: a function that returns the time in seconds
     """
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -24,7 +24,7 @@ class HourlyLimit:
         self._purged = clock()
 
     def allows(self, login: str) -> bool:
-        """Count one more recipient, and return whether it is within the limit."""
+        """Return whether one more recipient is within the limit, and count it if so."""
         if not self._limit:
             return True
         now = self._clock()

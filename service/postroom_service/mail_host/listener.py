@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Listens for the connections of Postfix."""
+"""Accepts connections from Postfix."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 async def listening(path: Path, serve: Serve) -> AsyncIterator[None]:
     """Serve connections to a Unix socket.
 
-    At the end, open connections are closed: Postfix then defers the message.
+    On exit, open connections are closed, and Postfix defers their messages.
 
-    :raises ServeError: the path can't be used
+    :raises ServeError: if the path can't be used
     """
     tasks: set[asyncio.Task[None] | None] = set()
 
@@ -35,9 +35,9 @@ async def listening(path: Path, serve: Serve) -> AsyncIterator[None]:
         except (ConnectionError, asyncio.IncompleteReadError):
             log.debug("Postfix closed a connection")
         except asyncio.CancelledError:
-            # Only the end of `listening` cancels it. Python 3.11 logs it as an error.
+            # Raised only when `listening` exits. If it propagates, Python 3.11 logs an error.
             log.debug("a connection is closed because the daemon stops")
-        except Exception:  # only this connection ends
+        except Exception:  # other connections are not affected
             log.exception("a connection of Postfix failed")
         finally:
             tasks.discard(task)

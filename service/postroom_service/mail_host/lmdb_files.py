@@ -1,12 +1,12 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LMDB files that Postfix reads as ``lmdb:DIRECTORY/NAME`` while they change.
+"""LMDB files that are changed while Postfix reads them as ``lmdb:DIRECTORY/NAME``.
 
-Postfix uses LMDB without its own locks. Instead, each lookup holds a shared ``fcntl`` lock on the
-file, and each change an exclusive one. A file is changed in place, because processes that have a
-replaced file open read it until their next session.
+Postfix disables LMDB's own locking. Instead, each lookup holds a shared ``fcntl`` lock on the file,
+and each change an exclusive lock. Files are changed in place, because Postfix processes that have a
+file open would not notice its replacement until their next session.
 
-As a program, this empties the maps in a directory, or creates them.
+Run as a script, this module empties the maps in a directory, or creates them.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ import lmdb
 
 DOMAINS = "domains"
 MAILBOXES = "mailboxes"
-#: Mailboxes first: as long as an address is in it, Postfix accepts mail to the address.
+#: Mailboxes are cleared first, because Postfix accepts mail to every address in that map.
 NAMES = (MAILBOXES, DOMAINS)
-#: What a method here raises if it can't change a map.
+#: The exceptions that the functions raise if a map can't be changed.
 ERRORS = (OSError, lmdb.Error)
-#: A limit; a file only takes the space that it needs.
+#: The maximum size of a file in bytes. Files only take the space that they need.
 MAX_SIZE = 1 << 30
-#: Rows written under one lock, which delays lookups by some milliseconds.
+#: The maximum number of rows written under one lock, which delays lookups by a few milliseconds.
 MAX_ROWS = 5000
-#: Readers lock the file for less than a millisecond.
+#: The seconds to wait for a lock. Readers hold it for less than a millisecond.
 LOCK_TIMEOUT = 5.0
 
 
 def create(folder: Path, name: str) -> None:
-    """Create an empty map, or replace the file by one.
+    """Create an empty map, replacing any existing file.
 
     If this fails, the file is removed, so that Postfix defers mail instead of using stale rows.
     """
@@ -45,7 +45,7 @@ def create(folder: Path, name: str) -> None:
     try:
         new.unlink(missing_ok=True)
         new.touch()
-        # Postfix's group reads it, whatever the umask is.
+        # Postfix's group must be able to read the file, regardless of the umask.
         new.chmod(0o640)
         _write(new, {})
         new.replace(path)
@@ -55,9 +55,9 @@ def create(folder: Path, name: str) -> None:
 
 
 def change(folder: Path, name: str, rows: Mapping[str, str | None]) -> None:
-    """Set or remove keys, in a transaction for each 5,000 of them.
+    """Set or remove keys, in transactions of up to MAX_ROWS.
 
-    :param rows: values by their keys; None to remove a key
+    :param rows: values by key; None removes a key
     """
     path = folder / f"{name}.lmdb"
     items = list(rows.items())
@@ -68,7 +68,7 @@ def change(folder: Path, name: str, rows: Mapping[str, str | None]) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Empty the maps, and replace those that can't be emptied. Both are tried."""
+    """Empty both maps, even if one fails. A map that can't be emptied is replaced."""
     errors = []
     for name in NAMES:
         try:
@@ -86,7 +86,7 @@ def _clear(folder: Path, name: str) -> None:
             with locked(path):
                 _write(path, {}, empty=True)
         except BlockingIOError:
-            # A lookup can still finish: it reads the state before this single transaction.
+            # Write without the lock: an ongoing lookup reads the state before this transaction.
             _write(path, {}, empty=True)
     except ERRORS:
         create(folder, name)
@@ -94,12 +94,12 @@ def _clear(folder: Path, name: str) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Lock a file exclusively, once no process reads or changes it.
+    """Hold an exclusive lock on a file.
 
-    The lock belongs to the open file, not to the process. Otherwise it would end as soon as lmdb
-    closes the file, which it does once when it opens an environment.
+    The lock belongs to the open file description. A lock of the process would be released when lmdb
+    closes the file, which it does once while opening an environment.
 
-    :raises BlockingIOError: the file stays locked for five seconds
+    :raises BlockingIOError: if the file is still locked after LOCK_TIMEOUT
     """
     deadline = time.monotonic() + LOCK_TIMEOUT
     lock = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
@@ -118,7 +118,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def _write(path: Path, rows: Mapping[str, str | None], *, empty: bool = False) -> None:
     with (
-        # Nothing survives a crash, so nothing needs to be on disk when this returns.
+        # No sync, because the maps are created again after a crash.
         lmdb.open(
             str(path), MAX_SIZE, subdir=False, lock=False, sync=False, mode=0o640
         ) as environment,
@@ -127,7 +127,7 @@ def _write(path: Path, rows: Mapping[str, str | None], *, empty: bool = False) -
         if empty:
             transaction.drop(environment.open_db(txn=transaction), delete=False)
         for key, value in rows.items():
-            # Keys and values end with a null byte, as postmap writes them.
+            # As in files that postmap writes, keys and values end with a null byte.
             if value is None:
                 transaction.delete(b"%s\0" % key.encode())
             else:

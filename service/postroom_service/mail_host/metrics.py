@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The daemon's metrics for Prometheus. No label has an address or a login."""
+"""The daemon's Prometheus metrics. No label contains an address or a login."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
 class Metrics:
-    """The metrics, in a registry of their own.
+    """The metrics, in a separate registry.
 
     - ``messages``, label ``result``: submitted messages (accepted, refused or deferred)
     - ``limited``: recipients refused because of the hourly limit
-    - ``signed``: messages that got a DKIM signature
-    - ``rewrites``, labels ``map`` and ``result``: answers of the sender maps
+    - ``signed``: messages signed with DKIM
+    - ``rewrites``, labels ``map`` and ``result``: lookups in the sender maps
     - ``kicks``, label ``result``: runs of ``doveadm kick`` (ok or failed)
     - ``removed``: mail folders of deleted and moved mailboxes that were removed
-    - ``listening``: 1 while the daemon gets the database's notifications
+    - ``listening``: 1 while the daemon receives the database's notifications
     - ``maps_filled``: 1 while Postfix finds domains and mailboxes in its maps
     """
 
@@ -62,5 +62,5 @@ class Metrics:
         )
 
     def page(self) -> bytes:
-        """Return all metrics in Prometheus' text format, of the type CONTENT_TYPE."""
+        """Return all metrics in Prometheus's text format, whose media type is CONTENT_TYPE."""
         return generate_latest(self._registry)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The milter of submission: a mailbox sends from its own addresses, and its mail is signed."""
+"""The milter for submission: restricts mailboxes to their own addresses, and signs their mail."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ TOO_LARGE = "552 5.3.4 The message is too large"
 TEMPORARY = "451 4.3.0 The message can't be handled now"
 
 VERSION = 6
-#: Postfix sends at most 64 KiB of the body at a time, and headers up to header_size_limit.
+#: Postfix sends the body in chunks of at most 64 KiB, and headers up to header_size_limit.
 MAX_PACKET = 1 << 20
-#: The largest is a signature. A buffer as large as MAX_PACKET takes as long as all other work.
+#: The largest reply is a signature. Allocating MAX_PACKET takes as long as all other work.
 MAX_REPLY = 1 << 14
-#: Seconds after which a sender is looked up again. Changed addresses apply within a second.
+#: Seconds after which a sender is looked up again, so that changes apply within a second.
 MAX_AGE = 0.5
 #: Limits memory; Postfix's message_size_limit should be smaller.
 MAX_MESSAGE = 64 << 20
 
 _ACTIONS = ActionFlags.ADD_HEADERS | ActionFlags.CHANGE_HEADERS
-#: Used if the mail server offers them.
+#: Protocol flags to use if the mail server offers them.
 _OPTIONAL = (
     ProtocolFlags.NO_HELO
     | ProtocolFlags.NO_DATA
@@ -71,11 +71,11 @@ _OPTIONAL = (
     | ProtocolFlags.NR_HEADER
     | ProtocolFlags.NR_BODY
 )
-#: The login is the only macro that the mail server should send. kilter refuses those with other
-#: than ASCII characters.
+#: The mail server should send no macro except the login, because kilter rejects macros with
+#: non-ASCII characters.
 _MACROS = {stage: ["{auth_authen}"] if stage is Stage.ENVELOPE_FROM else [] for stage in Stage}
 
-#: Refuses everything until the lookup.
+#: The sender before it is looked up, which may not send anything.
 _UNKNOWN = Sender(exists=False, owns=False)
 
 log = logging.getLogger("postroom_service.mail_host")
@@ -89,10 +89,10 @@ class ProtocolError(Exception):
 class Message:
     """A message that the mail server is receiving.
 
-    :param connected: when its connection began, by the monotonic clock
+    :param connected: the start of the connection, on the monotonic clock
     :param address: the envelope sender
-    :param sender: what the login may do with that address
-    :param looked_up: when that was looked up, by the same clock
+    :param sender: whether the login may send from that address
+    :param looked_up: the time at which `sender` was looked up, on the same clock
     """
 
     login: str
@@ -106,7 +106,7 @@ class Message:
     is_too_large: bool = False
 
     def add(self, chunk: bytes) -> None:
-        """Add a part of the body."""
+        """Append a chunk to the body, unless the message is too large."""
         if len(self.body) + len(chunk) > MAX_MESSAGE:
             self.is_too_large = True
             self.body.clear()
@@ -115,10 +115,10 @@ class Message:
 
 
 class Verdict(NamedTuple):
-    """What happens to a message.
+    """The result of checking a message.
 
-    :param refusal: the SMTP reply that refuses it
-    :param signature: the value of the DKIM-Signature header, unless it is refused
+    :param refusal: the SMTP reply that refuses the message; None to accept it
+    :param signature: the value of the DKIM-Signature header of an accepted message
     """
 
     refusal: str | None
@@ -134,7 +134,7 @@ class Milter:
         self._all_ended = 0.0
 
     def end_logins(self, name: str | None) -> None:
-        """Accept no more mail on the open connections of a mailbox, or of all of them."""
+        """Refuse further mail on a mailbox's open connections, or on all if `name` is None."""
         if name is None:
             self._all_ended = time.monotonic()
             self._ended.clear()
@@ -146,13 +146,13 @@ class Milter:
         return message.connected <= ended
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection, which may have several messages."""
+        """Serve one connection, which may transmit several messages."""
         await _Connection(self, reader, writer).run()
 
     async def check_database(self) -> str | None:
         """Return the SMTP reply that refuses all connections, or None.
 
-        While the database is down, Postfix would report a wrong password to clients.
+        Without it, Postfix would report a wrong password to clients while the database is down.
         """
         try:
             await self._views.check()
@@ -183,7 +183,7 @@ class Milter:
         return TOO_MANY
 
     async def check_message(self, message: Message) -> Verdict:
-        """Check the header From of a complete message, and sign it."""
+        """Check the From header of a complete message, and sign the message."""
         try:
             loop = asyncio.get_running_loop()
             verdict = await asyncio.to_thread(self._checked, message, loop)
@@ -220,13 +220,13 @@ class Milter:
 
 
 class _Connection:
-    """A connection of the mail server."""
+    """A connection from the mail server."""
 
     def __init__(
         self, milter: Milter, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._milter, self._reader, self._writer = milter, reader, writer
-        # Unknown commands end the message, such as QUIT_NC, which another message follows.
+        # Unknown commands, such as QUIT_NC, end the message, but another message may follow.
         self._protocol = FilterProtocol(abort_on_unknown=True)
         self._connected = time.monotonic()
         self._login = ""
@@ -240,7 +240,7 @@ class _Connection:
     async def _read(self) -> MTAMessage:
         """Return the next command.
 
-        :raises asyncio.IncompleteReadError: the mail server closed the connection
+        :raises asyncio.IncompleteReadError: if the mail server closed the connection
         """
         head = await self._reader.readexactly(4)
         size = int.from_bytes(head, "big")
@@ -278,7 +278,7 @@ class _Connection:
                 message.recipients += 1
                 return [_answer(self._milter.check_recipient(message.login))]
             case Header():
-                # Postfix folds with LF only; the signature covers the message as it is sent.
+                # Postfix passes line breaks as LF, but the signature must cover them as CRLF.
                 value = bytes(event.value).replace(b"\n", b"\r\n") + b"\r\n"
                 self._current().headers.append((event.name.encode("ascii"), value))
             case Body():
@@ -288,14 +288,14 @@ class _Connection:
         return [Continue()] if self._protocol.needs_response(event) else []
 
     async def _end(self, rest: bytes) -> list[FilterMessage]:
-        """Answer the end of a message: with changes to its headers, or a refusal."""
+        """Return the replies to the end of a message: changes to its headers, or a refusal."""
         message, self._message = self._current(), None
         message.add(rest)
         verdict = await self._milter.check_message(message)
         if verdict.refusal:
             return [_answer(verdict.refusal)]
         replies: list[FilterMessage] = []
-        # In reverse, because deleting one renumbers those after it.
+        # In reverse order, because deleting a header renumbers those after it.
         received = [name for name, _value in message.headers if name.lower() == b"received"]
         replies += [ChangeHeader(n, "Received", b"") for n in range(len(received), 0, -1)]
         if verdict.signature:
@@ -314,16 +314,16 @@ def _refusal(sender: Sender, not_own: str) -> str | None:
         return NO_MAILBOX
     if not sender.owns:
         return not_own
-    # Whoever registers a domain can't send as it before proving to be its owner.
+    # A tenant can't send from a domain before proving that it owns the domain.
     return NOT_VERIFIED if sender.key is None else None
 
 
 def _negotiate(offer: Negotiate) -> Negotiate:
-    """Choose what this milter needs from what the mail server offers.
+    """Return the reply to the mail server's offer of protocol features.
 
-    :raises ProtocolError: it does not offer everything
+    :raises ProtocolError: if the offer lacks a required feature
     """
-    # Without it, the white space before a header's value is unknown.
+    # Without this flag, the white space before a header's value is unknown.
     needed = ProtocolFlags.HEADER_LEADING_SPACE
     if offer.version < VERSION or needed & ~offer.protocol_flags or _ACTIONS & ~offer.action_flags:
         log.error("the mail server's milter protocol is too old: version 6 is needed")

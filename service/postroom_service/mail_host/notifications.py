@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes the database's notifications of changes on to Postfix's maps and the worker."""
+"""Passes change notifications from the database to Postfix's maps and the worker."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from .views import CONNECTION_OPTIONS, Connection
 from .worker import Worker
 
 CHANNEL = "postroom_mail"
-#: Distinguishes the connection in `pg_stat_activity`.
+#: Identifies the connection in `pg_stat_activity`.
 APPLICATION = "postroom-mail notifications"
-#: Bounds of the seconds between attempts to connect.
+#: Minimum and maximum seconds between connection attempts.
 MIN_DELAY, MAX_DELAY = 0.5, 30.0
-#: A dead connection looks like silence. After MAX_SILENCE without a notification, the database has
-#: to answer a query within ANSWER_TIMEOUT, or the maps are emptied.
+#: A dead connection looks like an idle one. After MAX_SILENCE seconds without notifications, the
+#: database must therefore answer a query within ANSWER_TIMEOUT, or the maps are emptied.
 MAX_SILENCE, ANSWER_TIMEOUT = 2.0, 3.0
-#: The loop is stuck if a round takes longer than filling the maps.
+#: Seconds after which a round of the loop is considered stuck. A round may fill the maps.
 ROUND_TIMEOUT = FILL_TIMEOUT + 30.0
-#: Filling the maps takes longer than other queries, which have a deadline of their own.
+#: The statement timeout allows for filling the maps. Other queries have shorter deadlines.
 OPTIONS = CONNECTION_OPTIONS | {"options": f"-c statement_timeout={FILL_TIMEOUT:.0f}s"}
 
 log = logging.getLogger("postroom_service.mail_host")
 
 
 class Notifications:
-    """Listens to the database.
+    """Listens for the database's notifications.
 
-    :param database: a URL that psycopg takes
-    :param end_logins: ends the submission sessions of a mailbox, or of all of them
+    :param database: a URL for psycopg
+    :param end_logins: ends the submission sessions of a mailbox; None stands for all mailboxes
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Notifications:
         return time.monotonic() - self._round_began > ROUND_TIMEOUT
 
     async def run(self) -> None:
-        """Listen, and connect again after a failure."""
+        """Listen for notifications, and reconnect after a failure."""
         delay = MIN_DELAY
         while True:
             self._round_began = time.monotonic()
@@ -101,7 +101,7 @@ class Notifications:
             self._set_listening(now=True)
             while True:
                 self._round_began = time.monotonic()
-                # What arrives while these are handled is the next batch.
+                # Notifications that arrive while these are handled form the next batch.
                 received = connection.notifies(timeout=MAX_SILENCE, stop_after=1)
                 domains, addresses = self._read([each.payload async for each in received])
                 if not domains and not addresses:
@@ -109,9 +109,9 @@ class Notifications:
                 await self._maps.follow(query, domains, addresses)
 
     def _read(self, payloads: list[str]) -> tuple[set[str], set[str]]:
-        """Return which domains and addresses changed; let the worker handle mailboxes.
+        """Return the domains and addresses that changed, and pass mailboxes to the worker.
 
-        Every role of the database can send notifications, so they are only trusted to be a hint.
+        Every database role can send notifications, so they are only treated as hints.
         """
         domains, addresses = set(), set()
         for payload in payloads:
@@ -135,9 +135,9 @@ class Notifications:
 
 @contextlib.contextmanager
 def _deadline(connection: Connection, seconds: float) -> Iterator[None]:
-    """Disconnect if a query takes longer, so that it fails.
+    """Shut the connection down after a timeout, so that its query fails.
 
-    psycopg would not return from a cancelled query before the server has answered.
+    Cancelling the query would not help, because psycopg then waits for the server's answer.
     """
     timer = asyncio.get_running_loop().call_later(seconds, _disconnect, connection)
     try:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps of the served domains and mailboxes, which Postfix reads without the database.
+"""Maps of the served domains and mailboxes, which spare Postfix most database queries.
 
-Postfix asks the database for everything that isn't in them. So they may lack something, but must
-not keep what has changed: they are empty while changes can't be noticed.
+Postfix queries the database for keys that are not in the maps. Entries may therefore be missing but
+not outdated, so the maps are emptied while the daemon can't be notified of changes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any, LiteralString
 from . import lmdb_files
 from .metrics import Metrics
 
-#: Runs a query with its parameters, and returns the rows.
+#: Runs a query with parameters, and returns the rows.
 Query = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
-#: Bounds of the seconds between attempts to fill the maps.
+#: Minimum and maximum seconds between attempts to fill the maps.
 MIN_DELAY, MAX_DELAY = 2.0, 60.0
-#: Filling them reads all mailboxes.
+#: Seconds for each query that fills a map, which reads all domains or mailboxes.
 FILL_TIMEOUT = 120.0
 
 _ALL_DOMAINS: LiteralString = "SELECT name, name FROM mail.domains"
 _ALL_MAILBOXES: LiteralString = "SELECT address, name FROM mail.mailboxes"
 _DOMAINS = f"{_ALL_DOMAINS} WHERE name = ANY(%s)"
 _MAILBOXES = f"{_ALL_MAILBOXES} WHERE address = ANY(%s)"
-# Those of a deleted domain are not found here; each of them sends its own notification.
+# The addresses of a deleted domain aren't found, but each of them sends its own notification.
 _ADDRESSES_OF_DOMAINS = """
 SELECT address FROM mail.senders
 WHERE split_part(address, '@', 2) = ANY(%s) OR split_part(name, '@', 2) = ANY(%s)
@@ -43,18 +43,18 @@ log = logging.getLogger("postroom_service.mail_host")
 class PostfixMaps:
     """The maps in a directory.
 
-    :param folder: where Postfix expects them; None for an installation without them
+    :param folder: the directory in which Postfix expects the maps; None if it uses no maps
     """
 
     def __init__(self, folder: Path | None, metrics: Metrics) -> None:
         self._folder, self._filled = folder, metrics.maps_filled
-        # One thread, so that changes don't overlap, even if the task that waits for one ends.
+        # A single thread, so that changes don't overlap, even if the waiting task is cancelled.
         self._thread = ThreadPoolExecutor(1, "postfix-maps")
         self._is_filled = self._must_clear = False
         self._delay, self._next_fill = MIN_DELAY, 0.0
 
     async def create(self) -> None:
-        """Create empty maps. They replace existing ones, which a crash may have damaged."""
+        """Create empty maps, replacing existing ones, which a crash may have damaged."""
         for name in lmdb_files.NAMES:
             try:
                 await self._run(lmdb_files.create, name)
@@ -62,7 +62,7 @@ class PostfixMaps:
                 log.error("Postfix's map of %s can't be created: %s", name, error)  # noqa: TRY400
 
     async def clear(self) -> None:
-        """Empty the maps. If this fails, the next `follow` tries again."""
+        """Empty the maps. If this fails, the next call of `follow` tries again."""
         self._set_filled(now=False)
         self._must_clear = True
         try:
@@ -74,9 +74,9 @@ class PostfixMaps:
     async def follow(
         self, query: Query, domains: Collection[str] = (), addresses: Collection[str] = ()
     ) -> None:
-        """Fill the maps, or copy again what has changed in the database.
+        """Fill the maps, or update the given domains and addresses from the database.
 
-        If they can't be written they are emptied, and filled later.
+        If the maps can't be written, they are emptied and filled later.
         """
         if self._folder is None:
             return
@@ -129,5 +129,5 @@ class PostfixMaps:
 
 
 async def _find(query: Query, select: str, keys: list[str]) -> dict[str, str | None]:
-    """Return the values of all keys, with None for those that the database doesn't have."""
+    """Return the value of each key, or None if the key is not in the database."""
     return dict.fromkeys(keys) | dict(await query(select, keys))

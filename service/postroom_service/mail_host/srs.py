@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sender rewriting (SRS) for forwarded mail, as the maps of Postfix's socketmap protocol."""
+"""Sender rewriting (SRS) of forwarded mail, as maps that Postfix queries over a socketmap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..server import ServeError
 from .metrics import Metrics
 
 MIN_SECRET = 16
-#: srslib accepts a shorter hash, even of one character. `_SRS` requires the full length.
+#: srslib accepts shorter hashes, even of one character. `_SRS` requires the full length.
 HASH_LENGTH = 6
 MAX_REQUEST = 10_000
 
@@ -25,16 +25,16 @@ _SRS = re.compile(
     r"=(?P<host>[^=]+)=.+",
     re.IGNORECASE,
 )
-#: Addresses that need no quotes.
+#: Addresses that need no quoting.
 _PLAIN = re.compile(r"[^\x00-\x20\x7f-\U0010ffff\"(),:;<>@\[\\\]]+@[A-Za-z0-9.-]+")
 
 log = logging.getLogger("postroom_service.mail_host")
 
 
 def read_secrets(file: Path) -> list[str]:
-    """Return the secrets in a file, which has one on each line.
+    """Return the secrets in a file, one per line.
 
-    :raises ServeError: it can't be read, or a secret is too short
+    :raises ServeError: if the file can't be read or a secret is too short
     """
     try:
         secrets = file.read_text(encoding="utf-8").split()
@@ -49,9 +49,9 @@ def read_secrets(file: Path) -> list[str]:
 
 
 class Rewriter:
-    """Rewrites senders to addresses of the mail host, and back.
+    """Rewrites senders to addresses on the mail host, and back.
 
-    :param secrets: the first one signs, all of them verify
+    :param secrets: the first secret signs addresses, and any of them verifies one
     """
 
     def __init__(self, secrets: Sequence[str], mail_host: str) -> None:
@@ -59,25 +59,25 @@ class Rewriter:
         self._mail_host = mail_host
 
     def forward(self, address: str) -> str | None:
-        """Return the address that a forwarded message is sent from; None to keep the sender.
+        """Return the rewritten sender of a forwarded message, or None to keep the sender.
 
-        Senders whose domain is served here are rewritten, too: anyone can send such a message to a
-        forwarder, and sent from here it would pass SPF.
+        Senders on served domains are rewritten, too: anyone can send a message with such a sender
+        to a forwarder, and when this host forwards it, it would pass SPF.
         """
         local, _, host = address.rpartition("@")
-        # Postfix also looks up parts of the address, and the result. Nothing is sent for the null
-        # sender.
+        # Keep the null sender. Postfix also looks up parts of addresses and the results of this
+        # lookup, which are not rewritten either.
         if not local or self.reverse(address) is not None:
             return None
         if not _PLAIN.fullmatch(address):
             return f"postmaster@{self._mail_host}"
-        # A second hop signs the host that the first hop wrote, or that is the first hop.
+        # Sign the first hop, which is the host in an SRS1 address, or else the sender's own host.
         second = re.match(r"SRS1[-+=][^=]+=(?P<host>[^=]+)=", local, re.IGNORECASE)
         srs = self._srs(second["host"] if second else host)
         return str(srs.forward(address, self._mail_host))
 
     def reverse(self, address: str) -> str | None:
-        """Return the original sender; None if the address is forged, expired or no SRS address."""
+        """Return the original sender, or None unless the address is a valid SRS address."""
         local, _, host = address.rpartition("@")
         match = _SRS.fullmatch(local)
         if match is None or host.lower() != self._mail_host:
@@ -89,7 +89,7 @@ class Rewriter:
 
     def _srs(self, host: str) -> srslib.SRS:
         # srslib signs host and local part without a separator: the owner of example.co could turn
-        # `mbob@example.co` into `bob@example.com`. With a key for each host that fails.
+        # `mbob@example.co` into `bob@example.com`. A separate key for each host prevents that.
         keys = [f"{secret}\0{host.lower()}" for secret in self._secrets]
         return srslib.SRS(keys[0], keys[1:], hash_length=HASH_LENGTH)
 
@@ -105,7 +105,7 @@ class SocketMap:
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection: netstrings of map name, space and key."""
+        """Answer the requests of one connection: netstrings of a map name, a space and a key."""
         while True:
             try:
                 head = await reader.readuntil(b":")

@@ -17,8 +17,7 @@ from .. import names
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
-#: A lookup fails after ten seconds without an answer. An idle connection to a host that is gone
-#: ends within a minute and a half.
+#: Lookups time out after 10 seconds. Idle connections to an unreachable host end after 90 seconds.
 CONNECTION_OPTIONS: dict[str, Any] = {
     "autocommit": True,
     "connect_timeout": 10,
@@ -44,10 +43,10 @@ _HEALTH_CHECK = "SELECT 1 FROM mail.domains LIMIT 1"
 
 
 class Sender(NamedTuple):
-    """What a login may do with an address.
+    """Whether a login may send from an address.
 
-    :param exists: whether the mailbox still exists
-    :param owns: whether the address is one of its own
+    :param exists: whether the login's mailbox still exists
+    :param owns: whether the address belongs to the mailbox
     :param key: the private key of the address's domain, as PEM; None if it isn't verified
     """
 
@@ -57,9 +56,9 @@ class Sender(NamedTuple):
 
 
 class Views:
-    """Runs the lookups, on one connection. Each raises DatabaseError if it fails.
+    """Runs lookups on a single connection. They raise DatabaseError if they fail.
 
-    :param database: a URL that psycopg takes
+    :param database: a URL for psycopg
     """
 
     def __init__(self, database: str) -> None:
@@ -71,7 +70,7 @@ class Views:
         await self._rows(_HEALTH_CHECK)
 
     async def sender(self, login: str, address: str) -> Sender:
-        """Return what a login may do with an address, which may be invalid."""
+        """Look up whether a login may send from an address, which may be invalid."""
         name = names.any_name(address)
         [(addresses, own, key)] = await self._rows(
             _SENDER,
@@ -82,7 +81,7 @@ class Views:
         return Sender(exists=addresses > 0, owns=own > 0, key=key if own else None)
 
     async def has_mailbox(self, uid: str, node: str | None = None) -> bool:
-        """Return whether a mailbox exists, on a node or anywhere."""
+        """Return whether a mailbox exists on `node`, or on any node if it is None."""
         return bool(await self._rows(_UID, uid=uid, node=node))
 
     async def has_node(self, name: str) -> bool:
@@ -92,7 +91,7 @@ class Views:
     async def uids(self, node: str | None) -> set[str]:
         """Return the uids of the mailboxes on a node, or of all mailboxes if the node is None.
 
-        They include mailboxes on unverified domains, without a placement, and on their way here.
+        This includes mailboxes on unverified domains, without a placement, or being moved here.
         """
         return {uid for (uid,) in await self._rows(_UIDS, node=node)}
 
@@ -111,15 +110,15 @@ class Views:
             except psycopg.OperationalError:
                 if not connection.closed:
                     raise
-            # The database restarted since the last lookup.
+            # The connection was lost, for example because the database restarted. Try a new one.
             return await _fetch(await self._connection(), query, given)
-        # Any error, since a missing view or grant also means that the installation is incomplete.
+        # Catch all errors, including those for a missing view or grant in a partial installation.
         except psycopg.Error as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise DatabaseError(f"the database can't be used ({reason})") from None
 
     async def _connection(self) -> Connection:
-        """Return the open connection, or open one. Lookups that wait for it share the attempt."""
+        """Return the open connection, or open one. Concurrent lookups share the attempt."""
         attempt = self._connecting
         if attempt is None or (
             attempt.done()

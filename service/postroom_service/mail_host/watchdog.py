@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 
 async def report_progress(is_stuck: Callable[[], bool]) -> None:
-    """Send a message three times in each interval in which systemd expects one."""
+    """Send systemd three keep-alive messages per watchdog interval, unless the daemon is stuck."""
     address, microseconds = os.environ.get("NOTIFY_SOCKET"), os.environ.get("WATCHDOG_USEC")
     if not address or not microseconds:
         return

@@ -18,18 +18,18 @@ from postroom_common.database import DatabaseError
 from .metrics import Metrics
 from .views import Views
 
-#: Seconds between sweeps, for folders that a session made again while they were removed; and until
-#: the next attempt if one fails.
+#: Seconds until the next sweep, which removes folders that sessions recreated during their removal;
+#: and seconds until the next attempt after a failed sweep.
 SWEEP_INTERVAL, SWEEP_DELAY = 3600.0, 30.0
 KICK_TIMEOUT = 20.0
-#: How many run at a time. Removals use threads, which the milter also needs.
+#: Limits on concurrent tasks. Removals use threads, which the milter also needs.
 MAX_KICKS, MAX_REMOVALS = 4, 2
 REMOVE_ATTEMPTS = 3
 REMOVE_DELAY = 1.0
-#: The exit status of doveadm kick without a session.
+#: The exit status of doveadm kick if there is no session to end.
 NO_SESSION = 68
 
-#: Between the uid and the date in the name of a folder that was set aside, and for how long.
+#: The separator between uid and date in the name of a folder set aside, and how long it is kept.
 ASIDE, KEPT = ".deleted-", timedelta(days=7)
 _UID = re.compile(r"[0-9a-f]{32}")
 
@@ -39,9 +39,9 @@ log = logging.getLogger("postroom_service.mail_host")
 class Worker:
     """Handles changed and deleted mailboxes.
 
-    :param folder: has one folder of mail for each mailbox, named by its uid
-    :param node: the name of this node; None for a host with the mail of all mailboxes
-    :param end_logins: ends the submission sessions of a mailbox, or of all of them
+    :param folder: the directory with a mail folder for each mailbox, named after its uid
+    :param node: the name of this node; None for a host that stores all mailboxes
+    :param end_logins: ends the submission sessions of a mailbox; None stands for all mailboxes
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Worker:
         self._sweep_wanted = asyncio.Event()
 
     def sweep_soon(self) -> None:
-        """Sweep, since notifications may have been missed."""
+        """Request a sweep, because notifications may have been missed."""
         self._sweep_wanted.set()
 
     async def run(self) -> None:
-        """Sweep when it is wanted, and regularly."""
+        """Sweep on request and at regular intervals."""
         delay = None
         while True:
             with contextlib.suppress(TimeoutError):
@@ -80,16 +80,16 @@ class Worker:
                 log.exception("the mail of deleted mailboxes can't be looked for")
 
     def handle(self, name: str, uid: object) -> None:
-        """End a mailbox's sessions, and remove its mail if it is deleted, in the background.
+        """End a mailbox's sessions in the background, and remove its mail if it was deleted.
 
-        :param uid: of the mailbox, if it is deleted
+        :param uid: the uid of a deleted mailbox, as read from the notification; otherwise None
         """
         task = asyncio.create_task(self._handle(name, uid))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _handle(self, name: str, uid: object) -> None:
-        """End the mailbox's sessions; remove its mail, also what is set aside, if it is deleted."""
+        """End a mailbox's sessions. If it was deleted, remove its mail and any copies set aside."""
         try:
             self._end_logins(name)
             await self._kick(name)
@@ -118,15 +118,15 @@ class Worker:
         self._metrics.kicks.labels("ok" if succeeded else "failed").inc()
 
     async def _sweep(self) -> None:
-        """Set the mail of deleted and moved mailboxes aside, and remove it days later.
+        """Set the mail of deleted and moved mailboxes aside, and remove it after KEPT.
 
-        The database may be an older copy from a backup. The mail of a mailbox that is here again is
-        moved back.
+        It is kept in case the database was restored from an old backup. The mail of mailboxes that
+        are on this node again is moved back.
         """
         if self._node and not await self._views.has_node(self._node):
             log.error("this is not a node, so no mail is set aside: run node add, or set --node")
             return
-        # The folders are listed first: a mailbox is placed here before its folder exists.
+        # List the folders first, because a mailbox is placed here before its folder exists.
         folders = await asyncio.to_thread(self._list_folders)
         uids = await self._views.uids(self._node)
         today = datetime.now(UTC).date()
@@ -134,7 +134,7 @@ class Worker:
             mailbox, aside = self._folder / uid, self._folder / f"{uid}{ASIDE}{today}"
             try:
                 if not day and uid not in uids and not aside.exists():
-                    # It may have been moved here since.
+                    # The mailbox may have been moved here since the uids were read.
                     if await self._views.has_mailbox(uid, self._node):
                         continue
                     path.rename(aside)
@@ -148,9 +148,9 @@ class Worker:
                 log.exception("a mail folder can't be moved or removed")
 
     def _list_folders(self) -> list[tuple[Path, str, str]]:
-        """Return the folders of mailboxes, with their uid and the day on which they were set aside.
+        """Return the mail folders, each with its uid and the date it was set aside, or "".
 
-        Of several copies, the latest is first.
+        If a mailbox has several folders that were set aside, the latest comes first.
         """
         folders = []
         for path in sorted(self._folder.iterdir(), reverse=True):
@@ -160,14 +160,14 @@ class Worker:
         return folders
 
     def _folders(self, uid: str) -> list[Path]:
-        """Return where the mail of a mailbox can be: its folder, and what a sweep set aside."""
-        # A sweep has removed older ones. To list the whole folder takes too long for each mailbox.
+        """Return the possible paths of a mailbox's mail: its folder, and folders set aside."""
+        # Sweeps remove older ones. Listing the directory for each mailbox would take too long.
         today = datetime.now(UTC).date()
         days = (today - timedelta(days=ago) for ago in range(KEPT.days + 2))
         return [self._folder / uid, *(self._folder / f"{uid}{ASIDE}{day}" for day in days)]
 
     async def _remove(self, path: Path) -> None:
-        """Remove a folder of mail, if it exists."""
+        """Remove a mail folder, if it exists."""
         for attempt in range(1, REMOVE_ATTEMPTS + 1):
             try:
                 await asyncio.to_thread(shutil.rmtree, path)
@@ -185,7 +185,7 @@ class Worker:
 
 
 async def _run(*command: str) -> int:
-    """Run a program without output, and return its exit status."""
+    """Run a program, discard its output, and return its exit status."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
@@ -195,6 +195,6 @@ async def _run(*command: str) -> int:
     try:
         return await asyncio.wait_for(process.wait(), KICK_TIMEOUT)
     except BaseException:
-        with contextlib.suppress(ProcessLookupError):  # it has ended since
+        with contextlib.suppress(ProcessLookupError):  # it has already ended
             process.kill()
         raise

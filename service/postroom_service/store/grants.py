@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rights of a mail host's programs on the schema `mail`, by their database roles."""
+"""The privileges on the schema `mail` that the programs of a mail host need."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from postroom_common.migrations import LOCK
 
 
 class Grant(NamedTuple):
-    """A right on an object.
+    """A privilege on a database object.
 
-    :param kind: as PostgreSQL writes it, such as ``TABLE``
+    :param kind: the kind of object in SQL, such as ``TABLE``
     """
 
     right: str
@@ -40,13 +40,13 @@ _USAGE = Grant("USAGE", "SCHEMA", "mail")
 
 
 def grant(connection: Connection) -> bool:
-    """Grant the rights, and return whether any was missing.
+    """Grant missing privileges to the roles, and return whether there were any.
 
-    :raises DatabaseError: it is not PostgreSQL, or a role does not exist
+    :raises DatabaseError: if the database is not PostgreSQL, or a role does not exist
     """
     if connection.dialect.name != "postgresql":
         raise DatabaseError("a mail host needs PostgreSQL: set --database to postgresql://...")
-    # PostgreSQL refuses grants on one object at the same time, as of two nodes.
+    # PostgreSQL rejects concurrent grants on the same object, such as those of two nodes.
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     query = text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:names)")
     found = set(connection.scalars(query, {"names": list(GRANTS)}))

@@ -16,7 +16,7 @@ _PLACE_ALL = text(
     "INSERT INTO mail.placements (principal_id, node) SELECT id, :name FROM principal"
     " WHERE kind = 'mailbox' AND NOT EXISTS (SELECT FROM mail.nodes WHERE name <> :name)"
 )
-#: How long a mailbox is held, unless its move ends before.
+#: How long a mailbox is held, unless its move ends earlier.
 HOLD_MINUTES = 10
 _LIST = text(
     "SELECT name, count(principal_id), closed"
@@ -43,14 +43,14 @@ _END = text(
     "UPDATE mail.placements SET node = :node, target = NULL, held_until = NULL"
     " WHERE principal_id = :principal_id"
 )
-# The trigger secret_changed sends the same.
+# The trigger secret_changed sends the same notification.
 _NOTIFY = text(
     "SELECT pg_notify('postroom_mail', json_build_object('changed', CAST(:name AS text))::text)"
 )
 
 
 class Node(NamedTuple):
-    """A node.
+    """A node of the mail service.
 
     :param closed: whether new mailboxes are placed on other nodes
     """
@@ -61,10 +61,10 @@ class Node(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where a mailbox is stored.
+    """The node on which a mailbox is stored.
 
-    :param target: the node to which it is being moved, or None
-    :param held: whether the mailbox gets neither sessions nor mail, at the end of a move
+    :param target: the node to which the mailbox is being moved, or None
+    :param held: whether sessions and mail are refused, at the end of a move
     """
 
     principal_id: int
@@ -76,11 +76,11 @@ class Placement(NamedTuple):
 def add(connection: Connection, name: str, *, with_mailboxes: bool) -> bool:
     """Add a node, and return whether it is new.
 
-    :param with_mailboxes: whether the first node gets the mailboxes that exist
+    :param with_mailboxes: whether to place all existing mailboxes on the first node
     """
     if not connection.execute(_ADD, {"name": name}).rowcount:
         return False
-    # A transaction that creates a mailbox at the same time does not see the node.
+    # Wait for transactions that are creating mailboxes, because they don't see the new node.
     connection.exec_driver_sql("LOCK TABLE principal IN SHARE ROW EXCLUSIVE MODE")
     placed = connection.execute(_PLACE_ALL, {"name": name}).rowcount
     if placed and not with_mailboxes:
@@ -92,24 +92,24 @@ def add(connection: Connection, name: str, *, with_mailboxes: bool) -> bool:
 
 
 def listing(connection: Connection) -> list[Node]:
-    """List the nodes by name."""
+    """Return the nodes, sorted by name."""
     return sorted(Node._make(row) for row in connection.execute(_LIST))
 
 
 def mailboxes(connection: Connection, name: str) -> list[str]:
-    """List the mailboxes on a node by name."""
+    """Return the names of the mailboxes on a node, sorted."""
     _check_node(connection, name)
     return sorted(connection.scalars(_MAILBOXES, {"node": name}))
 
 
 def set_closed(connection: Connection, name: str, *, closed: bool) -> bool:
-    """Set whether new mailboxes are placed on other nodes, and return whether that changed."""
+    """Close or open a node to new mailboxes, and return whether that changed anything."""
     _check_node(connection, name)
     return connection.execute(_SET_CLOSED, {"name": name, "closed": closed}).rowcount > 0
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Remove a node without mailboxes."""
+    """Remove a node, which must have no mailboxes."""
     _check_node(connection, name)
     try:
         connection.execute(_REMOVE, {"name": name})
@@ -120,7 +120,7 @@ def remove(connection: Connection, name: str) -> None:
 
 
 def begin_move(connection: Connection, address: str, target: str) -> bool:
-    """Begin the move of a mailbox to another node, and return whether that changed anything."""
+    """Start moving a mailbox to another node, and return whether the move is new."""
     _check_node(connection, target)
     placement = _placement(connection, address)
     if placement.node == target:
@@ -134,10 +134,10 @@ def begin_move(connection: Connection, address: str, target: str) -> bool:
 
 
 def hold(connection: Connection, address: str) -> bool:
-    """End the sessions of a mailbox that is being moved, and allow no new ones and no mail.
+    """End the sessions of a mailbox that is being moved, and refuse new sessions and mail.
 
-    Return whether the mailbox was not held before. Sessions end in either case, and the time of the
-    hold begins again.
+    Return whether the mailbox was not held before. If it was, its sessions are ended again and the
+    hold is extended.
     """
     placement = _moving(connection, address)
     connection.execute(_NOTIFY, {"name": address})
@@ -147,7 +147,7 @@ def hold(connection: Connection, address: str) -> bool:
 
 
 def finish_move(connection: Connection, address: str) -> None:
-    """Finish the move of a mailbox: from now on it is on the target."""
+    """Finish the move of a mailbox, which is then on the target node."""
     placement = _moving(connection, address)
     if not placement.held:
         raise DatabaseError(f"{address} is not held: run move hold, and copy its last changes")
@@ -167,7 +167,7 @@ def _check_node(connection: Connection, name: str) -> None:
 
 
 def _placement(connection: Connection, address: str) -> Placement:
-    """Return the placement of a mailbox, and lock it until the end of the transaction."""
+    """Return the placement of a mailbox, locked until the end of the transaction."""
     row = connection.execute(_PLACEMENT, {"name": address}).first()
     if row is None:
         raise DatabaseError(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The statements over principals, built once: building one costs more than running it."""
+"""SQL statements for principals, built only once: building one takes longer than running it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LISTING = (
 
 
 def _listing_of(table: Table) -> Select[Any]:
-    """Select one table's addresses of all listed principals."""
+    """Select the addresses of all listed principals from a table."""
     columns = table.c
     of_principal = columns.principal_id == _principal.id
     return (
@@ -84,7 +84,7 @@ DROP_SECRETS = delete(tables.secret).where(_secret.principal_id == bindparam("id
 
 
 def _cycle() -> Select[Any]:
-    """Select an address of a forwarder that its own mail reaches over the tenant's forwarders."""
+    """Select an address of a forwarder to which its own mail returns through other forwarders."""
     start = select(_member.address).where(_member.principal_id == bindparam("id"))
     reached = start.cte("reached", recursive=True)
     onward = (

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables. Constraints enforce that a name or address has one owner."""
+"""The tables. Constraints ensure that each name and each address has one owner."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ principal = Table(
     metadata,
     _id(),
     _owner("tenant.id", nullable=False),
-    # The domain that a mailbox or forwarder lives on; null for a domain itself.
+    # The domain in the name of a mailbox or forwarder; null for a domain.
     Column("domain_id", _ID, ForeignKey("principal.id", ondelete="CASCADE"), index=True),
     Column(
         "kind",
@@ -59,8 +59,8 @@ principal = Table(
         nullable=False,
     ),
     Column("name", String(254), nullable=False, unique=True),
-    # A mailbox that is created again under the same name gets a new uid, so it never sees the old
-    # mail.
+    # A mailbox that is created again under the same name gets a new uid, so that the old mail is
+    # never visible in it.
     Column("uid", String(32), nullable=False, unique=True),
     Column("created_at", BigInteger, nullable=False),
     CheckConstraint("(kind = 'domain') = (domain_id IS NULL)", name="domain_has_no_domain"),

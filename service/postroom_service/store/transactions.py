@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs transactions in threads, off the event loop; on SQLite in batches."""
+"""Runs transactions in threads, outside the event loop, and batches them on SQLite."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Work = Callable[[Connection], T]
 class Transactions:
     """Runs functions in transactions, in threads.
 
-    On SQLite, the functions that arrive while a transaction runs share the next one. Together they
-    wait for the disk once, and they change threads once, which takes longer than a short read.
+    On SQLite, functions that arrive while a transaction runs share the next one. They then wait for
+    the disk only once, and switch threads only once, which takes longer than a short read.
     """
 
     def __init__(self, database: Database) -> None:
@@ -33,13 +33,13 @@ class Transactions:
         self._writes = _Batches(database.write, _attempt_in_savepoint)
 
     async def read(self, work: Work[T]) -> T:
-        """Run `work`, which is short, on a snapshot."""
+        """Run `work`, which must be short, on a snapshot."""
         if self._database.is_sqlite:
             return await self._reads.run(work)
         return await self.read_long(work)
 
     async def read_long(self, work: Work[T]) -> T:
-        """Run `work` on a snapshot of its own."""
+        """Run `work` on a separate snapshot."""
         return await asyncio.to_thread(self._database.read, work)
 
     async def write(self, work: Work[T]) -> T:
@@ -50,10 +50,10 @@ class Transactions:
 
 
 class _Batches:
-    """Runs functions together, one transaction after another.
+    """Runs batches of functions, one transaction at a time.
 
     :param transaction: runs a function in a transaction
-    :param attempt: returns the result of one function among several, or its exception
+    :param attempt: runs one function of a batch, and returns its result or exception
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class _Batches:
 
     async def _run_waiting(self) -> None:
         while self._waiting:
-            # Requests that arrived at the same time join the batch.
+            # Let requests that arrived at the same time join the batch.
             await asyncio.sleep(0)
             count = min(len(self._waiting), MAX_BATCH)
             batch = [self._waiting.popleft() for _ in range(count)]
@@ -93,7 +93,7 @@ class _Batches:
             except Exception as error:  # noqa: BLE001 each caller gets it
                 results = [error] * count
             for (_, future), result in zip(batch, results, strict=True):
-                if future.done():  # the caller is gone
+                if future.done():  # the caller was cancelled
                     continue
                 if isinstance(result, Exception):
                     future.set_exception(result)

@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Alembic's folder of migrations."""
+"""The migrations folder of Alembic."""

@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The migrations, one for each schema."""
+"""The migrations, one per schema version."""

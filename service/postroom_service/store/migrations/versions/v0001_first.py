@@ -14,7 +14,7 @@ ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Create all tables, or take over those of the first release."""
+    """Create all tables, or adopt those of the first release."""
     if sa.inspect(op.get_bind()).has_table("schema_version"):
         op.drop_table("schema_version")
         return

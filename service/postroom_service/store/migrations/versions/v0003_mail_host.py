@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Add the schema `mail`, which the programs of a mail host read, on PostgreSQL.
+"""On PostgreSQL, add the schema `mail`, which the programs of a mail host read.
 
-`postroom_service.store.grants` gives their database roles access to it.
+`postroom_service.store.grants` grants their database roles access to it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
-# Programs see only views, which read the tables with the rights of their owner.
+# The programs only see views, which read the tables with the privileges of their owner.
 VIEWS = """
 CREATE SCHEMA mail;
 
@@ -58,8 +58,8 @@ JOIN dkim_key ON dkim_key.principal_id = address.domain_id
 WHERE principal.kind = 'forwarder' AND dkim_key.verified_at IS NOT NULL;
 """
 
-# Postfix calls these. Its queries are plain text, and planning one takes longer than running it;
-# PL/pgSQL keeps its plans for a connection.
+# Postfix calls these functions. It doesn't prepare its queries, and planning one takes longer than
+# running it. PL/pgSQL caches plans for each connection.
 _FUNCTION = """
 CREATE FUNCTION mail.{name}(text) RETURNS {returned}
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -74,8 +74,8 @@ REVOKE ALL ON FUNCTION mail.{name}(text) FROM PUBLIC;
 
 _LOOKUP = "    RETURN (SELECT name FROM mail.{view} WHERE {column} = $1);"
 
-# Most addresses aren't forwarders. UNION ends loops and removes duplicates. Postfix would defer a
-# loop for days.
+# Most addresses aren't forwarders. UNION ends forwarding loops and removes duplicates. Otherwise,
+# Postfix would defer mail in a loop for days.
 _DESTINATIONS = """\
     IF NOT EXISTS (SELECT FROM mail.members WHERE forwarder = $1) THEN
         RETURN;
@@ -128,7 +128,7 @@ FOR EACH ROW EXECUTE FUNCTION mail.notify_changed();
 
 
 def upgrade() -> None:
-    """Add views, Postfix's functions, and notifications."""
+    """Add the views, the functions for Postfix, and the notifications."""
     connection = op.get_bind()
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(VIEWS)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Add the nodes of a mail service and the placement of mailboxes on them, on PostgreSQL."""
+"""On PostgreSQL, add the nodes of a mail service and the placement of mailboxes on them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from alembic import op
 revision = "0004"
 down_revision = "0003"
 
-# A placement with a target is being moved there. While it is held, the mailbox gets neither
-# sessions nor mail. A hold expires, so that an interrupted move does no harm.
+# A mailbox whose placement has a target is being moved there. While it is held, sessions and mail
+# are refused. A hold expires, so that an interrupted move does no harm.
 TABLES = """
 CREATE TABLE mail.nodes (
     name text PRIMARY KEY,
@@ -25,7 +25,7 @@ CREATE TABLE mail.placements (
 );
 """
 
-# A view can only be replaced by one that has the same columns first, and then keeps its grants.
+# A replaced view keeps its grants. The new view must begin with the columns of the old one.
 VIEWS = """
 CREATE OR REPLACE VIEW mail.logins AS
 SELECT principal.name::text AS name, principal.uid::text AS uid, secret.hash,

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notify the daemon of a mail host when addresses or served domains change, on PostgreSQL."""
+"""On PostgreSQL, notify the daemon of a mail host when addresses or served domains change."""
 
 from __future__ import annotations
 
