@@ -62,9 +62,9 @@ SABOTAGES = {
     ),
     "precondition": Sabotage(
         "a domain that something uses by now is not deleted",
-        f"{CORE}/tenant/apply_one.py",
-        "    if isinstance(now, Domain):\n        _refuse_newcomers(client, now.name)\n",
-        "",
+        f"{CORE}/tenant/apply.py",
+        "if now.name in occupants:",
+        "if False:",
         (f"tests/unit/{CORE}", "tests/e2e"),
     ),
     "self-approval": Sabotage(
@@ -77,8 +77,8 @@ SABOTAGES = {
     "purge-limit": Sabotage(
         "a purge never deletes more than max_deletions",
         f"{CORE}/tenant/purge.py",
-        "if total > self.rules.max_deletions:",
-        "if total > self.rules.max_deletions + 1:",
+        "if total > self.max_deletions:",
+        "if total > self.max_deletions + 1:",
         (f"tests/unit/{CORE}", "tests/e2e"),
     ),
     "spf-merge": Sabotage(
@@ -90,23 +90,23 @@ SABOTAGES = {
     ),
     "repeated-post": Sabotage(
         "a POST whose answer was lost is not repeated before a GET",
-        f"{CORE}/client/retry.py",
-        "if is_open and self.took_effect(error, settle):",
-        "if is_open and False:",
+        f"{CORE}/client/client.py",
+        "if is_unknown and may_be_ours and self._verify(error, took_effect):",
+        "if False:",
         (f"tests/unit/{CORE}",),
     ),
     "audit-row": Sabotage(
         "an edited audit row is found",
         "bot/postroom_bot/store/audit.py",
-        "right = right and row.hash == _hash(row)",
-        "right = right and bool(row.hash)",
+        "unchanged = unchanged and row.hash == _hash(row)",
+        "unchanged = unchanged and bool(row.hash)",
         ("tests/bot/store",),
     ),
     "swallowed-error": Sabotage(
         "a failed change is reported as failed",
         f"{CORE}/tenant/apply.py",
-        "self._learn(error)\n            return Result(FAILED, str(error), error)",
-        "self._learn(error)\n            return Result(CHANGED, change.reason)",
+        "return Result(FAILED, str(error), error, written=error.wrote)",
+        "return Result(CHANGED, change.reason)",
         (f"tests/unit/{CORE}", "tests/e2e"),
     ),
 }
