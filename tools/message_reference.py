@@ -40,7 +40,7 @@ HEAD = """\
 <!-- Written by tools/message_reference.py from the code. -->
 
 Codes are stable, so use them in conditions; texts may change. Names in braces, such as `{name}`,
-stand for values. [Troubleshooting](../guides/troubleshooting.md) explains the most common messages.
+are placeholders. [Troubleshooting](../guides/troubleshooting.md) explains the most common messages.
 """
 FAILURES = """\
 A failed task returns `failure` with a `code` and a `kind`, an older name for the same value. If a

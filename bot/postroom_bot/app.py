@@ -35,7 +35,8 @@ from postroom_bot.slack.interactions import Services
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake, Lookups
+from postroom_bot.workflow.intake import Intake
+from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
 from postroom_bot.workflow.worker import Worker

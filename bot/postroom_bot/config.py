@@ -327,7 +327,7 @@ def _unknown(keys: list[str]) -> list[str]:
 def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
     """Return a message for each pydantic error, and the locations searched for missing settings.
 
-    :param is_alone: whether there is no settings file
+    :param is_alone: whether the settings come from the environment and secret files alone
     """
     found, missing = [], []
     for problem in error.errors(include_input=False, include_url=False):

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execute changes of aliases and forwarders as AWX jobs. Passwords never go to AWX.
 
-AWX has no idempotency key for launches and can't search jobs by their variables. Therefore each job
-gets the request's id as a variable, and a note is saved before the launch. After a crash or a lost
-response, the next attempt searches the template's latest jobs for the request's id. If it misses
-the job, it launches a second one, which has nothing left to do.
+AWX does not support idempotency keys for launches and can't search jobs by their variables.
+Therefore each job gets the request's id as a variable, and a note is saved before the launch. After
+a crash or a lost response, the next attempt searches the template's latest jobs for the request's
+id. If it misses the job, it launches a second one, which has nothing left to do.
 """
 
 from __future__ import annotations

@@ -62,17 +62,17 @@ class StartupChecks(threading.Thread):
     def __init__(self, check: Callable[[], Iterator[str]]) -> None:
         super().__init__(name="startup-checks", daemon=True)
         self._check = check
-        self._ends = threading.Event()
+        self._stopping = threading.Event()
 
     def run(self) -> None:
         """Log each problem."""
         for problem in self._check():
-            if self._ends.is_set():
+            if self._stopping.is_set():
                 return
             log.warning("%s", problem)
 
     def stop(self) -> None:
         """Stop logging problems, and wait up to a second for the thread."""
-        self._ends.set()
+        self._stopping.set()
         if self.ident is not None:
             self.join(_JOIN_TIMEOUT)

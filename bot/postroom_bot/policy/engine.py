@@ -19,7 +19,7 @@ from postroom_bot.policy.model import Policy, Rule
 from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
 ALIASES = frozenset({Action.ALIAS_ADD, Action.ALIAS_REMOVE})
-#: Actions that change a mailbox. A forwarder has no owner.
+#: Actions that change a mailbox, which has an owner, unlike a forwarder.
 OF_A_MAILBOX = ALIASES | {Action.PASSWORD}
 #: The number of approvals that a floor requires.
 FLOOR = 2

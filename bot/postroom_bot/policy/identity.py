@@ -55,7 +55,7 @@ def obstacle_of(profile: Profile, team: str) -> Reason | None:
 
 
 def email_of(profile: Profile) -> str | None:
-    """Return a profile's email address, normalized, or None if it has no valid one."""
+    """Return a profile's email address, normalized, or None if it is missing or invalid."""
     about = profile.get("profile") or {}
     try:
         return address(str(about.get("email") or ""))

@@ -266,7 +266,7 @@ def _check_events(text: str) -> None:
 
 
 def mistakes(policy: Policy) -> Mistakes:
-    """Yield the errors of a policy whose keys are valid by themselves."""
+    """Yield the errors that involve several keys, once each key is valid."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
@@ -330,7 +330,7 @@ def _of_rule(policy: Policy, rule: Rule) -> Mistakes:
         if text := _too_few(policy, quorum, [rule]):
             yield ("approvals", quorum.group), text
     if rule.own is not None and not OF_A_MAILBOX.issuperset(rule.actions):
-        text = "A forwarder has no owner. List the actions: alias.add, alias.remove, password."
+        text = "Only mailboxes have owners. List the actions: alias.add, alias.remove, password."
         yield ("own",), text
     if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:
         text = "Only new forwarders have destinations. Use it with actions: [forward.add]."

@@ -175,8 +175,8 @@ class Reserved(_Part):
     """Local parts that only a rule with `reserved: true` allows, always with two approvals. Case,
     `+tag` and punctuation don't matter."""
     patterns: tuple[LocalPattern, ...] = _some(examples=[["press*", "donations"]])
-    """Patterns of local parts, without punctuation, that need two approvals whatever the
-    rule says."""
+    """Patterns of local parts, without punctuation, that need two approvals regardless
+    of the rule."""
 
 
 class Limits(_Part):
@@ -229,8 +229,8 @@ class Rule(_Part):
     )
     """The requester is a member of at least one of these groups."""
     own: bool | None = Field(default=None, examples=[True])
-    """Whether the requester owns the mailbox. Only for aliases and passwords, because a forwarder
-    has no owner."""
+    """Whether the requester owns the mailbox. Only for aliases and passwords, because only
+    mailboxes have owners."""
     domains: tuple[DomainPattern, ...] = _some(examples=[["example.com", "*.example.org"]])
     """The domain of the added or removed address matches at least one of these patterns."""
     addresses: tuple[AddressPattern, ...] = _some(examples=[["sales-*@example.com"]])
@@ -244,7 +244,7 @@ class Rule(_Part):
     """Whether the address is a reserved name. Only a rule with `true` allows reserved names, and
     it allows no others. If unset, a denying rule applies to both."""
     deny: Sentence | None = Field(
-        default=None, examples=["Contractors have no aliases. Ask your project lead."]
+        default=None, examples=["Contractors don't get aliases. Ask your project lead."]
     )
     """Denies the request, with this sentence for the requester. Denying rules come before all
     others."""

@@ -17,7 +17,8 @@ from postroom_bot.errors import Forbidden, ReasonError, SlackRejected, SlackUnav
 from postroom_bot.ui import messages
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake, Lookups
+from postroom_bot.workflow.intake import Intake
+from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 
 #: Errors that have a message for the person.

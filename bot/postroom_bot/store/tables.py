@@ -53,7 +53,7 @@ class Moment(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        """Convert a time to UTC, or raise ValueError if it has no time zone."""
+        """Convert a time to UTC, or raise ValueError if its time zone is missing."""
         if value is not None and value.tzinfo is None:
             raise ValueError("a time needs its time zone")
         return value and value.astimezone(UTC)

@@ -14,7 +14,7 @@ from postroom_bot.policy.engine import ALIASES, Facts, decide, mailbox_of
 from postroom_bot.policy.model import EVERYONE, Policy
 from postroom_bot.store import mailboxes, requests
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.ends import current_end
+from postroom_bot.workflow.end_dates import current_end
 from postroom_bot.workflow.lease import LeasedRequest
 from postroom_common.database import Connection
 

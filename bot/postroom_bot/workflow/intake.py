@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save requests, votes and cancellations for the handlers, and answer their lookups.
+"""Save requests, votes and cancellations for the handlers.
 
-`Intake` saves each in one short transaction and calls no service. A repeated delivery from Slack
+Each is saved in one short transaction, without calling a service. A repeated delivery from Slack
 has the same key and is ignored. The checks use only the database and the payload; the worker checks
-the accounts with Slack later. `Lookups` calls Slack and the mail service while the person waits.
+the accounts with Slack later.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, NamedTuple
+from typing import Any
 
-from postroom_bot.backends.mail import DnsRecords, Forward
 from postroom_bot.domain import ButtonPress, Change, Reason, Request, State, Vote, VoteState
-from postroom_bot.errors import Denied, Forbidden, LeaseLost
+from postroom_bot.errors import Denied, LeaseLost
 from postroom_bot.store import audit, deliveries, requests, votes
 from postroom_bot.ui.markup import one_line
-from postroom_bot.workflow.dependencies import Dependencies, Workspace, denied_if_unavailable
-from postroom_bot.workflow.ends import removal_of
-from postroom_bot.workflow.evaluate import approves
+from postroom_bot.workflow.dependencies import Workspace
+from postroom_bot.workflow.end_dates import removal_of
 from postroom_common.database import Connection, Database
 
 #: The states in which a request can be cancelled, unless an earlier attempt has saved notes.
@@ -181,7 +179,7 @@ class Intake:
     def extend(self, key: str, request_id: str, user: str, team: str) -> Request:
         """Request a later end for one of the person's requests.
 
-        :raises Denied: there is no end, a later request replaced it, or `submit` raises Denied
+        :raises Denied: the change is permanent, a later request replaced it, or `submit` denies it
         """
         (request,) = self.status(user, request_id)
         last = request.change.expires_on
@@ -236,55 +234,3 @@ def _earlier(c: Connection, change: Change, user: str) -> Request | None:
         if saved == replace(change, mailbox=mailbox, target=target):
             return request
     return None
-
-
-class AliasList(NamedTuple):
-    """A mailbox and its aliases, sorted."""
-
-    mailbox: str
-    aliases: list[str]
-
-
-class Lookups:
-    """Answers queries. Approvers see all mailboxes, others only their own. Thread-safe.
-
-    All methods raise Denied if the person lacks permission or a service is unavailable.
-    """
-
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
-
-    def aliases(self, user: str, team: str, mailbox: str | None = None) -> AliasList:
-        """Return the aliases of a mailbox.
-
-        :param mailbox: the mailbox; None for the person's own
-        """
-        with denied_if_unavailable():
-            person = self._deps.caller(user, team)
-            wanted = mailbox or person.mailbox
-            if wanted is None:
-                raise Denied(person.mailbox_obstacle or "mailbox.unknown")
-            if wanted != person.mailbox and not approves(self._deps.policy(), person):
-                raise Forbidden("mailbox.private")
-            with self._deps.in_turn():
-                found = self._deps.mail.aliases(wanted)
-        if found is None:
-            raise Denied("mailbox.missing", mailbox=wanted)
-        return AliasList(wanted, found)
-
-    def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return all forwarders for approvers, and those to their own mailbox for others."""
-        with denied_if_unavailable():
-            person = self._deps.caller(user, team)
-            with self._deps.in_turn():
-                found = self._deps.mail.forwarders()
-        if approves(self._deps.policy(), person):
-            return found
-        return [one for one in found if person.mailbox in one.destinations]
-
-    def dns(self, user: str, team: str, domain: str) -> DnsRecords:
-        """Return the DNS records to publish for a domain. They are public anyway."""
-        with denied_if_unavailable():
-            self._deps.caller(user, team)
-            with self._deps.in_turn():
-                return self._deps.mail.dns(domain)

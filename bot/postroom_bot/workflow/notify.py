@@ -20,7 +20,7 @@ from postroom_bot.store import deliveries
 from postroom_bot.ui import notifications
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.approve import refuse_late_votes
-from postroom_bot.workflow.ends import notice_due_at, removal_of
+from postroom_bot.workflow.end_dates import notice_due_at, removal_of
 from postroom_bot.workflow.lease import BOT, LeasedRequest
 
 #: How long notifications about an ended request are retried.

@@ -22,7 +22,7 @@ from postroom_bot.store import audit, deliveries, mailboxes, requests
 from postroom_bot.workflow import passwords
 from postroom_bot.workflow.approve import tally
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.ends import notice_due_at, remove_ended
+from postroom_bot.workflow.end_dates import notice_due_at, remove_ended
 from postroom_bot.workflow.evaluate import evaluate, given_up_at
 from postroom_bot.workflow.execute import execute, pause_after
 from postroom_bot.workflow.lease import LeasedRequest, claim

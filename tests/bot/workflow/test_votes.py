@@ -21,7 +21,7 @@ from postroom_bot.domain import (
 )
 from postroom_bot.errors import Denied
 from postroom_bot.workflow.approve import met
-from postroom_bot.workflow.intake import Lookups
+from postroom_bot.workflow.lookups import Lookups
 
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 

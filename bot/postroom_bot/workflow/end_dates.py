@@ -31,7 +31,7 @@ def current_end(deps: Dependencies, change: Change) -> date | None:
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
-    """Return when to announce the end, or None if the request has no end or ends too soon."""
+    """Return when to announce the end, or None if the change is permanent or ends too soon."""
     if request.state is not State.DONE or not request.ends_at or not request.ended_at:
         return None
     at = request.ends_at - deps.policy().requests.end_notice
