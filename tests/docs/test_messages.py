@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages that the pages quote are in the code, word for word."""
+"""Messages and task names that the pages quote are in the code, word for word."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ansible_collections.postroom.email.tests.support import repository
 
 #: A message, as in *"... does not exist"*.
 _QUOTE = re.compile(r'(?<!")\*"(.+?)"\*', re.DOTALL)
+#: A task in the output of a playbook, without its role.
+_TASK = re.compile(r"^TASK \[(?:\S+ : )?(.+)\] \*", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 #: A value in a format string or a template.
 _VALUE = re.compile(r"\{\{.*?\}\}|\{[^{}]*\}", re.DOTALL)
@@ -62,3 +64,13 @@ def test_quoted_messages_are_in_the_code(page: Path) -> None:
         for part in re.split(r"\.\.\.", one_line(quote))
     ]
     assert [part for part in parts if part not in code()] == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in readme.PAGES if _TASK.search(repository.read(page))], ids=lambda p: p.stem
+)
+def test_shown_tasks_exist(page: Path) -> None:
+    """Each task in the output on a page is in a playbook or role, or in a playbook on the page."""
+    text = repository.read(page)
+    known = f"{code()} {one_line(text)} "
+    assert [name for name in _TASK.findall(text) if f"- name: {name} " not in known] == []
