@@ -31,6 +31,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf import
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant import (  # noqa: E402
     messages as tenant,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (  # noqa: E402
+    InvalidDefinition,
+)
 from postroom_bot.ui import messages as bot  # noqa: E402
 from tools.bot_reference import table  # noqa: E402
 
@@ -77,7 +80,7 @@ def page() -> str:
 
 def failures() -> Rows:
     """Yield a row for each exception that defines its own code."""
-    known = [*vars(errors).values(), tenant.InvalidDefinition, SpfConflict, SpfError]
+    known = [*vars(errors).values(), InvalidDefinition, SpfConflict, SpfError]
     for error in known:
         is_error = isinstance(error, type) and issubclass(error, errors.PostroomError)
         if is_error and error is not errors.PostroomError and "code" in vars(error):

@@ -91,7 +91,7 @@ SABOTAGES = {
     "repeated-post": Sabotage(
         "a POST whose answer was lost is not repeated before a GET",
         f"{CORE}/client/client.py",
-        "if is_unknown and may_be_ours and self._verify(error, took_effect):",
+        "if is_unknown and may_be_ours and self._read_outcome(error, took_effect):",
         "if False:",
         (f"tests/unit/{CORE}",),
     ),

@@ -51,7 +51,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definit
     RepeatedKey,
     parse_yaml,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
     read_passwords,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter, decrypted

@@ -103,36 +103,42 @@ _value:
   elements: dict
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
-    Found,
-    listed,
-    matching,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import messages
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
+    ParsedSets,
+    as_list,
     read_record_sets,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
-    Plan,
+    RecordPlan,
     plan_absence,
     plan_presence,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
     require_dnspython,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+    Key,
+    RecordSet,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
     Resolvers,
     parse_server,
     system_resolvers,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import RecordSet
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import (
     Ask,
     limited,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
+    InvalidInput,
+    Refused,
+)
 from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 _QUESTION_TIMEOUT = 3.0
@@ -154,7 +160,7 @@ def record_sets(
         if given not in choices:
             raise InvalidInput(f"{option}: {given!r} is unknown. Set {' or '.join(choices)}.")
     wanted = list(read_record_sets(records).sets.values())
-    matches = matching(records)
+    matches = _verified_matches(records)
     # A record set without a TTL is assumed to have the wanted one.
     ttl = max((one.ttl for one in wanted), default=0)
     names = {one.name for one in wanted}
@@ -170,20 +176,49 @@ def record_sets(
     return [_row(one, found, plan) for one in wanted]
 
 
+def _verified_matches(records: Any) -> set[Key]:
+    """Return the names and types whose records were all verified as a match.
+
+    :param records: the records in the module's result, verified or only retrieved
+    :raises Refused: the current records are not known or the name servers disagree, so writing
+        whole record sets could delete other records
+    """
+    verified: dict[Key, list[str]] = {}
+    problems: list[str] = []
+    for record in as_list(records, "records"):
+        if not isinstance(record, Mapping) or "status" not in record:
+            continue
+        key = str(record.get("fqdn", "")), str(record.get("type", ""))
+        verified.setdefault(key, []).append(record["status"])
+        known = [one for one in record.get("servers", ()) if one["status"] != "unknown"]
+        other = [one for one in known if set(one["found"]) != set(known[0]["found"])]
+        if record["status"] == "unknown":
+            params = {"set": " ".join(key), "detail": record.get("detail", "")}
+            problems.append(messages.text("unknown_set", **params))
+        elif other:
+            params = {"set": " ".join(key), "one": other[0]["server"], "other": known[0]["server"]}
+            problems.append(messages.text("ambiguous_set", **params))
+    if problems:
+        raise Refused(" ".join(dict.fromkeys(problems)))
+    return {key for key, statuses in verified.items() if set(statuses) == {"match"}}
+
+
 def _lookup(resolvers: Any) -> Ask | None:
     """Return the function that looks up names in SPF records, or None without dnspython."""
     # A variable from the command line is a string.
     given = resolvers.split(",") if isinstance(resolvers, str) else resolvers
-    texts = [str(address) for address in listed(given or [], "resolvers")]
+    texts = [str(address) for address in as_list(given or [], "resolvers")]
     servers = tuple(parse_server(text, "resolvers", is_resolver=True) for text in texts)
     try:
         require_dnspython()
     except ImportError:
         return None
-    return limited(Resolvers(servers or system_resolvers(), _QUESTION_TIMEOUT).lookup, _SPF_TIMEOUT)
+    return limited(
+        Resolvers(servers or system_resolvers(), _QUESTION_TIMEOUT).confirmed_texts, _SPF_TIMEOUT
+    )
 
 
-def _row(wanted: RecordSet, found: Found, plan: Plan) -> dict[str, Any]:
+def _row(wanted: RecordSet, found: ParsedSets, plan: RecordPlan) -> dict[str, Any]:
     def shown(record_set: RecordSet) -> dict[str, Any]:
         row = {"ttl": record_set.ttl, "value": found.spelled(record_set)}
         comments = found.commented(record_set)

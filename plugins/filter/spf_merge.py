@@ -50,8 +50,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
-    listed,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
+    as_list,
     read_text,
 )
 from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
@@ -59,7 +59,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_
 
 @as_filter
 def spf_merge(current: Any, wanted: Any) -> str:
-    given = enumerate(listed(current, "input"), 1)
+    given = enumerate(as_list(current, "input"), 1)
     texts = [read_text(text, f"input, item {number}") for number, text in given]
     return spf.merge(texts, read_text(wanted, "wanted"))
 

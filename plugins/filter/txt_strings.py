@@ -41,14 +41,16 @@ _value: {description: The strings in order., type: list, elements: str}
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import read_text
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import record_sets
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
+    read_text,
+)
 from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
 
 
 @as_filter
 def txt_strings(text: Any) -> list[str]:
-    return rrset.txt_strings(read_text(text, "input"))
+    return record_sets.txt_strings(read_text(text, "input"))
 
 
 class FilterModule:

@@ -49,8 +49,8 @@ _value: {description: "The lines, each with a line break.", type: str}
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import rrset
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns import notations
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
     DEFAULT_TTL,
     read_record_sets,
     read_ttl,
@@ -62,7 +62,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_
 def zone_text(records: Any, ttl: Any = DEFAULT_TTL) -> str:
     seconds = read_ttl(ttl, "option ttl")
     found = read_record_sets(records, DEFAULT_TTL if seconds is None else seconds)
-    return rrset.zone_text(found.sets.values())
+    return notations.zone_text(found.sets.values())
 
 
 class FilterModule:

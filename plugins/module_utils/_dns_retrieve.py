@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ._api.client.client import Client
-from ._api.dns import rrset
+from ._api.dns import notations
+from ._api.dns.record_sets import wanted_sets
 from ._api.errors import NotFound, Refused
-from ._api.models import DnsRecordSet
+from ._api.models import RequiredRecords
 from ._api.names import parse_domain
 from ._module import Params
 
@@ -19,11 +20,11 @@ from ._module import Params
 class Retrieved(NamedTuple):
     """A domain's records as the service returned them.
 
-    :param record_set: the records; none if the domain is not registered and that is not an error
+    :param required: the records; none if the domain is not registered and that is not an error
     :param values: the module's return values for the records
     """
 
-    record_set: DnsRecordSet
+    required: RequiredRecords
     values: dict[str, Any]
     warnings: tuple[str, ...] = ()
 
@@ -35,14 +36,14 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
     :raises Refused: the domain is not registered and the state is not absent
     """
     domain = parse_domain(params["domain"], "domain")
-    ttl = rrset.checked_ttl(params["ttl"])
+    ttl = notations.checked_ttl(params["ttl"])
     state = params["state"]
     warnings: list[str] = []
     # Unused servers and keys cause no warning, because they may be defaults for many tasks.
     if params["wait"] and state not in ("verified", "present"):
         warnings.append(f"wait: state {state} does not wait. Use it with verified or present.")
     try:
-        record_set = client.dns_records(domain)
+        required = client.dns_records(domain)
     except NotFound:
         client.check_api()
         if state == "absent":
@@ -56,11 +57,11 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
         else:
             problem = f"{domain} is not registered in this tenant. Register it first."
             raise Refused(problem) from None
-        record_set = DnsRecordSet(domain, ())
+        required = RequiredRecords(domain, ())
     values = {
         "domain": str(domain),
-        "records": rrset.as_return_values(record_set, ttl),
-        "zone": rrset.zone_text(rrset.wanted_sets(record_set, ttl)),
-        "octodns": rrset.octodns(record_set, ttl),
+        "records": notations.as_return_values(required, ttl),
+        "zone": notations.zone_text(wanted_sets(required, ttl)),
+        "octodns": notations.octodns(required, ttl),
     }
-    return Retrieved(record_set, values, tuple(warnings))
+    return Retrieved(required, values, tuple(warnings))

@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ._api.dns import messages
+from ._api.dns.notations import as_dict
 from ._api.dns.observe import Servers
 from ._api.dns.publish import publish
 from ._api.dns.query import Server, require_dnspython
+from ._api.dns.record_sets import RecordSet, wanted_sets
 from ._api.dns.resolver import Resolvers, addresses, parse_server, primary_of, system_resolvers
-from ._api.dns.rrset import RecordSet, wanted_sets
-from ._api.dns.update import Key, UpdateServer
+from ._api.dns.update import TsigKey, UpdateServer
 from ._api.dns.verify import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
-from ._api.models import DnsRecordSet
+from ._api.models import RequiredRecords
 from ._dns_retrieve import Retrieved
 from ._module import Outcome, Params
 
@@ -43,7 +44,7 @@ class Watch(NamedTuple):
     sleep: Callable[[float], object] = time.sleep
 
 
-class Task:
+class DnsTask:
     """The validated options of a task.
 
     :raises InvalidInput: an option is invalid
@@ -65,8 +66,8 @@ class Task:
         self._wait_seconds = seconds if params["wait"] else None
         # Records that the task publishes may conflict with existing ones, which it keeps.
         default = "presence" if self._state == "present" else "match"
-        self._beside = (params["wait_for"] or default) == "presence"
-        self._key: Key | None = None
+        self._accept_conflicts = (params["wait_for"] or default) == "presence"
+        self._key: TsigKey | None = None
         self._server: Server | None = None
         if self._state != "verified":
             for option in ("tsig_name", "tsig_secret"):
@@ -77,11 +78,11 @@ class Task:
                     )
             # A value from a file or a YAML block often ends with a line break.
             name, secret = params["tsig_name"].strip(), params["tsig_secret"].strip()
-            self._key = Key(name, secret, params["tsig_algorithm"])
+            self._key = TsigKey(name, secret, params["tsig_algorithm"])
             named = params["update_server"]
             self._server = parse_server(named, "update_server") if named else None
 
-    def ensure(
+    def run(
         self, retrieved: Retrieved, *, seconds: float, check_mode: bool, watch: Watch | None
     ) -> Outcome:
         """Verify, publish or withdraw the records.
@@ -89,33 +90,41 @@ class Task:
         :param seconds: the timeout for publishing and withdrawing
         :raises NotPublished: the wait timed out
         """
-        record_set, values, warnings = retrieved
-        if not record_set.records:
+        required, values, warnings = retrieved
+        if not required.records:
             is_verified = self._state == "verified"
             none = {"verified": False, "stage": "unknown", "advice": []}
             values = {**values, "current": [], **(none if is_verified else {"changes": []})}
             return Outcome(values=values, warnings=warnings)
         outcome = Outcome(values=values, warnings=warnings)
         if self._key is not None:
-            outcome = self._publish(record_set, self._key, outcome, seconds, dry_run=check_mode)
+            outcome = self._publish(required, self._key, outcome, seconds, dry_run=check_mode)
         # Check mode publishes nothing, so there is nothing to wait for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
             report, sleep = watch or Watch()
-            waiting = Waiting(self._wait_seconds, report, sleep=sleep, beside=self._beside)
+            waiting = Waiting(
+                self._wait_seconds, report, sleep=sleep, accept_conflicts=self._accept_conflicts
+            )
         if self._state == "verified" or (self._state == "present" and waiting is not None):
-            return self._verify(record_set, outcome, waiting)
+            return self._verify(required, outcome, waiting)
         return outcome
 
     def _publish(
-        self, record_set: DnsRecordSet, key: Key, outcome: Outcome, seconds: float, *, dry_run: bool
+        self,
+        required: RequiredRecords,
+        key: TsigKey,
+        outcome: Outcome,
+        seconds: float,
+        *,
+        dry_run: bool,
     ) -> Outcome:
         until = time.monotonic() + seconds
         resolvers = Resolvers(
             self._servers.resolvers or system_resolvers(), min(_QUESTION_TIMEOUT, seconds)
         )
         try:
-            named = self._server or primary_of(record_set.domain.key, resolvers)
+            named = self._server or primary_of(required.domain.key, resolvers)
         except NameServersNotFound as error:
             raise NameServersNotFound(
                 error.cause,
@@ -124,11 +133,13 @@ class Task:
             ) from None
         servers = addresses([named], resolvers)
         published = publish(
-            wanted_sets(record_set, self._ttl),
+            wanted_sets(required, self._ttl),
             UpdateServer(servers, key, _QUESTION_TIMEOUT, until),
             absent=self._state == "absent",
             dry_run=dry_run,
-            ask=Resolvers(resolvers.servers, min(_QUESTION_TIMEOUT, seconds), servers).lookup,
+            ask=Resolvers(
+                resolvers.servers, min(_QUESTION_TIMEOUT, seconds), servers
+            ).confirmed_texts,
         )
         plan = published.plan
         aliases = {n: a.target for n, a in published.redirections.items() if a.type != "NS"}
@@ -141,12 +152,12 @@ class Task:
         return Outcome(bool(plan.changes), values, plan.diff, warnings)
 
     def _verify(
-        self, record_set: DnsRecordSet, outcome: Outcome, waiting: Waiting | None
+        self, required: RequiredRecords, outcome: Outcome, waiting: Waiting | None
     ) -> Outcome:
         if waiting is None:
-            found = verify(record_set, self._servers)
+            found = verify(required, self._servers)
         else:
-            found = wait(record_set, self._servers, waiting)
+            found = wait(required, self._servers, waiting)
         sets = [one for one in found.current.values() if one is not None]
         values: Values = {
             "verified": found.verified,
@@ -161,7 +172,7 @@ class Task:
             return outcome._replace(values=values)
         lacking = [each for each in found.verdicts if not waiting.is_over(each)]
         if lacking:
-            params: Values = {"seconds": f"{waiting.seconds:g}", "domain": record_set.domain}
+            params: Values = {"seconds": f"{waiting.seconds:g}", "domain": required.domain}
             params |= {"lacking": len(lacking), "number": len(found.verdicts)}
             lines = [messages.text("timed_out", **params), *(each.line for each in lacking)]
             error = NotPublished("\n".join(lines))
@@ -191,7 +202,7 @@ def _with_verdicts(records: list[Values], found: Verification) -> list[Values]:
 def _current(sets: Iterable[RecordSet], aliases: Mapping[str, str]) -> list[Values]:
     """Return record sets and aliases as the return value ``current``."""
     return [
-        *(one.as_dict() for one in sets if one.values),
+        *(as_dict(one) for one in sets if one.values),
         *(
             {"name": name, "type": "CNAME", "ttl": None, "value": [f"{target}."]}
             for name, target in aliases.items()

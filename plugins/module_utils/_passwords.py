@@ -13,8 +13,8 @@ from ._api.client.client import Client
 from ._api.errors import InvalidInput
 from ._api.models import password_flaw
 from ._api.names import Name
-from ._api.tenant.converge_object import Probe
-from ._api.tenant.desired import Passwords
+from ._api.tenant.declared import Passwords
+from ._api.tenant.plan import Probe
 from ._module import Params
 
 ON_CREATE, ALWAYS, PROBE = "on_create", "always", "probe"

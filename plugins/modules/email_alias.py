@@ -113,7 +113,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import p
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     DeclaredMailbox,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     DECLARED_ABSENT,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (
@@ -121,7 +121,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     Params,
     run_module,
 )
-from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
+from ansible_collections.postroom.email.plugins.module_utils._single_object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "address": {"type": "str", "required": True},
@@ -137,11 +137,11 @@ def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome
     mailbox = parse_address(params["mailbox"], "mailbox")
     if params["state"] == "present":
         declared = DeclaredMailbox(
-            mailbox, aliases=frozenset({address}), must_exist=True, move=params["move"]
+            mailbox, aliases=frozenset({address}), only_aliases=True, move=params["move"]
         )
     else:
         absent = {address: DECLARED_ABSENT}
-        declared = DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True)
+        declared = DeclaredMailbox(mailbox, absent_aliases=absent, only_aliases=True)
     return ensure_object(client, declared, check_mode=check_mode)
 
 

@@ -309,12 +309,12 @@ def ensure_records(
         found = retrieve(client, params, check_mode=check_mode)
         return Outcome(values=found.values, warnings=found.warnings)
     # Imported here because it imports dnspython.
-    from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Task  # noqa: PLC0415
+    from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import DnsTask  # noqa: PLC0415
 
     # Validate the options before sending a request.
-    task = Task(params)
+    task = DnsTask(params)
     found = retrieve(client, params, check_mode=check_mode)
-    return task.ensure(found, seconds=end - client.now(), check_mode=check_mode, watch=watch)
+    return task.run(found, seconds=end - client.now(), check_mode=check_mode, watch=watch)
 
 
 def main() -> None:

@@ -103,7 +103,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     Params,
     run_module,
 )
-from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
+from ansible_collections.postroom.email.plugins.module_utils._single_object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},

@@ -163,12 +163,12 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
     addresses,
     run_module,
 )
-from ansible_collections.postroom.email.plugins.module_utils._object import ensure_object
 from ansible_collections.postroom.email.plugins.module_utils._passwords import (
     PASSWORD_OPTIONS,
     login_probe,
     mailbox_passwords,
 )
+from ansible_collections.postroom.email.plugins.module_utils._single_object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},

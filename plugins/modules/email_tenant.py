@@ -303,21 +303,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.client 
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import as_diff
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     converge_tenant,
     raise_if_incomplete,
     without_garbage_collection,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import Passwords
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
-    Passwords,
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Source
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import as_diff
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Source
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import KINDS, Purge
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
+    read_passwords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._module import (
     Outcome,

@@ -42,7 +42,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 Facts = dict[str, Any]
 #: Why a stage is unknown: the service returned no records, the domain's name servers were not found
 #: or did not answer, or ``stage_timeout`` expired.
-Reason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
+StageReason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
 _QUESTION_TIMEOUT = 5.0
 #: A limit, because each domain needs several concurrent queries.
@@ -58,7 +58,7 @@ class _StageResult(NamedTuple):
 
     stage: Stage | None
     warning: str = ""
-    reason: Reason | None = None
+    reason: StageReason | None = None
 
 
 class Gathered(NamedTuple):
@@ -125,7 +125,7 @@ def _is_fact(key: object, value: object) -> bool:
     if key == _STAGE:
         return value in get_args(Stage)
     if key == _REASON:
-        return value in get_args(Reason)
+        return value in get_args(StageReason)
     return key in _NUMBERS and isinstance(value, int)
 
 

@@ -43,7 +43,7 @@ from ansible_collections.postroom.email.plugins.module_utils._module import (
 )
 
 from ._connection_cache import ConnectionCache
-from ._playbook_variables import unused_variables, with_variables
+from ._variable_hints import unused_variables, with_variables
 from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output
 
 try:

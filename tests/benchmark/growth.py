@@ -18,12 +18,12 @@ from pathlib import Path
 from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import (
     read_principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     without_garbage_collection,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.planner import plan_tenant
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.tests.benchmark import tenants
 from ansible_collections.postroom.email.tests.benchmark.measure import (

@@ -21,13 +21,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.transpo
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     converge_tenant,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
-    Passwords,
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Source
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Source
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
+    read_passwords,
 )
 from ansible_collections.postroom.email.tests.benchmark.servers import Server
 

@@ -15,20 +15,20 @@ from pathlib import Path
 
 import dns.opcode
 
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import Servers
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
     Published,
     publish,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
-    as_rdata,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
     txt,
     wanted_sets,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import Ask
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
-    Key,
+    TsigKey,
     UpdateServer,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import (
@@ -39,7 +39,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify imp
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
-    DnsRecordSet,
+    RequiredRecords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.tests.fakes.nameserver.habits import Asked, Piece, relay
@@ -73,14 +73,14 @@ def everything() -> dict[str, tuple[str, ...]]:
     return {"MX": MX, "TXT": spf(INCLUDE, "~all"), "DKIM": DKIM_HELD}
 
 
-def records_of(domain: str, include: str = INCLUDE) -> DnsRecordSet:
+def records_of(domain: str, include: str = INCLUDE) -> RequiredRecords:
     """Return the records that the service wants for a domain."""
     rows = (
         DnsRecord("MX", "@", "mail.example.net", 10),
         DnsRecord("TXT", "@", f"v=spf1 {include} ~all"),
         DnsRecord("TXT", SELECTOR, DKIM),
     )
-    return DnsRecordSet(parse_domain(domain, "domain"), rows)
+    return RequiredRecords(parse_domain(domain, "domain"), rows)
 
 
 def no_answer(_name: str, _kind: str) -> tuple[str, ...] | None:
@@ -137,11 +137,11 @@ class Stage:
     def server(self, *, seconds: float = 3.0, until: float = math.inf) -> UpdateServer:
         """Return a client that updates through the gate."""
         at = Server("", self.front.address, self.front.port)
-        return UpdateServer([at], Key(*KEY), seconds, until)
+        return UpdateServer([at], TsigKey(*KEY), seconds, until)
 
     def publish(
         self,
-        records: DnsRecordSet,
+        records: RequiredRecords,
         *,
         absent: bool = False,
         dry_run: bool = False,

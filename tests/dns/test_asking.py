@@ -14,12 +14,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.query impo
     Server,
     query,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import Mx, Txt
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
     Resolvers,
     addresses,
     servers_of,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Txt
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
@@ -253,7 +253,7 @@ def test_look_ups(world: Resolvers) -> None:
         (f"a..b.{ZONE}", "TXT"): (),
     }
     for (name, kind), lookup in expected.items():
-        found = world.lookup(name, kind)
+        found = world.confirmed_texts(name, kind)
         assert found is not None
         assert tuple(sorted(found)) == lookup
 
@@ -273,12 +273,12 @@ def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
     """Only a failure that vanishes when checks are disabled is a DNSSEC failure."""
     with misbehaving({("*", "*"): habit}) as server:
         client = resolvers(server, timeout=0.4)
-        (found,) = client.resolve("example.com", "MX")
+        (found,) = client.all_answers("example.com", "MX")
         assert found.kind == kind
         if kind == "bogus":
             # The search for zones ignores signatures; look-ups do not.
-            assert client.find("example.com", "MX").kind == "answered"
-            assert client.lookup("example.com", "MX") is None
+            assert client.first_answer("example.com", "MX").kind == "answered"
+            assert client.confirmed_texts("example.com", "MX") is None
 
 
 def test_a_resolver_that_fails_is_asked_last() -> None:
@@ -291,15 +291,15 @@ def test_a_resolver_that_fails_is_asked_last() -> None:
     ):
         both = resolvers(dead, alive, timeout=1.0)
         found = ("mail.example.net",)
-        assert [both.lookup("example.com", "MX") for _time in range(2)] == [found, found]
+        assert [both.confirmed_texts("example.com", "MX") for _time in range(2)] == [found, found]
         assert len(dead.asked) == 3
     gone = Server("", "127.0.0.1", free_port())
-    last = Resolvers([gone], 5.0).find("example.com", "MX")
+    last = Resolvers([gone], 5.0).first_answer("example.com", "MX")
     assert (last.kind, last.detail) == ("silent", f"{gone}: Connection refused")
     none = resolvers()
-    assert none.resolve("example.com", "MX") == ()
-    assert none.lookup("example.com", "MX") is None
-    assert none.find("example.com", "MX").detail == "no resolver is known"
+    assert none.all_answers("example.com", "MX") == ()
+    assert none.confirmed_texts("example.com", "MX") is None
+    assert none.first_answer("example.com", "MX").detail == "no resolver is known"
 
 
 def test_the_servers_of_a_name(world: Resolvers) -> None:

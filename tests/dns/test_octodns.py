@@ -10,10 +10,10 @@ import pytest
 from octodns.provider.yaml import YamlProvider
 from octodns.zone import Zone
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import octodns
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import octodns
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
-    DnsRecordSet,
+    RequiredRecords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.tests.support.recordsets import DOMAIN, SPF, key
@@ -28,7 +28,7 @@ def test_octodns_loads_the_records(tmp_path: Path) -> None:
         DnsRecord("TXT", "s10._domainkey", key(4096)),
         DnsRecord("TXT", "s2._domainkey", key(2048)),
     )
-    text = octodns(DnsRecordSet(parse_domain(DOMAIN), records), 300)
+    text = octodns(RequiredRecords(parse_domain(DOMAIN), records), 300)
     (tmp_path / f"{DOMAIN}.yaml").write_text(text, "utf-8")
     zone = Zone(f"{DOMAIN}.", [])
     YamlProvider("config", str(tmp_path)).populate(zone)

@@ -15,14 +15,14 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
     Mx,
     RecordSet,
     Txt,
     txt,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import (
-    Key,
+    TsigKey,
     UpdateServer,
 )
 from ansible_collections.postroom.email.tests.fakes.nameserver import habits
@@ -64,7 +64,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def updater(server: bind.BindServer, key: str = "mail", **changes: str) -> UpdateServer:
     """Return a client with one of the server's keys, or with a changed one."""
     parts = {**server.keys[key]._asdict(), **changes}
-    return UpdateServer([Server("", server.address, server.port)], Key(**parts), 5.0)
+    return UpdateServer([Server("", server.address, server.port)], TsigKey(**parts), 5.0)
 
 
 def record_set(name: str, *values: Mx | Txt, ttl: int = 3600) -> RecordSet:
@@ -251,7 +251,7 @@ def signed(
 def failure(habit: habits.Habit, action: Callable[[UpdateServer], Any]) -> Any:
     """Return the error that an action raises at a server with that habit."""
     with misbehaving({("*", "*"): habit}) as server:
-        client = UpdateServer([Server("", server.address, server.port)], Key(*KEY), 0.4)
+        client = UpdateServer([Server("", server.address, server.port)], TsigKey(*KEY), 0.4)
         with pytest.raises(errors.NameServerError) as caught:
             action(client)
     assert KEY.secret not in f"{caught.value!r} {caught.value.__context__!r}"
@@ -323,11 +323,11 @@ def test_unreachable_addresses(tmp_path: Path) -> None:
     for until, words in ((None, rf"ns1 \(.*:{dead[1].port}\)"), (0.0, "option timeout")):
         limit = {} if until is None else {"until": until}
         with pytest.raises(errors.NameServerError, match=words) as caught:
-            update(UpdateServer(dead, Key(*KEY), 5.0, **limit))
+            update(UpdateServer(dead, TsigKey(*KEY), 5.0, **limit))
         assert not isinstance(caught.value, errors.NoAnswer)
     with bind.running(tmp_path, {ZONE: ""}, keys=[KEY]) as server:
         alive = Server("ns1", server.address, server.port)
-        client = UpdateServer([dead[0], alive, dead[1]], Key(*KEY), 5.0)
+        client = UpdateServer([dead[0], alive, dead[1]], TsigKey(*KEY), 5.0)
         update(client)
         assert client.server == alive
         assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)

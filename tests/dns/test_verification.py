@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
     Mx,
-    as_rdata,
     txt,
     txt_strings,
 )

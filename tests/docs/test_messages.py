@@ -67,7 +67,9 @@ def test_quoted_messages_are_in_the_code(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in readme.PAGES if _TASK.search(repository.read(page))], ids=lambda p: p.stem
+    "page",
+    [page for page in readme.PAGES if _TASK.search(repository.read(page))],
+    ids=lambda p: p.stem,
 )
 def test_shown_tasks_exist(page: Path) -> None:
     """Each task in the output on a page is in a playbook or role, or in a playbook on the page."""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     InvalidDefinition,
     Source,
 )

@@ -19,13 +19,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     UnmanagedPrincipal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import Name, read_name
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     Definition,
+    Passwords,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.planner import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Source
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     Purge,
 )

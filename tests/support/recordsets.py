@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_dict
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
     Mx,
     RecordSet,
     Value,
@@ -84,4 +85,4 @@ def neutral(bits: int = 2048) -> list[dict[str, Any]]:
 
 def as_plain(record_sets: Iterable[RecordSet]) -> list[dict[str, Any]]:
     """Return record sets as dictionaries."""
-    return [record_set.as_dict() for record_set in record_sets]
+    return list(map(as_dict, record_sets))

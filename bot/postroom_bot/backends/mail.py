@@ -24,11 +24,11 @@ from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_client import errors
 from postroom_client.client.client import Client
 from postroom_client.client.transport import Transport
-from postroom_client.dns import rrset
+from postroom_client.dns.notations import as_return_values
 from postroom_client.models import Forwarder, Mailbox, Principal
 from postroom_client.names import Name, parse_address, parse_domain
-from postroom_client.tenant.changes import Plan
 from postroom_client.tenant.converge_object import apply_changes
+from postroom_client.tenant.plan import Plan
 from postroom_client.tenant.state import TenantState
 
 #: How many seconds the list of domains is cached.
@@ -199,7 +199,7 @@ class Mail:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
                 raise Rejected("domain.missing", domain=domain) from None
-        return DnsRecords(found.domain.key, tuple(rrset.as_return_values(found, _RECORD_TTL)))
+        return DnsRecords(found.domain.key, tuple(as_return_values(found, _RECORD_TTL)))
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:

@@ -14,16 +14,16 @@ from postroom_bot.errors import Rejected
 from postroom_client.errors import InvalidInput
 from postroom_client.models import Forwarder, Mailbox, password_flaw
 from postroom_client.names import Name, parse_address
-from postroom_client.tenant.changes import Plan
 from postroom_client.tenant.declared import (
     Declared,
     DeclaredForwarder,
     DeclaredMailbox,
+    Passwords,
     definition_of,
 )
-from postroom_client.tenant.desired import Passwords
-from postroom_client.tenant.messages import DECLARED_ABSENT
-from postroom_client.tenant.plan import plan_tenant
+from postroom_client.tenant.plan import Plan
+from postroom_client.tenant.planner import plan_tenant
+from postroom_client.tenant.problems import DECLARED_ABSENT
 from postroom_client.tenant.state import TenantState
 
 
@@ -71,7 +71,7 @@ def _require_mailbox(tenant: TenantState, mailbox: Name) -> None:
 
 def _alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     _require_mailbox(tenant, mailbox)
-    declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), must_exist=True)
+    declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), only_aliases=True)
     plan = _plan(tenant, declared)
     if plan.changes:
         _require_free(tenant, address, mailbox)
@@ -84,7 +84,7 @@ def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     if tenant.find(mailbox) is not None:
         _require_mailbox(tenant, mailbox)
     absent = {address: DECLARED_ABSENT}
-    return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True))
+    return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, only_aliases=True))
 
 
 def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:

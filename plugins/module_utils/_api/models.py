@@ -135,8 +135,8 @@ class DnsRecord(NamedTuple):
     priority: int | None = None
 
 
-class DnsRecordSet(NamedTuple):
-    """The records to publish for a domain, in the service's order."""
+class RequiredRecords(NamedTuple):
+    """The records that the service requires for a domain, in the service's order."""
 
     domain: Name
     records: tuple[DnsRecord, ...]
@@ -183,7 +183,7 @@ def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
     return replace(principal, name=own(principal.name))
 
 
-def shown(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
+def change_row(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
     """Return a change in the format of a module's result.
 
     :param reason: why the change is made, as a clause

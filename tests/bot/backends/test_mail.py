@@ -48,7 +48,7 @@ from postroom_bot.errors import Rejected, Unavailable
 from postroom_bot.store.ledger import definition
 from postroom_client import errors
 from postroom_client.tenant.declared import Definition
-from postroom_client.tenant.messages import InvalidDefinition, Source
+from postroom_client.tenant.problems import InvalidDefinition, Source
 from postroom_client.tenant.read_definition import (
     read_definition,
 )

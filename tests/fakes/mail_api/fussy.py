@@ -11,7 +11,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
     read_principal,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Result
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import Plan
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import QuirkyService, domain
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request
 from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan

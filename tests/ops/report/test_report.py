@@ -20,10 +20,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
-    as_rdata,
-    txt,
-)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import txt
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import running
 from ansible_collections.postroom.email.tests.support.browser import browser

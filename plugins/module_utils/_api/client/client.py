@@ -17,11 +17,11 @@ from copy import copy
 from typing import Any, TypeVar
 
 from .. import errors
-from ..models import NO_EDIT, DnsRecordSet, Edit, Forwarder, Individual, Mailbox, Principal
+from ..models import NO_EDIT, Edit, Forwarder, Individual, Mailbox, Principal, RequiredRecords
 from ..names import Name
 from . import endpoints
 from .endpoints import Call, InvalidResponse, Response, describe, read_result
-from .retry import RetryPolicy
+from .pacing import Pacing
 from .transport import Transport
 
 T = TypeVar("T")
@@ -45,13 +45,13 @@ class Client:
     :param transport: the connections to the service
     :param verify_delay: the minimum delay in seconds before an edit is verified. If another client
         takes longer between its GET and its PATCH, it may overwrite the edit undetected.
-    :param options: the options of RetryPolicy, such as ``timeout`` and ``retries``
+    :param options: the options of Pacing, such as ``timeout`` and ``retries``
     :raises InvalidInput: an option is out of range
     """
 
     def __init__(self, transport: Transport, *, verify_delay: float = 0.25, **options: Any) -> None:
         self._transport = transport
-        self._policy = RetryPolicy(**options)
+        self._pacing = Pacing(**options)
         self._min_verify_delay = verify_delay
         #: The token and the passwords sent so far, which a server may repeat in a later response.
         self._secrets = list(transport.secrets)
@@ -59,19 +59,19 @@ class Client:
     @property
     def timeout(self) -> float:
         """The timeout of all requests together, in seconds."""
-        return self._policy.timeout
+        return self._pacing.timeout
 
     def time_left(self) -> float:
         """Return the seconds until the deadline; negative after it."""
-        return self._policy.time_left()
+        return self._pacing.time_left()
 
     def now(self) -> float:
         """Return the current time of the client's clock in seconds."""
-        return self._policy.clock()
+        return self._pacing.clock()
 
     def cancel(self) -> None:
         """Stop this client and all clients derived from it from sending requests."""
-        self._policy.cancel()
+        self._pacing.cancel()
 
     def with_timeout(self, seconds: float, *, extend_when_throttled: bool = False) -> Client:
         """Return a client with its own deadline that shares this client's connections.
@@ -79,7 +79,7 @@ class Client:
         :param extend_when_throttled: don't count time spent waiting for the rate limit
         """
         other = copy(self)
-        other._policy = self._policy.with_timeout(  # noqa: SLF001 - a copy of this object
+        other._pacing = self._pacing.with_timeout(  # noqa: SLF001 - a copy of this object
             seconds, extend_when_throttled=extend_when_throttled
         )
         # Only its own responses can contain its passwords; redacting thousands is slow.
@@ -163,7 +163,7 @@ class Client:
                 raise _incomplete(call, len(found), detail)
         return list(found.values()), totals
 
-    def dns_records(self, domain: Name) -> DnsRecordSet:
+    def dns_records(self, domain: Name) -> RequiredRecords:
         """Return the DNS records to publish for a registered domain."""
         return self._read(endpoints.dns_records(domain))
 
@@ -248,13 +248,13 @@ class Client:
                 reply = self._send(endpoints.update(current, target, secrets))
             except errors.ServiceError as error:
                 if isinstance(error, _UNKNOWN_OUTCOME):
-                    current = self._verify(error, lambda: self._read_individual(name))
+                    current = self._read_outcome(error, lambda: self._read_individual(name))
                     if not secrets and edit.applied_to(current) == current:
                         return target, True
                     if secrets:
                         # Passwords can't be read back; writing them again is safe.
                         error.add("Whether the password was replaced is not known. Run again.")
-                attempt = self._policy.back_off(error, attempt)
+                attempt = self._pacing.back_off(error, attempt)
             else:
                 return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
 
@@ -265,7 +265,7 @@ class Client:
         """
         delay = max(min(_VERIFY_FACTOR * seconds, _MAX_VERIFY_DELAY), self._min_verify_delay)
         # The random part keeps two clients from overwriting each other in lockstep.
-        self._policy.sleep(delay * (1 + attempt * self._policy.rng()))
+        self._pacing.sleep(delay * (1 + attempt * self._pacing.rng()))
 
     def _read_individual(self, name: Name) -> Individual:
         current = self._read(endpoints.get(name))
@@ -283,7 +283,7 @@ class Client:
             try:
                 return self._send(call)
             except errors.ServiceError as error:  # noqa: PERF203 - the loop is for the errors
-                attempt = self._policy.back_off(error, attempt)
+                attempt = self._pacing.back_off(error, attempt)
 
     def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
         """Send a write with retries. If its outcome is unknown, check it before each retry.
@@ -300,13 +300,13 @@ class Client:
                 is_unknown = is_unknown or isinstance(error, _UNKNOWN_OUTCOME)
                 # An earlier attempt of the same call may have caused the conflict.
                 may_be_ours = isinstance(error, (*_UNKNOWN_OUTCOME, errors.AlreadyExists))
-                if is_unknown and may_be_ours and self._verify(error, took_effect):
+                if is_unknown and may_be_ours and self._read_outcome(error, took_effect):
                     return None
                 if isinstance(error, errors.ConnectionBroken):
                     error.add("A moment later it had not taken effect; it still may.")
-                attempt = self._policy.back_off(error, attempt)
+                attempt = self._pacing.back_off(error, attempt)
 
-    def _verify(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
+    def _read_outcome(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
         """Read the state after a write with an unknown outcome.
 
         :raises ServiceError: the write's error, marked ``unsure``, if the state can't be read
@@ -326,7 +326,7 @@ class Client:
 
     def _send(self, call: Call[T]) -> T:
         """Wait for the rate limit, send a call once and return its result."""
-        self._policy.wait_for_turn()
+        self._pacing.wait_for_turn()
         left = self.time_left()
         if left <= 0:
             raise errors.DeadlineExceeded(
@@ -339,17 +339,17 @@ class Client:
         sent = self.now()
         response = self._transport.send(call, timeout)
         try:
-            result = read_response(call, response, self._secrets)
+            result = result_of(call, response, self._secrets)
         except errors.Throttled as error:
             pause = error.retry_after or 0.0
             # A pause longer than the timeout fails this call but must not delay the others.
-            self._policy.rate_limit.throttle(pause if pause < self.timeout else 0.0, sent)
+            self._pacing.rate_limit.throttle(pause if pause < self.timeout else 0.0, sent)
             raise
-        self._policy.rate_limit.succeed()
+        self._pacing.rate_limit.succeed()
         return result
 
 
-def read_response(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
+def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
     """Return the result of a call.
 
     :param secrets: values to redact from errors, in addition to the call's own

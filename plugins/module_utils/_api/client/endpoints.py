@@ -19,11 +19,11 @@ from urllib.parse import quote
 
 from ..models import (
     DnsRecord,
-    DnsRecordSet,
     Domain,
     Forwarder,
     Mailbox,
     Principal,
+    RequiredRecords,
     UnmanagedPrincipal,
 )
 from ..names import Name, read_name
@@ -142,10 +142,10 @@ def delete(name: Name) -> Call[None]:
     return Call("DELETE", _path_of(name), name, read)
 
 
-def dns_records(domain: Name) -> Call[DnsRecordSet]:
+def dns_records(domain: Name) -> Call[RequiredRecords]:
     """Get the DNS records to publish for a domain."""
     path = f"/api/dns/{_segment(domain)}"
-    return Call("GET", path, domain, lambda body: _read_record_set(domain, body))
+    return Call("GET", path, domain, lambda body: _read_required_records(domain, body))
 
 
 def read_principal(body: Any) -> Principal:
@@ -207,7 +207,7 @@ def _read_names(body: dict[str, Any], key: str) -> frozenset[Name]:
     return frozenset(read_name(item) for item in value)
 
 
-def _read_record_set(domain: Name, body: Any) -> DnsRecordSet:
+def _read_required_records(domain: Name, body: Any) -> RequiredRecords:
     if not isinstance(body, dict):
         raise InvalidResponse("it is not a DNS record set")
     records = []
@@ -224,7 +224,7 @@ def _read_record_set(domain: Name, body: Any) -> DnsRecordSet:
             elif isinstance(priority, bool) or not isinstance(priority, int):
                 raise InvalidResponse("its MX records lack a priority")
             records.append(DnsRecord(kind, host, value, priority))
-    return DnsRecordSet(domain, tuple(records))
+    return RequiredRecords(domain, tuple(records))
 
 
 def _path_of(name: Name) -> str:

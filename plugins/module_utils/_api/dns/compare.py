@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from ..errors import InvalidInput
-from ..models import DnsRecordSet
+from ..models import RequiredRecords
 from . import dkim, messages, spf
 from .messages import Params, join_words
-from .rrset import Key, Mx, Txt, Value, texts_of, txt, wanted_sets
+from .record_sets import Key, Mx, Txt, Value, texts_of, txt, wanted_sets
 
 Status = Literal["match", "missing", "conflict", "unknown"]
 Values = tuple[Value, ...]
@@ -28,13 +28,13 @@ class WantedRecord(NamedTuple):
     """One record that the service requires.
 
     :param name: the fully qualified name as A-labels, without a trailing dot
-    :param ours: all values that the service requires for this name and type, including ``value``
+    :param all_values: all values that the service requires for this name and type
     :param domain: the domain that the record belongs to
     """
 
     name: str
     value: Value
-    ours: Values
+    all_values: Values
     domain: str = ""
 
     @property
@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
     """The result of comparing a record set with a wanted record.
 
     :param params: the parameters of the messages for ``code``
-    :param held: whether the wanted record is published, possibly with other records
+    :param is_published: whether the wanted record is published, possibly with other records
     :param values: the values that the set should have, or None if the domain's owner must decide
     :param change: the code of the edit, or an empty string if the values don't change
     :param proposal: the SPF record to publish, or None if the wanted record is not an SPF record
@@ -84,7 +84,7 @@ class Comparison(NamedTuple):
     status: Status
     code: str
     params: Params = _NO_PARAMS
-    held: bool = False
+    is_published: bool = False
     values: Values | None = None
     change: str = ""
     proposal: str | None = None
@@ -118,13 +118,13 @@ class Removal(NamedTuple):
     warning: str = ""
 
 
-def wanted_records(record_set: DnsRecordSet) -> tuple[WantedRecord, ...]:
+def wanted_records(required: RequiredRecords) -> tuple[WantedRecord, ...]:
     """Return the records that the service requires for a domain, in the service's order."""
-    sets = {one.key: one.values for one in wanted_sets(record_set, 0)}
+    sets = {one.key: one.values for one in wanted_sets(required, 0)}
     return tuple(
-        WantedRecord(one.name, one.values[0], sets[one.key], record_set.domain.key)
-        for record in record_set.records
-        for one in wanted_sets(record_set._replace(records=(record,)), 0)
+        WantedRecord(one.name, one.values[0], sets[one.key], required.domain.key)
+        for record in required.records
+        for one in wanted_sets(required._replace(records=(record,)), 0)
     )
 
 
@@ -167,43 +167,45 @@ def _missing(wanted: WantedRecord, values: Values) -> Comparison:
     return Comparison("missing", code, wanted.params, values=after, change=code, proposal=proposal)
 
 
-def _compare_mx(wanted: WantedRecord, ours: Mx, values: Values) -> Comparison:
+def _compare_mx(wanted: WantedRecord, mx: Mx, values: Values) -> Comparison:
     """Compare MX records. The edit corrects the service's priorities and keeps other hosts."""
-    found = [value for value in values if isinstance(value, Mx)]
-    foreign = sorted(value for value in found if value not in wanted.ours)
-    null = [value for value in foreign if not value.exchange]
-    moved = [value for value in foreign if value.exchange == ours.exchange]
+    found = [each for each in values if isinstance(each, Mx)]
+    foreign = sorted(each for each in found if each not in wanted.all_values)
+    null = [each for each in foreign if not each.exchange]
+    moved = [each for each in foreign if each.exchange == mx.exchange]
     # Other hosts get mail if their priority comes first or none of the service's is published.
-    first = min(value.priority for value in wanted.ours if isinstance(value, Mx))
-    is_reached = any(value in found for value in wanted.ours)
-    rivals = [value for value in foreign if not is_reached or value.priority <= first]
-    held = ours in found
+    first = min(each.priority for each in wanted.all_values if isinstance(each, Mx))
+    is_reached = any(each in found for each in wanted.all_values)
+    rivals = [each for each in foreign if not is_reached or each.priority <= first]
+    is_published = mx in found
     in_the_way = null or moved or rivals
     if not in_the_way:
-        return _match(wanted, values) if held else _missing(wanted, values)
+        return _match(wanted, values) if is_published else _missing(wanted, values)
     if null:
         code = "mx_null"
     elif moved:
-        code = "mx_repeated" if held or len(moved) > 1 else "mx_priority"
+        code = "mx_repeated" if is_published or len(moved) > 1 else "mx_priority"
     else:
         code = "mx_rivals"
     after: Values | None = None
     change = ""
     if not null:
-        kept = tuple(value for value in values if value not in moved)
-        after = kept if held else (*kept, ours)
-        change = "" if held else "mx_missing"
+        kept = tuple(each for each in values if each not in moved)
+        after = kept if is_published else (*kept, mx)
+        change = "" if is_published else "mx_missing"
         if moved:
-            change = "mx_repeated" if held else "mx_priority"
-    entries = join_words([str(value) for value in in_the_way])
+            change = "mx_repeated" if is_published else "mx_priority"
+    entries = join_words(list(map(str, in_the_way)))
     params = {
         **wanted.params,
-        "found": join_words([str(value.priority) for value in moved]),
-        "hosts": join_words([f"{mx.exchange} (priority {mx.priority})" for mx in in_the_way]),
+        "found": join_words([str(each.priority) for each in moved]),
+        "hosts": join_words([f"{each.exchange} (priority {each.priority})" for each in in_the_way]),
         "others": f"the record{'s' * (len(in_the_way) > 1)} {entries}",
-        "add": "" if held else f", and add {ours}",
+        "add": "" if is_published else f", and add {mx}",
     }
-    return Comparison("conflict", code, params, held=held, values=after, change=change)
+    return Comparison(
+        "conflict", code, params, is_published=is_published, values=after, change=change
+    )
 
 
 def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
@@ -232,15 +234,15 @@ def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
     )
 
 
-def _compare_dkim(wanted: WantedRecord, ours: Txt, values: Values) -> Comparison:
+def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comparison:
     """Compare the keys of a selector, which must have one. Keep an equivalent form of the key."""
-    others = [value for value in wanted.ours if value != ours]
+    others = [value for value in wanted.all_values if value != wanted_key]
     texts = [v for v in values if isinstance(v, Txt) and v not in others]
-    keys = [value for value in texts if value.text == ours.text or dkim.is_key(value.text)]
+    keys = [value for value in texts if value.text == wanted.text or dkim.is_key(value.text)]
     if not keys:
         return _missing(wanted, values)
     same = [key for key in keys if dkim.problem(wanted.text, key.text) is None]
-    kept = ours if ours in same or not same else min(same)
+    kept = wanted_key if wanted_key in same or not same else min(same)
     after = tuple(value for value in values if value == kept or value not in keys)
     if keys == [kept]:
         return _match(wanted, values)

@@ -2,9 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The messages of DNS verdicts, changes and warnings, by code.
+"""The messages of DNS verdicts, changes, refusals and warnings, by code.
 
-Other modules choose the code and the parameters; the texts are only here.
+Other modules choose the code and the parameters. The failures of servers and resolvers have their
+texts where they occur: in ``query.py``, ``resolver.py`` and ``update.py``.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ VERDICTS: dict[str, tuple[str, str]] = {
     "no_nameservers": ("{problem}", "{how}"),
     "servers_disagree": (
         "{detail}",
-        "Wait until {behind} has the zone of {current}, or fix the transfer between them.",
+        "Wait until {outdated} has the zone of {current}, or fix the transfer between them.",
     ),
     "dnssec": (
         "it is published, but {servers} rejects its DNSSEC signatures, and so do mail servers",
@@ -127,6 +128,10 @@ REASONS = {
 _TEXTS = {
     "elsewhere": "{set} can't be published: {redirection}. Delete the record at {owner}, or "
     "publish the DKIM key where it leads.",
+    "unknown_set": "{set}: the current records are not known. {detail} Verify again once the name "
+    "servers answer, because records of others could be lost.",
+    "ambiguous_set": "{set}: the name servers disagree: {one} has other records than {other}. "
+    "Verify again once they agree.",
     "kept_elsewhere": "{set} is left alone: {redirection}. Delete the service's record there.",
     "mx_kept": "{host} (priority {priority}) is kept and {effect}. Remove its MX record if you "
     "don't want that.",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..errors import NameServersNotFound
 from .compare import WantedRecord, compare
 from .query import Answer, Server, query, random_names
+from .record_sets import Key
 from .resolver import (
     Resolvers,
     addresses,
@@ -21,7 +22,6 @@ from .resolver import (
     servers_of,
     system_resolvers,
 )
-from .rrset import Key
 
 
 class Servers(NamedTuple):
@@ -69,10 +69,10 @@ class Observation(NamedTuple):
     def own(self) -> list[Answer]:
         """The successful answers that don't come from a wildcard."""
         answered = [answer for answer in self.answers if answer.kind == "answered"]
-        return [answer for answer in answered if not is_wildcards(answer, self.wildcard)]
+        return [answer for answer in answered if not comes_from_wildcard(answer, self.wildcard)]
 
 
-def is_wildcards(answer: Answer, wildcard: Answer | None) -> bool:
+def comes_from_wildcard(answer: Answer, wildcard: Answer | None) -> bool:
     """Return whether an answer comes from a wildcard."""
     has_records = bool(answer.values) or answer.alias is not None
     return wildcard is not None and has_records and answer.is_like(wildcard)
@@ -89,9 +89,9 @@ class Observer:
         known = finders if resolvers or not self._given else ()
         self.resolvers = Resolvers(known, self._timeout, self._given)
 
-    def resolve(self, seen: Mapping[Key, Observation]) -> dict[Key, Observation]:
+    def add_resolver_answers(self, seen: Mapping[Key, Observation]) -> dict[Key, Observation]:
         """Add the resolvers' answers to the observations."""
-        resolved = map_concurrently(list(seen), lambda key: self.resolvers.resolve(*key))
+        resolved = map_concurrently(list(seen), lambda key: self.resolvers.all_answers(*key))
         return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
 
     def observe(self, wanted: Sequence[WantedRecord]) -> dict[Key, Observation]:
@@ -128,16 +128,18 @@ class Observer:
     def _ask(self, wanted: WantedRecord, server: Server, zone: str) -> Answer:
         """Query a server, and the resolvers if the name is redirected."""
         answer = query(server, wanted.name, wanted.type, timeout=self._timeout, zone=zone)
-        above = answer.redirection
+        redirection = answer.redirection
         # A domain can't be an alias. The name of a key can, even of a name in another zone.
-        if above is None or answer.values or wanted.name == wanted.domain:
+        if redirection is None or answer.values or wanted.name == wanted.domain:
             return answer
-        if above.type == "NS" and not above.owner.endswith(f".{wanted.domain}"):
+        if redirection.type == "NS" and not redirection.owner.endswith(f".{wanted.domain}"):
             return answer._replace(redirection=None)
-        behind = self.resolvers.find(answer.alias or wanted.name, wanted.type)
-        if behind.kind != "answered":
+        at_target = self.resolvers.first_answer(answer.alias or wanted.name, wanted.type)
+        if at_target.kind != "answered":
             return answer._replace(detail="no resolver answered")
-        return answer._replace(kind="answered", detail="", values=behind.values, ttl=behind.ttl)
+        return answer._replace(
+            kind="answered", detail="", values=at_target.values, ttl=at_target.ttl
+        )
 
     def _probe(self, wanted: WantedRecord, seen: Observation, zone: str) -> Answer | None:
         """Return a wildcard's answer, if one matches a name that lacks the record, or None."""
@@ -150,4 +152,4 @@ class Observer:
             query(suspects[0].server, name, wanted.type, timeout=self._timeout, zone=zone)
             for name in random_names(wanted.name)
         )
-        return beside if is_wildcards(below, beside) else None
+        return beside if comes_from_wildcard(below, beside) else None

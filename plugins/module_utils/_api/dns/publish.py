@@ -18,12 +18,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from .. import errors
-from ..models import Action, shown
+from ..models import Action, change_row
 from . import messages, spf
 from .compare import Comparison, WantedRecord, compare, without
 from .messages import Params
-from .query import Redirection
-from .rrset import Key, Mx, RecordSet, Value, texts_of, txt, zone_text
+from .notations import zone_text
+from .record_sets import Key, Mx, RecordSet, Redirection, Value, texts_of, txt
 from .spf_lookups import Ask, check_merged, limited
 from .update import UpdateServer
 
@@ -60,10 +60,13 @@ class SetChange(NamedTuple):
 
     def as_dict(self) -> dict[str, str]:
         """Return the change in the format of a module's result."""
-        return {**shown(self.action, "record set", self.subject, self.reason), "code": self.code}
+        return {
+            **change_row(self.action, "record set", self.subject, self.reason),
+            "code": self.code,
+        }
 
 
-class Plan(NamedTuple):
+class RecordPlan(NamedTuple):
     """The planned or applied changes.
 
     :param changes: at most one change for each record set, in the service's order
@@ -97,7 +100,7 @@ class Published(NamedTuple):
     :param redirections: the CNAME, DNAME or NS record that redirects a name, by name
     """
 
-    plan: Plan
+    plan: RecordPlan
     sets: tuple[RecordSet, ...]
     redirections: Redirections
 
@@ -106,15 +109,15 @@ def plan_presence(
     wanted: Sequence[RecordSet],
     current: CurrentSets,
     redirections: Redirections,
-    behind: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    at_target: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ask: Ask | None = None,
-) -> Plan:
+) -> RecordPlan:
     """Plan to publish the service's records.
 
     :param current: the current record sets by name and type
     :param redirections: the redirections by name; redirected names can't hold records
-    :param behind: the TXT records at the targets of redirected names, as far as they are known. If
-        the service's key is among them, it counts as published
+    :param at_target: the TXT records at the targets of redirected names, as far as they are known.
+        If the service's key is among them, it counts as published
     :param ask: looks up the names in SPF records; None if dnspython is missing
     :raises Refused: the domain's owner must decide; the message lists all problems
     """
@@ -123,12 +126,12 @@ def plan_presence(
     warnings: list[str] = []
     refused: dict[Key, str] = {}
     for one in wanted:
-        above = redirections.get(one.name)
-        if above is not None:
-            there = [txt(text) for text in behind.get(one.name, ())]
+        redirection = redirections.get(one.name)
+        if redirection is not None:
+            there = [txt(text) for text in at_target.get(one.name, ())]
             found = [compare(each, there) for each in _records(one)]
             if any(each.status != "match" for each in found) or _domain_names([one]):
-                params = {"set": one, "redirection": above, "owner": above.owner}
+                params = {"set": one, "redirection": redirection, "owner": redirection.owner}
                 problems.append(messages.text("elsewhere", **params))
             continue
         before = current.get(one.key, one._replace(values=()))
@@ -140,12 +143,12 @@ def plan_presence(
             problems.append(f"{one}: {error}")
     if problems:
         raise errors.Refused(" ".join(problems))
-    return Plan(tuple(changes), tuple(warnings), refused)
+    return RecordPlan(tuple(changes), tuple(warnings), refused)
 
 
 def plan_absence(
     wanted: Sequence[RecordSet], current: CurrentSets, redirections: Redirections
-) -> Plan:
+) -> RecordPlan:
     """Plan to withdraw only the service's records.
 
     :param current: the current record sets by name and type
@@ -154,9 +157,9 @@ def plan_absence(
     changes: list[SetChange] = []
     warnings: list[str] = []
     for one in wanted:
-        above = redirections.get(one.name)
-        if above is not None:
-            warnings.append(messages.text("kept_elsewhere", set=one, redirection=above))
+        redirection = redirections.get(one.name)
+        if redirection is not None:
+            warnings.append(messages.text("kept_elsewhere", set=one, redirection=redirection))
             continue
         before = current.get(one.key, one._replace(values=()))
         values, reasons = before.values, list[tuple[str, Params]]()
@@ -168,7 +171,7 @@ def plan_absence(
             if removal.warning:
                 warnings.append(f"{one}: {removal.warning}")
         changes += _change(one, before, values, reasons)
-    return Plan(tuple(changes), tuple(warnings))
+    return RecordPlan(tuple(changes), tuple(warnings))
 
 
 def _records(one: RecordSet) -> list[WantedRecord]:
@@ -194,7 +197,7 @@ def _present(
         if found.values is None:
             raise errors.Refused(found.sentences)
         if found.change == "spf_incomplete":
-            warnings += [f"{one}: {text}" for text in _check_spf(each, values, found, ask)]
+            warnings += [f"{one}: {text}" for text in _lookup_warnings(each, values, found, ask)]
         if found.change:
             reasons.append((found.change, found.params))
         values = found.values
@@ -209,7 +212,7 @@ def _present(
     yield from _change(one, before, values, reasons)
 
 
-def _check_spf(
+def _lookup_warnings(
     wanted: WantedRecord, values: tuple[Value, ...], found: Comparison, ask: Ask | None
 ) -> list[str]:
     """Return warnings about the look-ups of a merged SPF record."""
@@ -297,23 +300,23 @@ class _Publisher:
         """Read all record sets and plan the changes."""
         sets: dict[Key, RecordSet] = {}
         redirections = {**self._delegations}
-        behind: dict[str, Sequence[str]] = {}
+        at_target: dict[str, Sequence[str]] = {}
         for one in self._wanted:
             if one.name not in self._zones:
                 continue
             found = self._server.read(one.name, one.type)
             if found.redirection is not None:
                 redirections[one.name] = found.redirection
-                behind[one.name] = found.texts
+                at_target[one.name] = found.texts
             elif found.values:
                 sets[one.key] = one._replace(ttl=found.ttl or 0, values=found.values)
         if self._absent:
             plan = plan_absence(self._wanted, sets, redirections)
         else:
-            for name, above in redirections.items():
-                place = name if above.type == "NS" else above.target
-                behind[name] = behind.get(name) or self._ask(place, "TXT") or ()
-            plan = plan_presence(self._wanted, sets, redirections, behind, self._ask)
+            for name, redirection in redirections.items():
+                place = name if redirection.type == "NS" else redirection.target
+                at_target[name] = at_target.get(name) or self._ask(place, "TXT") or ()
+            plan = plan_presence(self._wanted, sets, redirections, at_target, self._ask)
             hidden = self._hidden_records({name for name, _type in sets} | {*redirections})
             plan = plan._replace(warnings=(*plan.warnings, *hidden))
         after: dict[Key, RecordSet | None] = {**sets}
@@ -325,7 +328,7 @@ class _Publisher:
         """Yield a warning for each domain that would lose the records of a wildcard."""
         for name in sorted(_domain_names(self._wanted) - known):
             kinds = ("MX", "TXT", "A", "AAAA")
-            types = [kind for kind in kinds if self._server.read(name, kind).is_wildcards]
+            types = [kind for kind in kinds if self._server.read(name, kind).only_wildcard]
             if types:
                 yield messages.text("wildcard", name=name, types=messages.join_words(types))
 
@@ -360,7 +363,7 @@ class _Publisher:
                 time.sleep(pause)
             else:
                 done = tuple(self._done.values())
-                plan = Plan(done, tuple(dict.fromkeys(warnings + new)), refused)
+                plan = RecordPlan(done, tuple(dict.fromkeys(warnings + new)), refused)
                 return planned._replace(plan=plan)
 
     def _write(self, changes: Sequence[SetChange]) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from .rrset import Mx, Txt, Value
+from .record_sets import Mx, Redirection, Txt, Value
 
 with contextlib.suppress(ImportError):
     import dns.exception
@@ -72,22 +72,6 @@ class Server(NamedTuple):
         return f"{self.name} ({place})" if self.name and self.address else place
 
 
-class Redirection(NamedTuple):
-    """A record that redirects a name, so that the name's records are published elsewhere.
-
-    :param type: ``CNAME``, ``DNAME`` or, for a delegation, ``NS``
-    :param owner: the name at which the redirecting record is published
-    :param target: the name that the records are published at, or the delegated name servers
-    """
-
-    type: Literal["CNAME", "DNAME", "NS"]
-    owner: str
-    target: str
-
-    def __str__(self) -> str:
-        return f"the {self.type} record at {self.owner} leads to {self.target}"
-
-
 class Answer(NamedTuple):
     """The answer of one server for one name and type.
 
@@ -98,7 +82,7 @@ class Answer(NamedTuple):
     :param ttl: the TTL in seconds, or None without records
     :param redirection: the name's redirection, or None; if set, ``values`` are those of its target
     :param rcode: the response code, such as ``NXDOMAIN``, or an empty string without a response
-    :param is_wildcards: whether the name only has records from a wildcard
+    :param only_wildcard: whether the name only has records from a wildcard
     """
 
     server: Server
@@ -109,13 +93,13 @@ class Answer(NamedTuple):
     redirection: Redirection | None = None
     texts: tuple[str, ...] = ()
     rcode: str = ""
-    is_wildcards: bool = False
+    only_wildcard: bool = False
 
     @property
     def alias(self) -> str | None:
         """The target of a CNAME or DNAME record, or None."""
-        above = self.redirection
-        return above.target if above and above.type != "NS" else None
+        redirection = self.redirection
+        return redirection.target if redirection and redirection.type != "NS" else None
 
     def is_like(self, other: Answer) -> bool:
         """Return whether another answer has the same records, in any order."""
@@ -174,7 +158,7 @@ def query(
         return Answer(server, "unfound", "its address is not known")
     except OSError as error:
         return Answer(server, "silent", error.strerror or type(error).__name__)
-    return read_response(server, response, zone, recursive=recursive)
+    return answer_of(server, response, zone, recursive=recursive)
 
 
 def _exchange(server: Server, message: Message, timeout: float) -> Message:
@@ -207,14 +191,14 @@ def _exchange(server: Server, message: Message, timeout: float) -> Message:
     raise dns.exception.Timeout
 
 
-def read_response(
+def answer_of(
     server: Server, response: Message, zone: str = "", *, recursive: bool = False
 ) -> Answer:
     """Return the answer in a response. See ``query`` for the parameters."""
     rcode = dns.rcode.to_text(response.rcode())
 
-    def failure(kind: Kind, detail: str, above: Redirection | None = None) -> Answer:
-        return Answer(server, kind, detail, redirection=above, rcode=rcode)
+    def failure(kind: Kind, detail: str, redirection: Redirection | None = None) -> Answer:
+        return Answer(server, kind, detail, redirection=redirection, rcode=rcode)
 
     if rcode not in ("NOERROR", "NXDOMAIN"):
         return failure("lame" if rcode in ("REFUSED", "NOTAUTH") else "failed", rcode)
@@ -222,21 +206,23 @@ def read_response(
         # Some networks redirect all queries to port 53 to a resolver.
         is_resolver = response.flags & dns.flags.RA
         detail = "a resolver answered" if is_resolver else "its answer is not authoritative"
-        above = None if response.answer else _delegation(response)
-        return failure("lame", f"it refers to {above.target}" if above else detail, above)
+        redirection = None if response.answer else _delegation(response)
+        return failure(
+            "lame", f"it refers to {redirection.target}" if redirection else detail, redirection
+        )
     name = response.question[0].name
     try:
         chain = cast("QueryMessage", response).resolve_chaining()
     except dns.exception.DNSException:
         return failure("garbled", "its answer contradicts itself")
-    above = _alias(response, name, chain.canonical_name)
+    redirection = _alias(response, name, chain.canonical_name)
     if chain.answer:
         records = list(chain.answer)
         values = tuple(sorted(value for value in map(_value_of, records) if value))
         texts, ttl = tuple(map(_text_of, records)), chain.answer.ttl
-        return Answer(server, "answered", "", values, ttl, above, texts, rcode)
-    if above is not None:
-        return Answer(server, "answered", redirection=above, rcode=rcode)
+        return Answer(server, "answered", "", values, ttl, redirection, texts, rcode)
+    if redirection is not None:
+        return Answer(server, "answered", redirection=redirection, rcode=rcode)
     if response.answer:
         return failure("garbled", "it answered with other records")
     return _read_empty(server, response, name, zone, recursive=recursive)._replace(rcode=rcode)

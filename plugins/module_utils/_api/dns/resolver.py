@@ -53,12 +53,12 @@ class Resolvers:
         self._timeout = timeout
         self._failed: set[Server] = set()
 
-    def lookup(self, name: str, kind: str) -> tuple[str, ...] | None:
+    def confirmed_texts(self, name: str, kind: str) -> tuple[str, ...] | None:
         """Return the texts of a name's records, possibly none, or None if they are unknown.
 
         Resolvers may filter out TXT records, so an authoritative server must confirm their absence.
         """
-        found = self.find(name, kind, checking_disabled=False)
+        found = self.first_answer(name, kind, checking_disabled=False)
         if found.kind != "answered" or found.texts or kind != "TXT":
             return found.texts if found.kind == "answered" else None
         authorities = self._authorities
@@ -72,7 +72,7 @@ class Resolvers:
                 return answer.texts
         return None
 
-    def find(self, name: str, kind: str, *, checking_disabled: bool = True) -> Answer:
+    def first_answer(self, name: str, kind: str, *, checking_disabled: bool = True) -> Answer:
         """Return the first successful answer. A resolver that fails is queried last from then on.
 
         :param checking_disabled: skip DNSSEC validation, to find zones with invalid signatures too
@@ -86,7 +86,7 @@ class Resolvers:
             found = found._replace(detail=f"{server}: {found.detail}")
         return found
 
-    def resolve(self, name: str, kind: str) -> tuple[Answer, ...]:
+    def all_answers(self, name: str, kind: str) -> tuple[Answer, ...]:
         """Query all resolvers and return their answers in order."""
         with ThreadPoolExecutor(len(self.servers) or 1) as pool:
             return tuple(pool.map(lambda server: self._resolve(server, name, kind), self.servers))
@@ -175,7 +175,9 @@ def addresses(given: Iterable[Server], resolvers: Resolvers) -> tuple[Server, ..
 def _addresses(server: Server, resolvers: Resolvers) -> list[Server]:
     if server.address:
         return [server]
-    found = [text for kind in ("A", "AAAA") for text in resolvers.find(server.name, kind).texts]
+    found = [
+        text for kind in ("A", "AAAA") for text in resolvers.first_answer(server.name, kind).texts
+    ]
     return [Server(server.name, text, server.port) for text in found] or [server]
 
 
@@ -185,7 +187,7 @@ def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]
     :raises NameServersNotFound: the resolvers did not find the zone or its name servers
     """
     zone, _primary = _zone_of(name, resolvers)
-    found = resolvers.find(zone, "NS")
+    found = resolvers.first_answer(zone, "NS")
     if not found.texts:
         raise NameServersNotFound(
             f"The name servers of {zone} could not be found "
@@ -207,7 +209,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
     """Return the zone that contains a name and the zone's primary server."""
     exists = True
     for candidate in upwards(name):
-        found = resolvers.find(candidate, "SOA")
+        found = resolvers.first_answer(candidate, "SOA")
         if found.kind != "answered":
             raise NameServersNotFound(
                 f"The name servers of {name} could not be found ({found.detail}).",

@@ -27,8 +27,9 @@ from ..errors import (
     UpdateRefused,
     ZoneChanged,
 )
-from .query import Answer, Redirection, Server, random_names, read_response, upwards
-from .rrset import RecordSet, as_rdata
+from .notations import as_rdata
+from .query import Answer, Server, answer_of, random_names, upwards
+from .record_sets import RecordSet, Redirection
 
 with contextlib.suppress(ImportError):
     import dns.exception
@@ -51,7 +52,7 @@ _UPDATE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Key:
+class TsigKey:
     """A TSIG key.
 
     :param name: the key's name, in the form of a domain name
@@ -82,7 +83,7 @@ class Key:
 
 
 #: A whole record set before and after a change, each None if it does not exist.
-Change = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - Python 3.9
+BeforeAfter = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - Python 3.9
 
 
 class UpdateServer:
@@ -94,7 +95,7 @@ class UpdateServer:
     """
 
     def __init__(
-        self, servers: Sequence[Server], key: Key, timeout: float, until: float = math.inf
+        self, servers: Sequence[Server], key: TsigKey, timeout: float, until: float = math.inf
     ) -> None:
         self.servers = list(servers)
         self._key = key
@@ -137,12 +138,12 @@ class UpdateServer:
         :raises NameServerError: the server did not answer
         """
         message = dns.message.make_query(f"{name}.", "SOA", flags=0)
-        return read_response(self.server, self._send(message)).redirection
+        return answer_of(self.server, self._send(message)).redirection
 
     def read(self, name: str, kind: str) -> Answer:
         """Return the records of a name and a type.
 
-        Records from a wildcard are omitted; the answer then has ``is_wildcards`` set.
+        Records from a wildcard are omitted; the answer then has ``only_wildcard`` set.
 
         :raises UpdateRefused: the server is not authoritative for the name
         :raises NameServerError: the server did not answer
@@ -157,10 +158,10 @@ class UpdateServer:
             and self.zone_of(name) != name
             and found.is_like(self._query(beside, kind))
         ):
-            return Answer(self.server, "answered", is_wildcards=True)
+            return Answer(self.server, "answered", only_wildcard=True)
         return found
 
-    def update(self, zone: str, changes: Sequence[Change]) -> None:
+    def update(self, zone: str, changes: Sequence[BeforeAfter]) -> None:
         """Apply all changes in one zone, or none of them.
 
         The server only applies them if no record set has changed since it was read.
@@ -201,7 +202,7 @@ class UpdateServer:
     def _query(self, name: str, kind: str) -> Answer:
         """Return the server's authoritative answer for a name."""
         response = self._send(dns.message.make_query(f"{name}.", kind, flags=0))
-        found = read_response(self.server, response, ".")
+        found = answer_of(self.server, response, ".")
         if found.kind == "lame":
             raise self._not_authoritative(name, found.detail)
         if found.kind != "answered":
@@ -286,7 +287,7 @@ class UpdateServer:
         return NameServerError(f"The name server {self.server} failed ({rcode}). Check its log.")
 
 
-def _add(message: UpdateMessage, change: Change) -> None:
+def _add(message: UpdateMessage, change: BeforeAfter) -> None:
     """Add a change and its prerequisites to an update message."""
     before, after = change
     one = after or before

@@ -15,14 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ..errors import NameServersNotFound, TooExpensive
-from ..models import DnsRecordSet
+from ..models import RequiredRecords
 from . import messages, spf
 from .compare import Comparison, Status, WantedRecord, compare, wanted_records
 from .dkim import abridged
 from .messages import Params, join_words
-from .observe import Observation, Observer, Servers, is_wildcards
+from .notations import as_rdata
+from .observe import Observation, Observer, Servers, comes_from_wildcard
 from .query import Answer
-from .rrset import Key, RecordSet, Value, as_rdata, texts_of, txt
+from .record_sets import Key, RecordSet, Value, texts_of, txt
 from .spf_lookups import Ask, check_merged, count, limited
 
 Stage = Literal["created", "published", "active", "unknown"]
@@ -59,7 +60,7 @@ class Verdict(NamedTuple):
     :param found: the values that the servers returned, as in a zone file
     :param detail: what the servers returned, as a sentence
     :param remedy: the remedy, or an empty string for a match
-    :param held: whether every server that answered has the record, possibly with other records
+    :param is_published: whether every server that answered has the record, possibly among others
     """
 
     wanted: WantedRecord
@@ -69,7 +70,7 @@ class Verdict(NamedTuple):
     detail: str
     remedy: str
     servers: tuple[ServerVerdict, ...]
-    held: bool = False
+    is_published: bool = False
 
     @property
     def line(self) -> str:
@@ -116,8 +117,8 @@ class Waiting(NamedTuple):
 
     :param seconds: the timeout, after which a verification that has started is still finished
     :param report: called with each line of progress
-    :param beside: stop when the records are published, even if other records conflict with them,
-        which waiting can't change
+    :param accept_conflicts: stop when the records are published, even if other records conflict
+        with them, which waiting can't change
     """
 
     seconds: float
@@ -125,21 +126,21 @@ class Waiting(NamedTuple):
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
     rng: Callable[[], float] = random.random
-    beside: bool = False
+    accept_conflicts: bool = False
 
     def is_over(self, verdict: Verdict) -> bool:
         """Return whether waiting for the verdict's record is over."""
-        return verdict.held if self.beside else verdict.status == "match"
+        return verdict.is_published if self.accept_conflicts else verdict.status == "match"
 
 
-def verify(record_set: DnsRecordSet, servers: Servers) -> Verification:
+def verify(required: RequiredRecords, servers: Servers) -> Verification:
     """Verify the records of a domain once."""
-    return _Verifier(record_set, servers).verify()
+    return _Verifier(required, servers).verify()
 
 
-def wait(record_set: DnsRecordSet, servers: Servers, waiting: Waiting) -> Verification:
+def wait(required: RequiredRecords, servers: Servers, waiting: Waiting) -> Verification:
     """Verify until all records are published or the timeout expires. Return the last result."""
-    verifier = _Verifier(record_set, servers)
+    verifier = _Verifier(required, servers)
     end = waiting.clock() + waiting.seconds
     pauses = 0
     reported, reported_at = "", float("-inf")
@@ -152,7 +153,7 @@ def wait(record_set: DnsRecordSet, servers: Servers, waiting: Waiting) -> Verifi
         listed = join_words([_progress(each) for each in lacking])
         if listed != reported or now - reported_at >= _REPORT_INTERVAL:
             reported, reported_at = listed, now
-            params: dict[str, object] = {"domain": record_set.domain.key, "lacking": listed}
+            params: dict[str, object] = {"domain": required.domain.key, "lacking": listed}
             number = len(seen.verdicts)
             params |= {"present": number - len(lacking), "number": number}
             waiting.report(messages.text("progress", left=f"{end - now:.0f}", **params))
@@ -169,13 +170,13 @@ def _progress(verdict: Verdict) -> str:
 
 
 class _Verifier:
-    def __init__(self, record_set: DnsRecordSet, servers: Servers) -> None:
+    def __init__(self, required: RequiredRecords, servers: Servers) -> None:
         self._observer = Observer(servers)
-        self._wanted = wanted_records(record_set)
+        self._wanted = wanted_records(required)
 
     def verify(self) -> Verification:
         """Query all servers for all records, and then the resolvers."""
-        seen = self._observer.resolve(self._observer.observe(self._wanted))
+        seen = self._observer.add_resolver_answers(self._observer.observe(self._wanted))
         answers = [answer for each in seen.values() for answer in each.resolved]
         has_resolved = any(answer.kind in ("answered", "bogus") for answer in answers)
         verdicts: list[Verdict] = []
@@ -183,8 +184,8 @@ class _Verifier:
         for each in self._wanted:
             verdict = judge(each, seen[each.key])
             if has_resolved and each.noun == "SPF" and verdict.status != "unknown":
-                ask = limited(self._observer.resolvers.lookup, _SPF_TIMEOUT)
-                verdict, advice = _check_spf(verdict, seen[each.key], ask)
+                ask = limited(self._observer.resolvers.confirmed_texts, _SPF_TIMEOUT)
+                verdict, advice = _judge_lookups(verdict, seen[each.key], ask)
             verdicts.append(verdict)
         is_active = all(is_resolved(each, seen[each.key]) for each in self._wanted)
         aliases = {key[0]: a.alias for key, each in seen.items() for a in each.own if a.alias}
@@ -202,8 +203,8 @@ def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
         for answer, found in compared
     )
     values = tuple(dict.fromkeys(value for answer, _found in known for value in _rdata(answer)))
-    held = bool(known) and all(found.held for _answer, found in known)
-    verdict = Verdict(wanted, "unknown", "no_nameservers", values, "", "", servers, held)
+    is_published = bool(known) and all(found.is_published for _answer, found in known)
+    verdict = Verdict(wanted, "unknown", "no_nameservers", values, "", "", servers, is_published)
     if not compared:
         problem = seen.problem or NameServersNotFound(
             f"No authoritative name server of {wanted.name} could be found.",
@@ -240,7 +241,10 @@ def _wrong(
     code, remedy = worst.code, worst.remedy
     if good:
         bad = [str(answer.server) for answer, found in known if found.status != "match"]
-        code, params = "servers_disagree", {"behind": join_words(bad), "current": join_words(good)}
+        code, params = (
+            "servers_disagree",
+            {"outdated": join_words(bad), "current": join_words(good)},
+        )
         remedy = messages.remedy(code, params)
     return verdict._replace(status=worst.status, code=code, detail=f"{detail}.", remedy=remedy)
 
@@ -248,22 +252,22 @@ def _wrong(
 def _compare(wanted: WantedRecord, answer: Answer, wildcard: Answer | None) -> Comparison:
     """Compare one server's answer with a wanted record."""
     params = wanted.params
-    above = answer.redirection
-    if above is not None:
-        params |= {"redirection": above, "owner": above.owner}
+    redirection = answer.redirection
+    if redirection is not None:
+        params |= {"redirection": redirection, "owner": redirection.owner}
     found = compare(wanted, answer.values)
     is_answer = answer.kind == "answered"
-    is_alias_of_domain = above is not None and wanted.name == wanted.domain
+    is_alias_of_domain = redirection is not None and wanted.name == wanted.domain
     if is_answer and found.status == "match" and not is_alias_of_domain:
         return found
-    if is_answer and is_wildcards(answer, wildcard):
+    if is_answer and comes_from_wildcard(answer, wildcard):
         return Comparison("missing", "wildcard", params)
     if not is_answer or answer.detail:
         detail = f" ({answer.detail})" if answer.detail else ""
         code: str = answer.kind if answer.kind in ("lame", "unfound", "failed") else "silent"
-        code = "unresolved" if above is not None else code
+        code = "unresolved" if redirection is not None else code
         return Comparison("unknown", code, {**params, "detail": detail})
-    return found if above is None else Comparison("conflict", "elsewhere", params)
+    return found if redirection is None else Comparison("conflict", "elsewhere", params)
 
 
 def is_resolved(wanted: WantedRecord, seen: Observation) -> bool:
@@ -290,7 +294,7 @@ def stage_of(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
     return "active" if resolved else "published"
 
 
-def _check_spf(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdict, list[str]]:
+def _judge_lookups(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdict, list[str]]:
     """Count the look-ups of the SPF record that is published or would be suggested.
 
     :returns: the verdict, changed if receivers reject the record, and warnings

@@ -22,7 +22,8 @@ from .. import errors
 from ..client.client import Client
 from ..models import NO_EDIT, Domain, Edit, Forwarder, Mailbox, Principal, spelled
 from ..names import Name
-from .changes import Change, Plan
+from .messages import refusal
+from .plan import Change, Plan
 from .state import Occupant, TenantState
 
 T = TypeVar("T")
@@ -241,16 +242,12 @@ class _Run:
         if now is None:
             return
         if now.kind != subject.kind:
-            raise errors.Refused(
-                f"{now.name} is a {now.kind} now, but the plan was to delete a {subject.kind}. It "
-                "was not deleted. Run again."
-            )
+            params = {"name": now.name, "kind": now.kind, "planned": subject.kind}
+            raise errors.Refused(refusal("kind_changed", params))
         if now.name in occupants:
             first = occupants[now.name][0].principal
-            raise errors.Refused(
-                f"The domain {now.name} was not deleted, because the {first.kind} {first.name} "
-                "uses it now. Run again."
-            )
+            params = {"domain": now.name, "kind": first.kind, "name": first.name}
+            raise errors.Refused(refusal("domain_used_meanwhile", params))
         client.delete(now.name)
 
     def _confirm(self, positions: list[int]) -> None:

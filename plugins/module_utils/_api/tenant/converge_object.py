@@ -6,24 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import errors
 from ..client.client import Client
 from ..models import Domain, Principal
-from ..names import Name
-from .changes import Change, Plan
-from .declared import Declared, definition_of
-from .desired import Passwords
-from .plan import plan_tenant
+from .declared import Declared, Passwords, definition_of
+from .plan import Change, Plan, Probe
+from .planner import plan_tenant
 from .state import TenantState
 
 if TYPE_CHECKING:
     from .apply import Result
-
-#: A function that returns the mailboxes whose passwords already work.
-Probe = Callable[[Iterable[Change]], Collection[Name]]
 
 
 class Converged(NamedTuple):

@@ -20,12 +20,11 @@ from ..client.client import Client
 from ..models import SECTIONS, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
-from .changes import Change, Plan, digest
-from .converge_object import Probe
-from .declared import Declared, Definition
-from .desired import Passwords
-from .messages import describe
-from .plan import plan_tenant
+from .declared import Declared, Definition, Passwords
+from .messages import refusal
+from .plan import Change, Plan, Probe, digest
+from .planner import plan_tenant
+from .problems import describe
 from .purge import Purge
 from .state import TenantState
 
@@ -170,12 +169,8 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
         found = _plan(state, definition, purge, kept)
     # An empty plan needs no review.
     if expected_plan is not None and found.plan.changes and found.digest != expected_plan:
-        raise errors.Refused(
-            f"This is not the expected plan: its digest is {found.digest}, but expected_plan is "
-            f"{expected_plan}. The tenant, the definition or another option of the task has "
-            "changed since. Nothing was changed. Review the new plan in check mode, and set "
-            "expected_plan to its digest."
-        )
+        params = {"digest": found.digest, "expected": expected_plan}
+        raise errors.Refused(refusal("other_plan", params))
     if dry_run:
         return found
     results = apply_plan(

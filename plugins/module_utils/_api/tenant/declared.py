@@ -2,21 +2,21 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The objects that a definition declares, which are the planner's input.
+"""The objects that a definition declares and the passwords to set, which are the planner's input.
 
-The classes are not frozen, because frozen objects take twice as long to create. Treat the objects
-as immutable.
+The declared objects are not frozen, because frozen ones take twice as long to create. Treat them as
+immutable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from ..models import Domain, Forwarder, Mailbox
 from ..names import Name
-from .messages import DECLARED_ABSENT, Place, Reason
+from .problems import DECLARED_ABSENT, Place, Reason
 
 
 @dataclass(slots=True)
@@ -71,11 +71,11 @@ class DeclaredIndividual(Declared):
 class DeclaredMailbox(DeclaredIndividual):
     """A declared mailbox.
 
-    :param must_exist: only the aliases are declared; the mailbox is not created
+    :param only_aliases: declare only aliases of a mailbox, which is neither created nor deleted
     :param move: take the aliases away from other mailboxes and forwarders
     """
 
-    must_exist: bool = False
+    only_aliases: bool = False
     move: bool = False
     model = Mailbox
 
@@ -91,6 +91,22 @@ class DeclaredForwarder(DeclaredIndividual):
     members: frozenset[Name] | None = None
     purge_members: bool = True
     model = Forwarder
+
+
+@dataclass(frozen=True, slots=True)
+class Passwords:
+    """The passwords of mailboxes, by name.
+
+    :param replace: set the passwords of existing mailboxes, not only of new ones
+    """
+
+    by_name: Mapping[Name, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    replace: bool = False
+
+    def without(self, names: Collection[Name]) -> Passwords:
+        """Return the passwords without those of the given mailboxes."""
+        kept = {name: values for name, values in self.by_name.items() if name not in names}
+        return Passwords(kept, self.replace)
 
 
 class Definition(NamedTuple):

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import shortened
-from .messages import InvalidDefinition, Path, Place, Problem, Source
+from .problems import InvalidDefinition, Path, Place, Problem, Source
 
 _MAX_DEPTH = 20
 _TAG = "tag:yaml.org,2002:"

@@ -23,7 +23,7 @@ from .. import errors
 from ..client.client import Client
 from ..client.transport import OTHER_HOST, tls_context
 from ..names import Name
-from .changes import Change
+from .plan import Change
 
 #: After a few wrong passwords, servers delay all logins from an IP address (Dovecot by a minute).
 MAX_REFUSALS = 3

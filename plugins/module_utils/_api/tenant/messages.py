@@ -2,21 +2,15 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The reasons for changes and the problems of definitions and plans, with the text of each code."""
+"""The texts of reasons, problems and refusals, by code. ``problems.py`` has the types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Union
+from collections.abc import Iterable, Mapping
 
-from ..errors import InvalidInput
 from ..names import Name
 
-#: The path to a part of a definition, such as ``("mailboxes", 3, "aliases", 0)``.
-Path = tuple[Union[str, int], ...]  # noqa: UP007
-
 _MAX_LISTED = 10
-_MAX_PROBLEMS = 20
 
 #: The reasons why a principal changes, by code.
 REASONS = {
@@ -140,9 +134,9 @@ PROBLEMS = {
         "scope or declare them."
     ),
     "percentage_exceeded": (
-        "{percent:.3g} % of all {kinds} ({count} of {held}) would be deleted without being named. "
-        "max_delete_percent allows {allowed:g}. Review the plan in check mode, and raise the "
-        "limit only if the plan is right."
+        "{percent:.3g} % of all {kinds} ({count} of {existing}) would be deleted without being "
+        "named. max_delete_percent allows {allowed:g}. Review the plan in check mode, and raise "
+        "the limit only if the plan is right."
     ),
     "purge_without_aliases": (
         "purge_aliases has no effect without aliases. Set aliases to the list to keep, or to an "
@@ -160,130 +154,26 @@ PREREQUISITES = {
 }
 
 
-class Reason(NamedTuple):
-    """The reason why a principal changes."""
-
-    code: str
-    params: Mapping[str, Any] = {}
-
-    def __str__(self) -> str:
-        return REASONS[self.code].format(**self.params)
-
-
-DECLARED_ABSENT = Reason("declared_absent")
-
-
-class Source(NamedTuple):
-    """A definition before it is validated.
-
-    :param file: the path of the file, or None for the options of the task
-    :param data: the decoded content
-    :param find_line: returns the line number of a path, or None if it is unknown
-    """
-
-    file: str | None
-    data: Any
-    find_line: Callable[[Path], int | None] | None = None
+#: The refusals to apply a plan or one of its changes, by code.
+_REFUSALS = {
+    "kind_changed": (
+        "{name} is a {kind} now, but the plan was to delete a {planned}. It was not deleted. Run "
+        "again."
+    ),
+    "domain_used_meanwhile": (
+        "The domain {domain} was not deleted, because the {kind} {name} uses it now. Run again."
+    ),
+    "other_plan": (
+        "This is not the expected plan: its digest is {digest}, but expected_plan is {expected}. "
+        "The tenant, the definition or another option of the task has changed since. Nothing was "
+        "changed. Review the new plan in check mode, and set expected_plan to its digest."
+    ),
+}
 
 
-class Place(NamedTuple):
-    """The location of a part of a definition."""
-
-    source: Source
-    path: Path
-
-    def __str__(self) -> str:
-        if self.source.file is None:
-            return self.where
-        start = self.source.file if self.line is None else f"{self.source.file}:{self.line}"
-        return f"{start}: {self.where}" if self.path else start
-
-    def at(self, *parts: str | int) -> Place:
-        """Return the place of a part within this one."""
-        return Place(self.source, (*self.path, *parts))
-
-    @property
-    def line(self) -> int | None:
-        """The line in the file, or None if it is unknown."""
-        return self.source.find_line(self.path) if self.source.find_line else None
-
-    @property
-    def where(self) -> str:
-        """The path as text, such as ``mailboxes[3].aliases[0]``."""
-        parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path]
-        return "".join(parts).removeprefix(".")
-
-    def seen_from(self, other: Place) -> str:
-        """Return the place as text for a message about another place."""
-        about = [] if self.line is None else [f"line {self.line}"]
-        if self.source is not other.source:
-            file = self.source.file
-            about.append("in the options of the task" if file is None else f"in {file}")
-        return f"{self.where} ({', '.join(about)})" if about else self.where
-
-
-class Problem(NamedTuple):
-    """A reason to refuse a definition or its plan, or a warning.
-
-    :param place: the place of the problem in a definition, or None
-    :param prerequisite: whether a missing object may exist by the time of the real run
-    """
-
-    code: str
-    params: Mapping[str, Any] = {}
-    place: Place | None = None
-    prerequisite: bool = False
-
-    @property
-    def text(self) -> str:
-        """The problem and the remedy, without the place."""
-        return PROBLEMS[self.code].format(**self.params)
-
-    def __str__(self) -> str:
-        return self.text if self.place is None else f"{self.place}: {self.text}"
-
-    @property
-    def prerequisite_text(self) -> str:
-        """The warning in check mode, which names only the missing object, to avoid duplicates."""
-        if self.code not in PREREQUISITES:
-            return self.text
-        missing = PREREQUISITES[self.code].format(**self.params)
-        return f"{missing}. Check mode assumes that an earlier task creates it."
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the problem in the format of a module's result."""
-        place = self.place
-        return {
-            "code": self.code,
-            "file": place.source.file if place else None,
-            "line": place.line if place else None,
-            "where": place.where if place else "",
-            "text": self.text,
-        }
-
-
-class InvalidDefinition(InvalidInput):
-    """The definition itself has problems. Nothing was sent. ``problems`` lists them.
-
-    :param problems: all problems, at least one
-    """
-
-    code = "invalid_definition"
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(describe(problems))
-        self.problems = tuple(problems)
-        self.details = {"problems": [problem.as_dict() for problem in problems]}
-
-
-def describe(problems: Sequence[Problem]) -> str:
-    """Return a message about all problems, with one line for each if there are several."""
-    if len(problems) == 1:
-        return str(problems[0])
-    lines = [f"{number}. {each}" for number, each in enumerate(problems[:_MAX_PROBLEMS], 1)]
-    more = len(problems) - _MAX_PROBLEMS
-    lines += [f"And {more} more."] if more > 0 else []
-    return "\n".join([f"There are {len(problems)} problems; nothing was changed.", *lines])
+def refusal(code: str, params: Mapping[str, object]) -> str:
+    """Return the text of a refusal."""
+    return _REFUSALS[code].format(**params)
 
 
 def counted(noun: str, names: Iterable[Name]) -> str:
@@ -292,10 +182,10 @@ def counted(noun: str, names: Iterable[Name]) -> str:
     if not names:
         return ""
     plural = {"alias": "aliases"}.get(noun, f"{noun}s")
-    return f"{noun if len(names) == 1 else plural} {listed(map(str, names))}"
+    return f"{noun if len(names) == 1 else plural} {first_ten(map(str, names))}"
 
 
-def listed(items: Iterable[str]) -> str:
+def first_ten(items: Iterable[str]) -> str:
     """Return the first ten items separated by commas, and the number of the others."""
     items = list(items)
     shown = ", ".join(items[:_MAX_LISTED])

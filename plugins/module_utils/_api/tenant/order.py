@@ -12,18 +12,19 @@ from dataclasses import replace
 
 from ..models import NO_EDIT, Domain, Edit, Forwarder
 from ..names import Name
-from .changes import DELETE, DEREGISTER, FREE, KEEP, REGISTER, Change
-from .desired import Desired, DesiredState
+from .desired_state import Desired, DesiredState
 from .loops import find_cycle, forwarding_graph, levels
-from .messages import Reason, counted
+from .messages import counted
+from .plan import DELETE, DEREGISTER, FREE, REGISTER, WRITE, Change
+from .problems import Reason
 from .state import TenantState
 
 
 def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ...]:
     """Return the changes, ordered by stage, wave and name."""
-    waves, fed = _waves(desired, state)
-    kept = sorted(desired.kept.values(), key=lambda d: (waves.get(d.name, 0), d.name.key))
-    to_free = frozenset(address for each in kept for address in each.claims) | fed
+    waves, forwarded_to = _waves(desired, state)
+    kept = sorted(desired.present.values(), key=lambda d: (waves.get(d.name, 0), d.name.key))
+    to_free = frozenset(address for each in kept for address in each.claims) | forwarded_to
     missing = (Reason("missing"),)
     changes = [
         Change("create", None, Domain(domain), missing, stage=REGISTER)
@@ -62,7 +63,7 @@ def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Ch
         before, edit = after, replace(edit, remove_aliases=edit.remove_aliases - freed)
     if edit != NO_EDIT or secrets:
         after, reasons = edit.applied_to(before), _reasons(desired, edit, secrets)
-        yield Change("update", before, after, reasons, edit, secrets, stage=KEEP, wave=wave)
+        yield Change("update", before, after, reasons, edit, secrets, stage=WRITE, wave=wave)
 
 
 def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Reason, ...]:
@@ -115,8 +116,10 @@ def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int
     graph = forwarding_graph(after)
     if not _may_loop(before, after) or find_cycle(graph) is not None:
         return {}, frozenset()
-    fed = {member for forwarder in after for member in forwarder.members}
-    return levels(graph), frozenset(a for each in before for a in each.addresses if a in fed)
+    forwarded_to = {member for forwarder in after for member in forwarder.members}
+    return levels(graph), frozenset(
+        a for each in before for a in each.addresses if a in forwarded_to
+    )
 
 
 def _may_loop(before: list[Forwarder], after: list[Forwarder]) -> bool:

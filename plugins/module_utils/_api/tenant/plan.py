@@ -2,336 +2,163 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The planner, which compares the current state with a definition and returns the changes.
-
-It decides on each change and resolves conflicts between addresses; ``check_plan`` then checks the
-result as a whole. A task for a single object plans a definition of that object, for which the state
-reads only what is needed. The planner itself sends no requests.
-"""
+"""Plans: the changes in order, and the problems that block them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
-from ..models import ALIAS, Domain, Forwarder, Individual, Mailbox, Principal, UnmanagedPrincipal
-from ..names import Name
-from .changes import Plan
-from .declared import (
-    Declared,
-    DeclaredDomain,
-    DeclaredForwarder,
-    DeclaredIndividual,
-    DeclaredMailbox,
-    Definition,
+from ..models import (
+    NO_EDIT,
+    Action,
+    Edit,
+    Forwarder,
+    Individual,
+    Mailbox,
+    Principal,
+    change_row,
 )
-from .desired import Desired, DesiredState, Passwords
-from .messages import DECLARED_ABSENT, Problem, Reason, listed
-from .state import Occupant, TenantState
+from ..names import Name
+from .declared import Declared
+from .problems import Problem, Reason
 
-if TYPE_CHECKING:
-    from .purge import Purge
+#: The stages. Domains are created first and deleted last; addresses are freed before they are used.
+REGISTER, FREE, WRITE, DELETE, DEREGISTER = range(5)
 
 
-def plan_tenant(
-    state: TenantState,
-    definition: Definition,
-    purge: Purge | None = None,
-    passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
-) -> Plan:
-    """Return the plan that makes a tenant match a definition.
+@dataclass(slots=True)
+class Change:
+    """A change of a principal from its current to its desired state.
 
-    :param purge: the undeclared objects that may be deleted, none by default; only for a definition
-        of the whole tenant
+    :param edit: the names to add to and to remove from the principal's lists
+    :param secrets: the passwords to set, which representations never contain
+    :param always_set: set the passwords even if another client creates the mailbox first
+    :param stage: REGISTER, FREE, WRITE, DELETE or DEREGISTER
+    :param needs: the positions of changes in the plan that must succeed first
+    :param wave: the order within a stage
     """
-    if definition.is_whole and purge is None:
-        from .purge import Purge  # noqa: PLC0415
 
-        purge = Purge()
-    return _Planner(state, definition, purge, passwords).plan()
+    action: Action
+    before: Principal | None
+    after: Principal | None
+    reasons: tuple[Reason, ...]
+    edit: Edit = NO_EDIT
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    always_set: bool = False
+    stage: int = WRITE
+    needs: tuple[int, ...] = ()
+    wave: int = 0
+
+    @property
+    def subject(self) -> Principal:
+        """The principal in its desired state, or in its current one if it is deleted."""
+        subject = self.after or self.before
+        if subject is None:
+            raise ValueError("a change needs a principal")
+        return subject
+
+    @property
+    def reason(self) -> str:
+        """Why the change is needed."""
+        return ", ".join(map(str, self.reasons))
+
+    @property
+    def claimed(self) -> frozenset[Name]:
+        """The addresses that the principal gains."""
+        return _addresses(self.after) - _addresses(self.before)
+
+    @property
+    def freed(self) -> frozenset[Name]:
+        """The addresses that the principal loses."""
+        return _addresses(self.before) - _addresses(self.after)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the change in the format of a module's result."""
+        row = change_row(self.action, self.subject.kind, self.subject.name, self.reason)
+        return row | {"code": self.reasons[0].code}
 
 
-class _Planner:
-    def __init__(
-        self,
-        state: TenantState,
-        definition: Definition,
-        purge: Purge | None,
-        passwords: Passwords,
-    ) -> None:
-        self.state = state
-        self.definition = definition
-        self.purge = purge
-        self.passwords = passwords
-        self.desired = DesiredState()
+#: A function that returns the mailboxes whose passwords already work.
+Probe = Callable[[Iterable[Change]], Collection[Name]]
 
-    def plan(self) -> Plan:
-        """Decide on objects, addresses and domains, check the result, and return the plan."""
-        problems = [
-            *self._decide_domains(),
-            *self._decide_individuals(),
-            *self._purge_undeclared(),
-            *self._empty_domains(),
-            *self._resolve_address_conflicts(),
-            *self._check_limits(),
+
+class Plan(NamedTuple):
+    """The changes to apply, and what the planner found.
+
+    :param changes: the changes in the order of their stages and waves
+    :param problems: the problems that block the plan
+    :param warnings: effects of the plan that the user may not expect
+    :param unchanged: the declared objects that need no change
+    :param undeclared: the principals of the tenant that the definition does not declare
+    """
+
+    changes: tuple[Change, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    unchanged: tuple[Declared, ...] = ()
+    undeclared: tuple[Principal, ...] = ()
+    undeclared_aliases: tuple[tuple[Name, Individual], ...] = ()
+
+    def stages(self) -> Iterator[list[int]]:
+        """Yield the positions of the changes in each stage, which can run concurrently."""
+        stages: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for position, change in enumerate(self.changes):
+            stages[change.stage, change.wave].append(position)
+        for key in sorted(stages):
+            yield stages[key]
+
+
+def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return the changes in the format of a module's diff."""
+    diff = []
+    for change in changes:
+        header = f"{change.subject.kind} {change.subject.name}"
+        before = change.before.as_dict() if change.before else {}
+        after = change.after.as_dict() if change.after else {}
+        if change.secrets:
+            after["passwords"] = "set" if change.action == "create" else "replaced"
+        pair = {"before_header": header, "after_header": header, "before": before, "after": after}
+        diff.append(pair)
+    return diff
+
+
+def digest(changes: Iterable[Change]) -> str:
+    """Return a digest that is equal for equal changes of equal states.
+
+    It reflects whether a password is replaced, but not its text, because the digest would help to
+    guess it. It ignores passwords of new mailboxes, because plans are reviewed without them.
+    """
+    rows = [
+        [
+            change.action,
+            change.subject.kind,
+            change.subject.name.key,
+            _content(change.before),
+            _content(change.after),
+            change.action == "update" and bool(change.secrets),
         ]
-        warnings = [
-            Problem("purge_without_aliases")
-            for each in self.definition.individuals.values()
-            if each.purge_aliases and each.aliases is None and not each.absent
-        ]
-        declared = (*self.definition.domains.values(), *self.definition.individuals.values())
-        if not self.definition.is_whole and self.desired.is_unchanged:
-            return Plan((), tuple(problems), tuple(warnings), declared)
-        # Imported here because most tasks for one object have nothing to change.
-        from .check_plan import Checks  # noqa: PLC0415
-        from .order import order_changes  # noqa: PLC0415
-
-        checks = Checks(self.state, self.definition, self.desired)
-        problems += checks.problems()
-        warnings = checks.warnings + warnings
-        changes = order_changes(self.desired, self.state)
-        changed = {change.subject.name for change in changes}
-        unchanged = tuple(each for each in declared if each.name not in changed)
-        plan = Plan(changes, tuple(problems), tuple(warnings), unchanged)
-        if not self.definition.is_whole:
-            return plan
-        return plan._replace(
-            undeclared=tuple(each for each in self._undeclared() if not self._ignores(each.name)),
-            undeclared_aliases=tuple(
-                (alias, desired.current)
-                for desired in self.desired.kept.values()
-                for alias in desired.undeclared
-                if not self._ignores(alias)
-            ),
-        )
-
-    def _ignores(self, name: Name) -> bool:
-        return self.purge is not None and self.purge.ignores(name)
-
-    def _decide_domains(self) -> Iterator[Problem]:
-        for declared in self.definition.domains.values():
-            found = self.state.find(declared.name)
-            if found is None:
-                if not declared.absent:
-                    self.desired.register.append(declared.name)
-            elif not isinstance(found, Domain):
-                yield _wrong_kind(declared, found)
-            elif declared.absent:
-                self.desired.deleted[found.name] = DECLARED_ABSENT
-
-    def _decide_individuals(self) -> Iterator[Problem]:
-        """Decide on each declared mailbox and forwarder, regardless of the others."""
-        present = [each for each in self.definition.individuals.values() if not each.absent]
-        claimed = {each.name for each in present}
-        claimed = claimed.union(*(each.aliases or () for each in present))
-        for declared in self.definition.individuals.values():
-            found = self.state.find(declared.name)
-            if found is not None and not isinstance(found, declared.model):
-                yield _wrong_kind(declared, found)
-            elif not declared.absent:
-                yield from self._decide_individual(declared, found, claimed)
-            elif found is not None:
-                self.desired.deleted[found.name] = declared.reason
-
-    def _decide_individual(
-        self, declared: DeclaredIndividual, found: Individual | None, claimed: set[Name]
-    ) -> Iterator[Problem]:
-        """Decide on a mailbox or forwarder that is declared present."""
-        current = found or declared.model(declared.name)
-        desired = self._compare(declared, current, claimed)
-        if isinstance(declared, DeclaredMailbox) and declared.must_exist:
-            aliases = declared.aliases or frozenset()
-            if found is not None and declared.name in declared.absent_aliases:
-                yield Problem("primary_address", {"address": declared.name}, declared.place)
-                return
-            if found is None and not aliases:
-                return
-            domain = declared.name.domain
-            if found is None and self.state.has_domain(domain):
-                yield Problem("mailbox_missing", {"name": declared.name}, prerequisite=True)
-            elif found is None and domain not in {alias.domain for alias in aliases}:
-                params = {"names": str(declared.name), "domain": domain}
-                yield Problem("domain_missing", params, prerequisite=True)
-        else:
-            desired.is_new = found is None
-            if isinstance(current, Mailbox) and (desired.is_new or self.passwords.replace):
-                desired.secrets = self.passwords.by_name.get(declared.name, ())
-                # A task for one object plans again if another client creates the object first.
-                desired.always_set = (
-                    self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
-                )
-                if desired.is_new and not desired.secrets:
-                    params = {"name": declared.name}
-                    yield Problem("password_missing", params, declared.place, prerequisite=True)
-        self.desired.kept[declared.name] = desired
-
-    def _compare(
-        self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]
-    ) -> Desired:
-        """Compare an object's lists with its declaration."""
-        desired = Desired(declared, current)
-        held = current.aliases
-        if declared.aliases is not None:
-            desired.add = declared.aliases - held - {declared.name}
-            desired.undeclared = held - claimed - declared.absent_aliases.keys()
-        desired.remove = {a: why for a, why in declared.absent_aliases.items() if a in held}
-        if declared.purge_aliases and declared.aliases is not None:
-            purged = desired.undeclared
-        else:
-            purge = self.purge
-            purged = frozenset(a for a in desired.undeclared if purge and purge.takes(ALIAS, a))
-            self.desired.unnamed[ALIAS] |= purged
-        desired.remove |= dict.fromkeys(purged, Reason("undeclared"))
-        if (
-            isinstance(current, Forwarder)
-            and isinstance(declared, DeclaredForwarder)
-            and declared.members is not None
-        ):
-            desired.add_members = declared.members - current.members
-            if declared.purge_members:
-                desired.remove_members = current.members - declared.members
-        return desired
-
-    def _purge_undeclared(self) -> Iterator[Problem]:
-        if self.purge is None or not self.purge.kinds:
-            return
-        takes = self.purge.takes
-        chosen = [e for e in self._undeclared() if takes(e.kind, e.name, e.addresses)]
-        domains = {each.name for each in chosen if isinstance(each, Domain)}
-        occupants = self.state.occupants(domains) if domains else {}
-        for principal in chosen:
-            if principal.name in occupants:
-                holders = _describe(occupants[principal.name])
-                params = {"domain": principal.name, "holders": holders}
-                yield Problem("domain_in_use_undeclared", params)
-            else:
-                self.desired.delete_unnamed(principal, Reason("undeclared"))
-
-    def _empty_domains(self) -> Iterator[Problem]:
-        """Delete the remaining objects on deleted domains, if that is allowed."""
-        deleted = self.desired.deleted.keys() & self.definition.domains.keys()
-        if not deleted:
-            return
-        remaining = TenantState(
-            principals=[
-                self.desired.after(each)
-                for each in self.state.principals
-                if each.name not in self.desired.deleted
-            ]
-        )
-        emptied: list[tuple[Name, Occupant]] = []
-        for domain, occupants in sorted(remaining.occupants(deleted).items()):
-            declared = self.definition.domains[domain]
-            unmanaged = [o for o in occupants if isinstance(o.principal, UnmanagedPrincipal)]
-            ignored = [each for each in occupants if any(map(self._ignores, _lost(each)))]
-            if unmanaged:
-                code, blocking = "domain_in_use_unmanaged", unmanaged
-            elif not declared.force:
-                code, blocking = "domain_in_use", occupants
-            elif ignored:
-                code, blocking = "domain_in_use_ignored", ignored
-            else:
-                emptied += [(domain, each) for each in occupants]
-                continue
-            params = {"domain": domain, "holders": _describe(blocking)}
-            yield Problem(code, params, declared.place)
-        # Delete whole objects first, because their aliases on other domains then need no change.
-        for domain, occupant in sorted(emptied, key=lambda row: not row[1].is_resident):
-            owner, params = occupant.principal, {"domain": domain}
-            if occupant.is_resident:
-                self.desired.delete_unnamed(owner, Reason("domain_deleted", params))
-            elif owner.name not in self.desired.deleted and isinstance(owner, (Mailbox, Forwarder)):
-                lost = dict.fromkeys(occupant.addresses, Reason("alias_domain_deleted", params))
-                self.desired.desired_of(owner).remove |= lost
-                self.desired.unnamed[ALIAS] |= occupant.addresses
-
-    def _resolve_address_conflicts(self) -> Iterator[Problem]:
-        """Move claimed addresses from their owners, if the definition allows it."""
-        for desired in list(self.desired.kept.values()):
-            for address in sorted(desired.claims):
-                owner = self.state.owner_of(address)
-                if (
-                    owner is None
-                    or owner.name == desired.name
-                    or owner.name in self.desired.deleted
-                ):
-                    continue
-                code = self._resolve_address_conflict(desired, address, owner)
-                if code:
-                    params = {"address": address, "kind": owner.kind, "owner": owner.name}
-                    yield Problem(code, params, desired.place_of(address))
-
-    def _resolve_address_conflict(self, desired: Desired, address: Name, owner: Principal) -> str:
-        """Move an address to its new owner, or return the code of the problem."""
-        moves = Reason("alias_moves", {"owner": desired.name})
-        holder = self.desired.kept.get(owner.name)
-        if owner.name in self.definition.individuals:
-            # Declaring an address twice was already refused.
-            if holder is None or address == owner.name:
-                return ""
-            holder.remove.setdefault(address, moves)
-            is_unlisted = holder.declared is not None and holder.declared.aliases is None
-            return "alias_in_use_unlisted" if is_unlisted else ""
-        declared = desired.declared
-        if isinstance(declared, DeclaredMailbox) and declared.must_exist:
-            if not isinstance(owner, (Mailbox, Forwarder)):
-                return "address_in_use"
-            if address == owner.name:
-                return "primary_address_in_use"
-            if not declared.move:
-                return "alias_in_use"
-            self.desired.desired_of(owner).remove[address] = moves
-            return ""
-        return "address_in_use_undeclared" if self.definition.is_whole else "address_in_use"
-
-    def _check_limits(self) -> Iterator[Problem]:
-        if self.purge is not None and any(self.desired.unnamed.values()):
-            held = Counter(principal.kind for principal in self.state.principals)
-            held[ALIAS] = sum(
-                len(each.aliases)
-                for each in self.state.principals
-                if isinstance(each, (Mailbox, Forwarder))
-            )
-            yield from self.purge.problems(self.desired.unnamed, held)
-
-    def _undeclared(self) -> Iterator[Principal]:
-        for principal in self.state.principals:
-            if (
-                principal.name not in self.definition.individuals
-                and principal.name not in self.definition.domains
-                and not isinstance(principal, UnmanagedPrincipal)
-            ):
-                yield principal
+        for change in changes
+    ]
+    return f"v2:sha256:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()}"
 
 
-def _wrong_kind(declared: Declared, found: Principal) -> Problem:
-    params = {
-        "name": found.name,
-        "found": found.kind,
-        "kind": declared.kind,
-        "loss": " and its stored mail" if isinstance(found, Mailbox) else "",
-    }
-    if isinstance(declared, DeclaredMailbox) and declared.must_exist:
-        return Problem("not_a_mailbox", params, declared.place)
-    is_absent = declared.absent and not isinstance(declared, DeclaredDomain)
-    return Problem("wrong_kind_absent" if is_absent else "wrong_kind", params, declared.place)
+def _content(principal: Principal | None) -> Any:
+    if not isinstance(principal, (Mailbox, Forwarder)):
+        return principal is not None
+    return [_comparable(getattr(principal, each.name)) for each in fields(principal)]
 
 
-def _describe(occupants: Iterable[Occupant]) -> str:
-    """Return the number and the names of a domain's occupants."""
-    things = []
-    for principal, addresses in occupants:
-        if principal.name in addresses:
-            things.append(f"{principal.kind} {principal.name}")
-        else:
-            owner = f"of the {principal.kind} {principal.name}"
-            things += [f"alias {address} {owner}" for address in sorted(addresses)]
-    return f"{len(things)} object{'s' if len(things) > 1 else ''}: {listed(sorted(things))}"
+def _comparable(value: Any) -> Any:
+    """Return a field's value as JSON-serializable data that is equal for equal values."""
+    if isinstance(value, frozenset):
+        return sorted(name.key for name in value)
+    return value.key if isinstance(value, Name) else value
 
 
-def _lost(occupant: Occupant) -> frozenset[Name]:
-    """Return the occupant's addresses that are deleted with the domain."""
-    principal, addresses = occupant
-    return principal.addresses | addresses if occupant.is_resident else addresses
+def _addresses(principal: Principal | None) -> frozenset[Name]:
+    return principal.addresses if principal else frozenset()

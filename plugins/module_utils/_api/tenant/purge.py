@@ -14,7 +14,8 @@ from functools import cached_property
 from ..errors import InvalidInput
 from ..models import ALIAS, SECTIONS, Domain, Forwarder, Mailbox, Principal
 from ..names import Name, matcher
-from .messages import Problem, listed
+from .messages import first_ten
+from .problems import Problem
 
 #: The kinds that can be purged, in the order of messages.
 KINDS = (ALIAS, Mailbox.kind, Forwarder.kind, Domain.kind)
@@ -90,36 +91,36 @@ class Purge:
                     yield Problem("idle_pattern", {"option": option, "pattern": pattern})
 
     def problems(
-        self, unnamed: Mapping[str, Collection[Name]], held: Mapping[str, int]
+        self, deletions: Mapping[str, Collection[Name]], existing: Mapping[str, int]
     ) -> Iterator[Problem]:
         """Yield a problem for each limit that a plan exceeds.
 
-        :param unnamed: the objects that would be deleted without being named, by kind
-        :param held: the number of existing objects, by kind
+        :param deletions: the objects that would be deleted without being named, by kind
+        :param existing: the number of existing objects, by kind
         """
-        counts = Counter({kind: len(names) for kind, names in unnamed.items() if names})
+        counts = Counter({kind: len(names) for kind, names in deletions.items() if names})
         total = sum(counts.values())
         if total > self.max_deletions:
-            names = [f"{kind} {name}" for kind in KINDS for name in sorted(unnamed.get(kind, ()))]
+            names = [f"{kind} {name}" for kind in KINDS for name in sorted(deletions.get(kind, ()))]
             numbers = [
                 f"{counts[k]} {k if counts[k] == 1 else _PLURALS[k]}" for k in KINDS if counts[k]
             ]
             params = {
                 "counts": " and ".join(filter(None, (", ".join(numbers[:-1]), numbers[-1]))),
-                "names": listed(names),
+                "names": first_ten(names),
                 "allowed": self.max_deletions,
                 "total": total,
             }
             yield Problem("too_many_deletions", params, prerequisite=True)
         most = self.max_percent
         for kind, count in counts.items():
-            percent = 100 * count / max(held.get(kind, 0), 1)
+            percent = 100 * count / max(existing.get(kind, 0), 1)
             if most is not None and percent > most:
                 params = {
                     "percent": percent,
                     "kinds": _PLURALS[kind],
                     "count": count,
-                    "held": held[kind],
+                    "existing": existing[kind],
                     "allowed": most,
                 }
                 yield Problem("percentage_exceeded", params, prerequisite=True)

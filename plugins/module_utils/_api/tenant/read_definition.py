@@ -35,7 +35,7 @@ from .definition_format import (
     type_of,
 )
 from .loops import describe_cycle, find_cycle, starting_at
-from .messages import DECLARED_ABSENT, InvalidDefinition, Path, Place, Problem, Reason, Source
+from .problems import DECLARED_ABSENT, InvalidDefinition, Path, Place, Problem, Reason, Source
 
 # Union, because pylint takes the | between classes for arithmetic.
 Entry = Union[DomainEntry, MailboxEntry, ForwarderEntry, AliasEntry]  # noqa: UP007
@@ -50,7 +50,7 @@ _MAX_LOOPS = 20
 
 
 @dataclass(slots=True)
-class _Object:
+class _Declaration:
     """A domain, mailbox, forwarder, alias or member as declared by one or more sources.
 
     :param aliases: the aliases by key, or None if the list is not given
@@ -63,8 +63,8 @@ class _Object:
     absent: bool = False
     expires: Expiry | None = None
     force: bool | None = None
-    aliases: dict[str, _Object] | None = None
-    members: dict[str, _Object] = field(default_factory=dict)
+    aliases: dict[str, _Declaration] | None = None
+    members: dict[str, _Declaration] = field(default_factory=dict)
 
     @property
     def declares_end(self) -> bool:
@@ -97,16 +97,16 @@ def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
     :raises ImportError: pydantic is not installed
     """
     problems: list[Problem] = []
-    objects: dict[str, _Object] = {}
+    objects: dict[str, _Declaration] = {}
     has_all_members = True
     for source in sources:
-        found: dict[str, _Object] = {}
+        found: dict[str, _Declaration] = {}
         entries, invalid = _validate(source)
         problems += invalid
         if any(each.place and each.place.path[:1] == ("forwarders",) for each in invalid):
             has_all_members = False
         for entry, path in entries:
-            each = _object(entry, Place(source, path), problems)
+            each = _declaration(entry, Place(source, path), problems)
             key = each.name.key
             if key in found:
                 problems.append(_declared_twice(found[key], each))
@@ -220,21 +220,21 @@ def _locate(data: Any, location: Path) -> tuple[Path, Any]:
     return location, data
 
 
-def _object(entry: Entry, place: Place, problems: list[Problem]) -> _Object:
+def _declaration(entry: Entry, place: Place, problems: list[Problem]) -> _Declaration:
     """Convert an entry to an object, and append its contradictions to ``problems``."""
     # Only some kinds of entries have these keys.
     expires, force = getattr(entry, "expires", None), getattr(entry, "force", None)
-    declared = _Object(entry.kind, entry.name, place, entry.state == "absent", expires, force)
+    declared = _Declaration(entry.kind, entry.name, place, entry.state == "absent", expires, force)
     aliases: Sequence[AliasEntry] | None = getattr(entry, "aliases", None)
     if aliases is not None:
         declared.aliases = {}
         for number, alias in enumerate(aliases):
-            part = _object(alias, place.at("aliases", number), problems)
+            part = _declaration(alias, place.at("aliases", number), problems)
             first = declared.aliases.setdefault(part.name.key, part)
             if first is not part:
                 problems.append(_declared_twice(first, part))
     for number, name in enumerate(getattr(entry, "members", ())):
-        part = _Object("member", name, place.at("members", number))
+        part = _Declaration("member", name, place.at("members", number))
         first = declared.members.setdefault(name.key, part)
         if first is not part:
             problems.append(_declared_twice(first, part))
@@ -254,7 +254,7 @@ def _object(entry: Entry, place: Place, problems: list[Problem]) -> _Object:
     return declared
 
 
-def _declared_twice(first: _Object, other: _Object) -> Problem:
+def _declared_twice(first: _Declaration, other: _Declaration) -> Problem:
     """Return the problem for a name that is declared twice in one source or as two kinds."""
     params = {"name": other.name, "place": first.place.seen_from(other.place)}
     if first.kind == other.kind:
@@ -262,7 +262,7 @@ def _declared_twice(first: _Object, other: _Object) -> Problem:
     return Problem("two_kinds", params | {"kind": other.kind, "first": first.kind}, other.place)
 
 
-def _merge(first: _Object, other: _Object) -> Iterator[Problem]:
+def _merge(first: _Declaration, other: _Declaration) -> Iterator[Problem]:
     """Merge another source's declaration of an object or alias, and yield contradictions."""
 
     def contradiction(here: str, there: str) -> Problem:
@@ -298,7 +298,7 @@ def _merge(first: _Object, other: _Object) -> Iterator[Problem]:
 
 
 def _check(
-    objects: Collection[_Object], now: datetime, *, has_all_members: bool
+    objects: Collection[_Declaration], now: datetime, *, has_all_members: bool
 ) -> Iterator[Problem]:
     """Yield problems of addresses, domains, members and loops across all objects.
 
@@ -334,7 +334,7 @@ def _check(
 
 
 def _check_loops(
-    forwarders: Mapping[Name, _Object], owners: Mapping[str, _Object]
+    forwarders: Mapping[Name, _Declaration], owners: Mapping[str, _Declaration]
 ) -> Iterator[Problem]:
     """Yield a problem for each member that closes a forwarding loop.
 
@@ -357,7 +357,7 @@ def _check_loops(
         graph[last].discard(start)
 
 
-def _declare(declared: _Object, now: datetime) -> Declared:
+def _declare(declared: _Declaration, now: datetime) -> Declared:
     """Convert an object to the planner's input."""
     name, place = declared.name, declared.place
     if declared.kind == Domain.kind:

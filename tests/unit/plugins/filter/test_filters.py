@@ -23,6 +23,7 @@ from ansible_collections.postroom.email.plugins.filter import (
     txt_strings,
     zone_text,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import Refused
 from ansible_collections.postroom.email.tests.support.recordsets import (
     DOMAIN,
     KEY,
@@ -131,6 +132,31 @@ def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
     agreeing = [*servers[:2], silent]
     rows = FILTERS["record_sets"](verified("missing", "missing", "missing", servers=agreeing))
     assert {row["action"] for row in rows} == {"create"}
+
+
+def test_doubtful_records_are_refused() -> None:
+    """What is not known, or differs between servers, may hold records of others."""
+
+    def record(status: str, *servers: tuple[str, list[str]]) -> dict[str, Any]:
+        found = [
+            {"server": f"ns{place}", "status": one, "found": values}
+            for place, (one, values) in enumerate(servers)
+        ]
+        found_by = {"fqdn": DOMAIN, "type": "TXT", "status": status, "detail": "SERVFAIL."}
+        return found_by | {"servers": found}
+
+    same = record("match", ("match", ["a", "b"]), ("match", ["b", "a"]), ("unknown", []))
+    assert record_sets._verified_matches([same, {"fqdn": DOMAIN, "type": "MX"}]) == {
+        (DOMAIN, "TXT")
+    }
+    for doubtful, words in (
+        (record("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Verify"),
+        (record("match", ("match", ["a"]), ("match", ["b"])), "ns1 has other records than ns0."),
+    ):
+        with pytest.raises(Refused, match=words):
+            record_sets._verified_matches([same, doubtful])
+    mail = {"fqdn": DOMAIN, "type": "MX", "status": "match"}
+    assert record_sets._verified_matches([same, record("missing"), mail]) == {(DOMAIN, "MX")}
 
 
 def test_an_alias_of_the_right_key_stays() -> None:

@@ -13,13 +13,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Domain, Principal
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     TenantReport,
     converge_tenant,
     raise_if_incomplete,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import (
     KINDS,
     Purge,

@@ -28,11 +28,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declare
     Definition,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
-    read_passwords,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import export
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     DECLARED_ABSENT,
     InvalidDefinition,
     Reason,
@@ -40,6 +37,9 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.message
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
+    read_passwords,
 )
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)

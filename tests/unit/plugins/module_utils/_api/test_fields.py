@@ -23,11 +23,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Principal,
     respelled,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import (
-    Plan,
-    as_diff,
-    digest,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     DeclaredIndividual,
 )
@@ -35,7 +30,12 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export 
     export,
     facts,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import (
+    Plan,
+    as_diff,
+    digest,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     InvalidDefinition,
     Source,
 )

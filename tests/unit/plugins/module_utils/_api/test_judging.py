@@ -18,10 +18,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe im
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
     Answer,
     Kind,
-    Redirection,
     Server,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import Mx, Value, txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+    Mx,
+    Redirection,
+    Value,
+    txt,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import (
     Verdict,
     is_resolved,
@@ -30,7 +34,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify imp
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
-    DnsRecordSet,
+    RequiredRecords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 
@@ -178,7 +182,7 @@ def test_the_edit_makes_the_record_right(row: int) -> None:
         return
     assert bool(compared.change) is (compared.values != held)
     again = compare(wanted, compared.values)
-    assert (again.held, again.change, again.values) == (True, "", compared.values)
+    assert (again.is_published, again.change, again.values) == (True, "", compared.values)
     assert again.status == "match" or code == "mx_rivals"
     assert status == "match" or set(held) - set(compared.values) <= set(held)
 
@@ -187,7 +191,7 @@ def test_a_record_that_every_server_has_is_a_match() -> None:
     """The verdict lists the servers, and there is nothing to do."""
     verdict = judged(says(OURS), says(OURS, server=NS2))
     assert verdict[:4] == (MX, "match", "present", ("10 mail.example.net.",))
-    assert (verdict.remedy, verdict.held) == ("", True)
+    assert (verdict.remedy, verdict.is_published) == ("", True)
     assert [(one.server, one.status, one.found) for one in verdict.servers] == [
         (f"ns{n}.example.net (192.0.2.{n})", "match", ("10 mail.example.net.",)) for n in (1, 2)
     ]
@@ -211,7 +215,7 @@ def test_others_rank_against_the_service(found: list[int], expected: list[str]) 
     """
     ours = {10: "mail.example.net", 20: "MX2.example.net."}
     rows = [DnsRecord("MX", "@", host, priority) for priority, host in ours.items()]
-    records = DnsRecordSet(parse_domain(HOME), (*rows, DnsRecord("TXT", "@", "x")))
+    records = RequiredRecords(parse_domain(HOME), (*rows, DnsRecord("TXT", "@", "x")))
     wanted = wanted_records(records)
     there = [Mx(n, host.lower().rstrip(".")) for n, host in ours.items() if -n not in found]
     answer = says(*there, *(Mx(n, "mx.example.org") for n in found if n > 0))

@@ -15,7 +15,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.query impo
     Server,
     random_names,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import Key
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.update import TsigKey
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     Edit,
@@ -261,9 +261,9 @@ WRONG_KEYS = {
 def test_a_key_hides_its_secret(parts: tuple[str, ...], message: str) -> None:
     """Neither a key nor the error of an invalid one shows it."""
     with pytest.raises(InvalidInput) as caught:
-        Key(*parts)
+        TsigKey(*parts)
     assert message in str(caught.value)
     assert CANARY[:-2] not in f"{caught.value!r} {caught.value.__context__!r}"
-    key = Key("mail.example.com", CANARY)
+    key = TsigKey("mail.example.com", CANARY)
     assert "mail.example.com" in repr(key)
     assert CANARY not in f"{key!r} {key}"

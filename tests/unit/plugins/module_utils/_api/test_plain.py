@@ -12,31 +12,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.provider_data import (
-    matching,
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
     read_record_sets,
     read_text,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import (
     Escapes,
-    Mx,
-    Txt,
     as_rdata,
     as_return_values,
     octodns,
     read_rdata,
+    zone_text,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+    Mx,
+    Txt,
     txt,
     txt_strings,
     wanted_sets,
-    zone_text,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
     InvalidInput,
-    Refused,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
-    DnsRecordSet,
+    RequiredRecords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
 from ansible_collections.postroom.email.tests.support.recordsets import (
@@ -114,29 +114,6 @@ def test_an_alias_is_no_record_set() -> None:
     assert (targets, found.sets) == ({"a.example.com": "b.example.net"}, current(mx(OURS, ttl=77)))
 
 
-def test_doubtful_records_are_refused() -> None:
-    """What is not known, or differs between servers, may hold records of others."""
-
-    def verified(status: str, *servers: tuple[str, list[str]]) -> dict[str, Any]:
-        found = [
-            {"server": f"ns{place}", "status": one, "found": values}
-            for place, (one, values) in enumerate(servers)
-        ]
-        record = {"fqdn": DOMAIN, "type": "TXT", "status": status, "detail": "SERVFAIL."}
-        return record | {"servers": found}
-
-    same = verified("match", ("match", ["a", "b"]), ("match", ["b", "a"]), ("unknown", []))
-    assert matching([same, {"fqdn": DOMAIN, "type": "MX"}]) == {(DOMAIN, "TXT")}
-    for doubtful, words in (
-        (verified("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Verify"),
-        (verified("match", ("match", ["a"]), ("match", ["b"])), "ns1 has other records than ns0."),
-    ):
-        with pytest.raises(Refused, match=words):
-            matching([same, doubtful])
-    mail = {"fqdn": DOMAIN, "type": "MX", "status": "match"}
-    assert matching([same, verified("missing"), mail]) == {(DOMAIN, "MX")}
-
-
 def test_values_are_given_back_as_they_were_written() -> None:
     """A provider may have its own escapes, and names that are relative to the zone."""
     there = [
@@ -205,14 +182,14 @@ def dkim(bits: int) -> str:
     return f"v=DKIM1; k=rsa; p={key}"
 
 
-def records(bits: int = 2048) -> DnsRecordSet:
+def records(bits: int = 2048) -> RequiredRecords:
     """Return what the contract shows."""
     rows = (
         DnsRecord("MX", "@", "mail.example.net", 10),
         DnsRecord("TXT", "@", SPF),
         DnsRecord("TXT", "service._domainkey", dkim(bits)),
     )
-    return DnsRecordSet(HOME, rows)
+    return RequiredRecords(HOME, rows)
 
 
 def unquoted(text: str) -> str:

@@ -23,7 +23,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import Plan
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_object import (
     Converged,
     apply_changes,
@@ -35,16 +34,17 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declare
     DeclaredDomain,
     DeclaredForwarder,
     DeclaredMailbox,
+    Passwords,
     definition_of,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import (
-    Passwords,
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import Plan
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.planner import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     DECLARED_ABSENT,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
+    read_passwords,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.plugins.module_utils._passwords import mailbox_passwords
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
@@ -105,13 +105,13 @@ def team(name: Name = TEAM, members: frozenset[Name] | None = None, **options: A
 
 def alias(address: Name = SALES, mailbox: Name = ALICE, *, move: bool = False) -> Task:
     """Declare an alias."""
-    return Task(DeclaredMailbox(mailbox, aliases=names(address), must_exist=True, move=move))
+    return Task(DeclaredMailbox(mailbox, aliases=names(address), only_aliases=True, move=move))
 
 
 def no_alias(address: Name = SALES, mailbox: Name = ALICE) -> Task:
     """Declare an alias absent."""
     absent = {address: DECLARED_ABSENT}
-    return Task(DeclaredMailbox(mailbox, absent_aliases=absent, must_exist=True))
+    return Task(DeclaredMailbox(mailbox, absent_aliases=absent, only_aliases=True))
 
 
 def no_domain(name: Name = HOME, *, force: bool = False) -> Task:

@@ -15,7 +15,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     Mailbox,
     Principal,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import digest
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import digest
 from ansible_collections.postroom.email.tests.support.planning import (
     FAR,
     FORCED,

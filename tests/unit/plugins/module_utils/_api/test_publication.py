@@ -15,14 +15,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.compare im
     compare,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
-    Plan,
+    RecordPlan,
     plan_absence,
     plan_presence,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Redirection
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.rrset import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
     Mx,
     RecordSet,
+    Redirection,
     Txt,
     Value,
     txt,
@@ -145,13 +145,13 @@ OTHER = Mx(20, "mx.other.example")
 NOTE = Txt((b"cut ", b"by its owner \xff"))
 
 
-def present(*found: RecordSet) -> Plan:
-    """Plan to publish; wanted sets that are not given exist already."""
+def present(*found: RecordSet) -> RecordPlan:
+    """RecordPlan to publish; wanted sets that are not given exist already."""
     return plan_presence(wanted(), current(*wanted()) | current(*found), {})
 
 
-def absent(*found: RecordSet) -> Plan:
-    """Plan to withdraw."""
+def absent(*found: RecordSet) -> RecordPlan:
+    """RecordPlan to withdraw."""
     return plan_absence(wanted(), current(*found), {})
 
 
@@ -189,8 +189,8 @@ def test_missing_record_sets_are_created() -> None:
         f"{SELECTOR} TXT",
         "dkim_missing",
     )
-    assert plan.changes[2].subject.as_dict()["name"] == SELECTOR
-    assert present() == Plan()
+    assert plan.changes[2].subject.name == SELECTOR
+    assert present() == RecordPlan()
 
 
 @pytest.mark.parametrize(
@@ -310,12 +310,12 @@ def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value]
     """A set that holds nothing else is deleted."""
     plan = absent(found)
     if after is None:
-        assert plan == Plan()
+        assert plan == RecordPlan()
     else:
         (change,) = plan.changes
         assert change.action == ("update" if after else "delete")
         assert change.after == (found._replace(values=tuple(after)) if after else None)
-        assert change.after is None or absent(change.after) == Plan()
+        assert change.after is None or absent(change.after) == RecordPlan()
 
 
 def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:

@@ -22,21 +22,21 @@ from ansible_collections.postroom.email.plugins.module_utils._api import errors,
 from ansible_collections.postroom.email.plugins.module_utils._api.client import endpoints as calls
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import (
     Client,
-    read_response,
+    result_of,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoints import Response
-from ansible_collections.postroom.email.plugins.module_utils._api.client.retry import RateLimit
+from ansible_collections.postroom.email.plugins.module_utils._api.client.pacing import RateLimit
 from ansible_collections.postroom.email.plugins.module_utils._api.names import (
     parse_address,
     parse_domain,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.changes import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import Passwords
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import (
     Change,
     Plan,
     as_diff,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.desired import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.messages import Reason
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Reason
 from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
     QuirkyService,
     domain,
@@ -134,7 +134,7 @@ def test_a_failure_raises_its_own_error(row: int) -> None:
     """The error has exactly this class, and its failure holds status, method and path."""
     call, status, body, kind = FAILURES[row]
     with pytest.raises(errors.ServiceError) as caught:
-        read_response(call, answer(status, body))
+        result_of(call, answer(status, body))
     assert caught.type is kind
     failure = caught.value.failure
     assert (failure.kind, failure.status) == (kind.__name__, status)
@@ -154,7 +154,7 @@ def test_members_make_a_forwarder_and_a_count_does_not() -> None:
         {"name": "example.com", "type": "domain", "members": 12},
         {"name": "staff@example.com", "type": "group"},
     ]
-    page = read_response(LIST, answer(200, {"data": {"items": rows, "total": 3}}))
+    page = result_of(LIST, answer(200, {"data": {"items": rows, "total": 3}}))
     members = frozenset({parse_address("a@example.net")})
     team = models.Forwarder(parse_address("team@example.com"), frozenset(), members)
     staff = models.UnmanagedPrincipal(parse_address("staff@example.com"), "group")
@@ -171,7 +171,7 @@ SECONDS["Fri, 31 Dec 99999 23:59:59 GMT"] = None
 def test_retry_after_in_seconds(value: str) -> None:
     """A number of seconds is read; a value that can't be read is ignored."""
     with pytest.raises(errors.Throttled) as caught:
-        read_response(GET, answer(429, None, retry_after=value))
+        result_of(GET, answer(429, None, retry_after=value))
     assert caught.value.retry_after == SECONDS[value]
 
 
@@ -181,7 +181,7 @@ def test_retry_after_as_a_date() -> None:
     for offset, low, high in ((120, 100, 120), (-120, 0, 0)):
         date = format_datetime(now + timedelta(seconds=offset), usegmt=True)
         with pytest.raises(errors.ServerFailed) as caught:
-            read_response(GET, answer(503, None, retry_after=date))
+            result_of(GET, answer(503, None, retry_after=date))
         assert caught.value.retry_after is not None
         assert low <= caught.value.retry_after <= high
 
@@ -211,7 +211,7 @@ def test_no_part_of_an_answer_leaks_a_secret(call: calls.Call[Any], status: int,
     """Echoes, pages, redirects, long details, broken JSON and stored hashes are redacted."""
     reply = answer(status, body, location=f"https://elsewhere.example/?token={TOKEN}")
     with pytest.raises(errors.ServiceError) as caught:
-        read_response(call, reply, (TOKEN,))
+        result_of(call, reply, (TOKEN,))
     shown = f"{caught.value} {caught.value.failure} {caught.value!r} {caught.value.__cause__}"
     for secret in (PASSWORD, json.dumps(PASSWORD)[1:-1], TOKEN, "tok-", "Zé bra", "zX%41"):
         assert secret not in shown

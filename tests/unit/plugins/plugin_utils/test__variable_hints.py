@@ -10,7 +10,7 @@ import pytest
 from ansible import context
 from ansible.parsing.dataloader import DataLoader
 
-from ansible_collections.postroom.email.plugins.plugin_utils import _playbook_variables
+from ansible_collections.postroom.email.plugins.plugin_utils import _variable_hints
 
 OPTIONS = {"scope": "mail_scope", "max_deletions": "mail_max_deletions"}
 
@@ -21,7 +21,7 @@ OPTIONS = {"scope": "mail_scope", "max_deletions": "mail_max_deletions"}
 )
 def test_an_option_in_a_message_gets_its_variable(message: str, named: str) -> None:
     """A common word counts only where the message means the option."""
-    found = _playbook_variables.with_variables(message, OPTIONS)
+    found = _variable_hints.with_variables(message, OPTIONS)
     assert found == (f"{message}. Set {named}." if named else message)
 
 
@@ -29,9 +29,9 @@ def test_variables_that_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Variables in a file may be another playbook's, and only close names are guessed."""
     names = ("max_deletions", "mail_scop", "mail_alias", "mail_state", "mail_x", "mail_purge", "x")
     given = {"extra_vars": ("mail_alias=a", "@account.yml")}
-    monkeypatch.setattr(_playbook_variables, "load_extra_vars", lambda _: dict.fromkeys(names))
+    monkeypatch.setattr(_variable_hints, "load_extra_vars", lambda _: dict.fromkeys(names))
     monkeypatch.setattr(context, "CLIARGS", given)
     playbook = Path(__file__).resolve().parents[4] / "playbooks" / "arguments" / "converge.yml"
-    found = list(_playbook_variables.unused_variables(DataLoader(), playbook, OPTIONS))
+    found = list(_variable_hints.unused_variables(DataLoader(), playbook, OPTIONS))
     expected = ("add_alias, remove_alias", "mean mail_scope?", "Set mail_max_deletions.")
     assert [each in text for each, text in zip(expected, found, strict=True)] == [True] * 3

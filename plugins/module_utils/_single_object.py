@@ -9,10 +9,9 @@ from __future__ import annotations
 from ._api.client.client import Client
 from ._api.models import respelled
 from ._api.names import Name
-from ._api.tenant.changes import as_diff
-from ._api.tenant.converge_object import Probe, converge_object
-from ._api.tenant.declared import Declared, DeclaredForwarder, DeclaredIndividual
-from ._api.tenant.desired import Passwords
+from ._api.tenant.converge_object import converge_object
+from ._api.tenant.declared import Declared, DeclaredForwarder, DeclaredIndividual, Passwords
+from ._api.tenant.plan import Probe, as_diff
 from ._module import Outcome
 
 

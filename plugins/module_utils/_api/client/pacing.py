@@ -2,9 +2,9 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The deadline, back-off and rate limit of requests, shared by all threads.
+"""When a task may send its next request: the deadline, the pauses before retries, the rate limit.
 
-The loops that send the retries are in ``client.py``.
+``errors.py`` defines which errors are transient, and the loops that retry are in ``client.py``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MAX_INTERVAL = 2.0
 _BUSY_PERIOD = 8.0
 
 
-class RetryPolicy:
-    """The deadline, retries and rate limit of one task. Threads may share it.
+class Pacing:
+    """The deadline, the retries and the rate limit of one task. Threads may share it.
 
     :param timeout: the timeout of all requests together, in seconds from now
     :param retries: how often one request may be repeated
@@ -66,8 +66,8 @@ class RetryPolicy:
         self._cancelled = threading.Event()
         self._sleep = sleep or self._cancelled.wait
 
-    def with_timeout(self, seconds: float, *, extend_when_throttled: bool) -> RetryPolicy:
-        """Return a policy with its own deadline and the same rate limit."""
+    def with_timeout(self, seconds: float, *, extend_when_throttled: bool) -> Pacing:
+        """Return a copy with its own deadline and the same rate limit."""
         other = copy(self)
         other.timeout = seconds
         other._deadline = self.clock() + seconds  # noqa: SLF001 - a copy of this object

@@ -2,121 +2,27 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Record sets, and the notations in which users and DNS providers write them."""
+"""The notations of records: zone files, octoDNS, DNS providers and the module's result."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, Union
+from typing import Any, Literal
 
-from ..errors import InvalidInput
-from ..models import DnsRecord, DnsRecordSet
+from ..errors import InvalidInput, shortened
+from ..models import RequiredRecords
+from .record_sets import MAX_STRING, Mx, RecordSet, Txt, Value, fqdn_of, txt, txt_strings
 
 #: The base of escaped bytes such as ``\065``: decimal in zone files (RFC 1035, 5.1), octal in
 #: Route 53.
 Escapes = Literal["decimal", "octal"]
-#: The name and type of a record set.
-Key = tuple[str, str]
 
-_MAX_STRING = 255
-_MAX_SHOWN = 60
 _MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
 # A string in a zone file, quoted or a single word, and one byte within it.
 _STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
 _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
-
-
-class Mx(NamedTuple):
-    """An MX record. Lower priorities are tried first.
-
-    :param exchange: the host in lower case without the trailing dot; empty for a null MX (RFC 7505)
-    """
-
-    priority: int
-    exchange: str
-
-    def __str__(self) -> str:
-        return f"MX {self.priority} {self.exchange}."
-
-
-class Txt(NamedTuple):
-    """A TXT record as its strings. Existing records keep their division into strings."""
-
-    strings: tuple[bytes, ...]
-
-    @property
-    def text(self) -> str:
-        """The joined strings. Bytes that are not UTF-8 become lone surrogates."""
-        return b"".join(self.strings).decode("utf-8", "surrogateescape")
-
-
-Value = Union[Mx, Txt]  # noqa: UP007 - pylint takes the | between classes for arithmetic
-
-
-class RecordSet(NamedTuple):
-    """All records of one type at one name.
-
-    :param name: the fully qualified name as lower-case A-labels, without the trailing dot
-    :param type: ``MX`` or ``TXT``
-    :param ttl: the TTL in seconds
-    """
-
-    name: str
-    type: str
-    ttl: int
-    values: tuple[Value, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.type}"
-
-    @property
-    def key(self) -> Key:
-        """The name and type."""
-        return self.name, self.type
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the record set as a dictionary, with the values as in a zone file."""
-        values = [as_rdata(value) for value in self.values]
-        return {"name": self.name, "type": self.type, "ttl": self.ttl, "value": values}
-
-
-def wanted_sets(record_set: DnsRecordSet, ttl: int) -> tuple[RecordSet, ...]:
-    """Return the record sets that the service requires for a domain, in the service's order.
-
-    :param ttl: the TTL in seconds
-    """
-    grouped: dict[Key, list[Value]] = {}
-    for record in record_set.records:
-        key = _fqdn(record_set, record), record.type
-        grouped.setdefault(key, []).append(_value_of(record))
-    return tuple(
-        RecordSet(name, kind, ttl, tuple(values)) for (name, kind), values in grouped.items()
-    )
-
-
-def txt(text: str) -> Txt:
-    """Return a TXT record with a text divided into strings of at most 255 bytes."""
-    return Txt(tuple(string.encode("utf-8", "surrogateescape") for string in txt_strings(text)))
-
-
-def txt_strings(text: str) -> list[str]:
-    """Divide a text into strings of at most 255 bytes, without splitting a character.
-
-    :param text: the text, in which lone surrogates represent bytes that are not UTF-8
-    """
-    strings = [""]
-    for character in text:
-        if len((strings[-1] + character).encode("utf-8", "surrogateescape")) > _MAX_STRING:
-            strings.append("")
-        strings[-1] += character
-    return strings
-
-
-def texts_of(values: Iterable[Value]) -> list[str]:
-    """Return the texts of the TXT records in ``values``."""
-    return [value.text for value in values if isinstance(value, Txt)]
 
 
 def as_rdata(value: Value, escapes: Escapes = "decimal") -> str:
@@ -152,13 +58,12 @@ def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
         strings = _read_strings(text.strip(), 8 if escapes == "octal" else 10)
     except ValueError:
         strings = ()
-    if strings and max(map(len, strings)) <= _MAX_STRING:
+    if strings and max(map(len, strings)) <= MAX_STRING:
         return Txt(strings)
-    shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
     raise InvalidInput(
-        f"{shown!r} is not the value of a TXT record. Write strings of at most {_MAX_STRING} "
-        "bytes, each in double quotes, or the whole text without quotes. Values of Route 53 need "
-        "escapes='octal'."
+        f"{shortened(text)!r} is not the value of a TXT record. Write strings of at most "
+        f"{MAX_STRING} bytes, each in double quotes, or the whole text without quotes. Values of "
+        "Route 53 need escapes='octal'."
     )
 
 
@@ -177,14 +82,25 @@ def zone_text(record_sets: Iterable[RecordSet]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def octodns(record_set: DnsRecordSet, ttl: int) -> str:
+def as_dict(record_set: RecordSet) -> dict[str, Any]:
+    """Return a record set as a dictionary, with its values as in a zone file."""
+    values = [as_rdata(value) for value in record_set.values]
+    return {
+        "name": record_set.name,
+        "type": record_set.type,
+        "ttl": record_set.ttl,
+        "value": values,
+    }
+
+
+def octodns(required: RequiredRecords, ttl: int) -> str:
     """Return the records as YAML for an octoDNS zone file.
 
     JSON strings are valid YAML, so no YAML library is needed. octoDNS requires escaped semicolons
     in TXT values, and keys in natural order.
     """
     grouped: dict[str, dict[str, list[str]]] = {}
-    for record in record_set.records:
+    for record in required.records:
         value = json.dumps(record.value.replace(";", "\\;"))
         if record.type == "MX":
             exchange = json.dumps(f"{record.value.rstrip('.')}.")
@@ -200,18 +116,18 @@ def octodns(record_set: DnsRecordSet, ttl: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_return_values(record_set: DnsRecordSet, ttl: int) -> list[dict[str, Any]]:
+def as_return_values(required: RequiredRecords, ttl: int) -> list[dict[str, Any]]:
     """Return the records in the format of the module's result.
 
     :param ttl: the TTL in seconds
     """
     values = []
-    for record in record_set.records:
+    for record in required.records:
         more: dict[str, Any] = {"priority": record.priority}
         if record.type != "MX":
             quoted = as_rdata(txt(record.value))
             more = {"strings": txt_strings(record.value), "quoted": quoted}
-        name = {"host": record.host, "fqdn": _fqdn(record_set, record)}
+        name = {"host": record.host, "fqdn": fqdn_of(required, record)}
         values.append({"type": record.type, **name, "ttl": ttl, "value": record.value, **more})
     return values
 
@@ -224,17 +140,6 @@ def checked_ttl(ttl: int) -> int:
     if 0 <= ttl < 2**31:
         return ttl
     raise InvalidInput(f"ttl: {ttl} is out of range. Set seconds from 0 to {2**31 - 1}.")
-
-
-def _fqdn(record_set: DnsRecordSet, record: DnsRecord) -> str:
-    domain = record_set.domain.key
-    return domain if record.host == "@" else f"{record.host}.{domain}"
-
-
-def _value_of(record: DnsRecord) -> Value:
-    if record.type == "MX":
-        return Mx(record.priority or 0, record.value.rstrip(".").lower())
-    return txt(record.value)
 
 
 def _natural(host: str) -> list[tuple[str, int]]:

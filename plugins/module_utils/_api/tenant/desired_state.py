@@ -2,73 +2,18 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The desired state of a tenant, which the planner builds, and the passwords to set."""
+"""The desired state of a tenant, which the planner builds."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from ..errors import InvalidInput
-from ..models import NO_EDIT, Edit, Forwarder, Individual, Principal, password_flaw
-from ..names import Name, parse_address
+from ..models import NO_EDIT, Edit, Forwarder, Individual, Principal
+from ..names import Name
 from .declared import DeclaredIndividual
-from .messages import Place, Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Passwords:
-    """The passwords of mailboxes, by name.
-
-    :param replace: set the passwords of existing mailboxes, not only of new ones
-    """
-
-    by_name: Mapping[Name, tuple[str, ...]] = field(default_factory=dict, repr=False)
-    replace: bool = False
-
-    def without(self, names: Collection[Name]) -> Passwords:
-        """Return the passwords without those of the given mailboxes."""
-        kept = {name: values for name, values in self.by_name.items() if name not in names}
-        return Passwords(kept, self.replace)
-
-
-def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
-    """Parse the option ``passwords``, a mapping from addresses to a string or a list of strings.
-
-    :raises InvalidInput: an address or a password is invalid; the message contains no password
-    """
-    found: dict[Name, tuple[str, ...]] = {}
-    for key, value in raw.items():
-        if not isinstance(key, str):
-            raise InvalidInput("passwords: A key is not a string. Write an email address instead.")
-        try:
-            name = parse_address(key)
-        except InvalidInput:
-            # If the address and the password are swapped, the key is a password.
-            raise InvalidInput(
-                "passwords: A key is not an email address. Write address: password. The key is "
-                "not shown, because it may be a password."
-            ) from None
-        if name in found:
-            first = next(each for each in found if each == name)
-            raise InvalidInput(f"passwords: {name} is the same as {first}. Keep one of the two.")
-        found[name] = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-        if not found[name]:
-            raise InvalidInput(
-                f"passwords: The list of {name} is empty. Add a password, or remove the list."
-            )
-        for text in found[name]:
-            if not isinstance(text, str):
-                raise InvalidInput(
-                    f"passwords: The password of {name} is not a string. Write a string in "
-                    "quotes, or a list of strings."
-                )
-            flaw = password_flaw(text)
-            if flaw:
-                raise InvalidInput(f"passwords: The password of {name} {flaw}")
-    return found
+from .problems import Place, Reason
 
 
 @dataclass(slots=True)
@@ -113,7 +58,7 @@ class Desired:
         return Edit(self.add, frozenset(self.remove), self.add_members, self.remove_members)
 
     @property
-    def changes(self) -> bool:
+    def is_changed(self) -> bool:
         """Whether the object is created or changed."""
         return self.is_new or bool(self.secrets) or self.edit != NO_EDIT
 
@@ -133,41 +78,43 @@ class DesiredState:
     """The desired state of a tenant.
 
     :param register: the domains to register
-    :param kept: the mailboxes and forwarders that are kept or created
+    :param present: the mailboxes and forwarders that are kept or created
     :param deleted: the names of objects to delete, each with the reason
-    :param unnamed: the names of objects and aliases deleted without being named, by kind
+    :param deleted_implicitly: the names of objects and aliases deleted without being named, by kind
     """
 
     register: list[Name] = field(default_factory=list)
-    kept: dict[Name, Desired] = field(default_factory=dict)
+    present: dict[Name, Desired] = field(default_factory=dict)
     deleted: dict[Name, Reason] = field(default_factory=dict)
-    unnamed: dict[str, set[Name]] = field(default_factory=lambda: defaultdict(set))
+    deleted_implicitly: dict[str, set[Name]] = field(default_factory=lambda: defaultdict(set))
 
     @property
     def is_unchanged(self) -> bool:
         """Whether nothing is created, changed or deleted."""
-        return not (self.register or self.deleted or any(d.changes for d in self.kept.values()))
+        return not (
+            self.register or self.deleted or any(d.is_changed for d in self.present.values())
+        )
 
     def after(self, principal: Principal) -> Principal:
         """Return the desired state of a principal."""
-        desired = self.kept.get(principal.name)
+        desired = self.present.get(principal.name)
         return principal if desired is None else desired.after
 
     def desired_of(self, owner: Individual) -> Desired:
         """Return the desired state of a kept principal, which is its current one by default."""
-        return self.kept.setdefault(owner.name, Desired(None, owner))
+        return self.present.setdefault(owner.name, Desired(None, owner))
 
     @property
     def rerouted(self) -> set[Name]:
         """The objects that gain addresses or members, if that may change forwarding."""
-        changed = [each for each in self.kept.values() if each.claims or each.add_members]
+        changed = [each for each in self.present.values() if each.claims or each.add_members]
         is_any = any(isinstance(each.current, Forwarder) for each in changed)
         return {each.name for each in changed} if is_any else set()
 
-    def delete_unnamed(self, principal: Principal, reason: Reason) -> None:
-        """Delete an object that was not named."""
+    def delete_implicitly(self, principal: Principal, reason: Reason) -> None:
+        """Delete an object that the definition does not name."""
         self.deleted[principal.name] = reason
-        self.unnamed[principal.kind].add(principal.name)
+        self.deleted_implicitly[principal.kind].add(principal.name)
 
     def forwarders(self, principals: Iterable[Principal]) -> list[Forwarder]:
         """Return all forwarders in their desired state.
@@ -175,5 +122,5 @@ class DesiredState:
         :param principals: all principals in their current state
         """
         kept = [self.after(each) for each in principals if each.name not in self.deleted]
-        kept += [desired.after for desired in self.kept.values() if desired.is_new]
+        kept += [desired.after for desired in self.present.values() if desired.is_new]
         return [each for each in kept if isinstance(each, Forwarder)]

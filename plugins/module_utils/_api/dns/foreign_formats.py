@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read record sets in the formats of DNS providers' modules and of this collection.
+"""Read record sets in the formats of DNS providers' Ansible modules and of this collection.
 
 An item is a record or a record set. It has a ``type`` and
 
@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import InvalidInput, Refused
-from .query import Redirection
-from .rrset import Escapes, Key, Mx, RecordSet, Txt, Value, as_rdata, checked_ttl, read_rdata
+from ..errors import InvalidInput
+from .notations import Escapes, as_rdata, checked_ttl, read_rdata
+from .record_sets import Key, Mx, RecordSet, Redirection, Txt, Value
 
 #: The TTL in seconds of sets without one.
 DEFAULT_TTL = 3600
@@ -31,7 +31,7 @@ _NAMES = ("fqdn", "name", "record")
 _VALUES = ("record_values", "values", "value", "content", "records", "resource_records")
 
 
-class Found(NamedTuple):
+class ParsedSets(NamedTuple):
     """Record sets, with the details that are needed to write them back.
 
     :param sets: the record sets by name and type
@@ -65,7 +65,7 @@ def read_record_sets(
     names: Collection[str] | None = None,
     escapes: Escapes = "decimal",
     what: str = "input",
-) -> Found:
+) -> ParsedSets:
     """Read record sets from plain data, merging items with the same name and type.
 
     :param ttl: the TTL in seconds of sets without one
@@ -74,7 +74,7 @@ def read_record_sets(
     :param what: how messages name the data
     :raises InvalidInput: the data does not have the format described above
     """
-    found = Found({}, {}, {}, {}, escapes)
+    found = ParsedSets({}, {}, {}, {}, escapes)
     for place, item in _mappings(data, what):
         given = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
         name, kind = given.rstrip(".").lower(), str(item.get("type", "")).upper()
@@ -99,7 +99,7 @@ def read_record_sets(
     return found
 
 
-def _read_value(found: Found, key: Key, text: str, comment: str | None) -> Value:
+def _read_value(found: ParsedSets, key: Key, text: str, comment: str | None) -> Value:
     """Return a value and add its notation and comment to ``found``."""
     try:
         value = read_rdata(key[1], text, found.escapes)
@@ -121,7 +121,7 @@ def _values(item: Mapping[str, Any], kind: str, where: str) -> Iterator[tuple[st
     if values is None:
         raise InvalidInput(f"{where}: the values are missing. Set them as values.")
     priority = item.get("priority") if kind == "MX" else None
-    for value in listed(values, f"{where}: values"):
+    for value in as_list(values, f"{where}: values"):
         text, comment = value, None
         if isinstance(value, Mapping):
             if value.get("disabled"):
@@ -136,7 +136,7 @@ def _values(item: Mapping[str, Any], kind: str, where: str) -> Iterator[tuple[st
         yield text, comment if isinstance(comment, str) else None
 
 
-def listed(data: Any, what: str) -> list[Any]:
+def as_list(data: Any, what: str) -> list[Any]:
     """Return data as a list, wrapping a string or a mapping. The items are not checked.
 
     :param what: how messages name the data
@@ -151,7 +151,7 @@ def listed(data: Any, what: str) -> list[Any]:
 
 def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each mapping in a list, or a single mapping, with its location. Skip empty ones."""
-    for number, item in enumerate(listed(data, what), 1):
+    for number, item in enumerate(as_list(data, what), 1):
         place = what if isinstance(data, Mapping) else f"{what}, item {number}"
         if item and not isinstance(item, Mapping):
             raise InvalidInput(f"{place}: this must be a mapping with name, type and values.")
@@ -182,35 +182,3 @@ def read_text(data: Any, what: str) -> str:
     if not isinstance(value, Txt):
         raise InvalidInput(f"{what}: this must be a string.")
     return value.text
-
-
-def matching(records: Any) -> set[Key]:
-    """Return the names and types whose records were all verified as a match.
-
-    :param records: the records in the module's result, verified or only retrieved
-    :raises Refused: the current records are not known or the name servers disagree, so writing
-        whole record sets could delete other records
-    """
-    verified: dict[Key, list[str]] = {}
-    problems: list[str] = []
-    for record in listed(records, "records"):
-        if not isinstance(record, Mapping) or "status" not in record:
-            continue
-        key = str(record.get("fqdn", "")), str(record.get("type", ""))
-        verified.setdefault(key, []).append(record["status"])
-        known = [one for one in record.get("servers", ()) if one["status"] != "unknown"]
-        other = [one for one in known if set(one["found"]) != set(known[0]["found"])]
-        if record["status"] == "unknown":
-            problems.append(
-                f"{' '.join(key)}: the current records are not known. {record.get('detail', '')} "
-                "Verify again once the name servers answer, because records of others could be "
-                "lost."
-            )
-        elif other:
-            problems.append(
-                f"{' '.join(key)}: the name servers disagree: {other[0]['server']} has other "
-                f"records than {known[0]['server']}. Verify again once they agree."
-            )
-    if problems:
-        raise Refused(" ".join(dict.fromkeys(problems)))
-    return {key for key, statuses in verified.items() if set(statuses) == {"match"}}

@@ -7,49 +7,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..models import ALIAS, Forwarder, Principal
 from ..names import Name
 from .declared import DeclaredForwarder, Definition
-from .desired import Desired, DesiredState
+from .desired_state import Desired, DesiredState
 from .loops import describe_cycle, find_new_cycles, forwarding_graph, starting_at
-from .messages import Problem, listed
+from .messages import first_ten
+from .problems import Problem
 from .state import TenantState
 
 
-@dataclass
-class Checks:
-    """The checks of a desired state.
+def check_desired(
+    state: TenantState, definition: Definition, desired: DesiredState
+) -> tuple[list[Problem], list[Problem]]:
+    """Return the problems of a desired state that block the plan, and those that don't."""
+    checks = _Checks(state, definition, desired)
+    problems = [*checks.check_domains(), *checks.check_members(), *checks.check_loops()]
+    bounces, warnings = checks.check_delivery()
+    return problems + bounces, warnings
 
-    :ivar warnings: the problems that don't block the plan, available after ``problems`` was called
-    """
 
+@dataclass(frozen=True)
+class _Checks:
     state: TenantState
     definition: Definition
     desired: DesiredState
-    warnings: list[Problem] = field(default_factory=list)
 
-    def problems(self) -> list[Problem]:
-        """Return the problems that block the plan."""
-        return [
-            *self._check_domains(),
-            *self._check_members(),
-            *self._check_loops(),
-            *self._check_delivery(),
-        ]
-
-    def _check_domains(self) -> Iterator[Problem]:
+    def check_domains(self) -> Iterator[Problem]:
         """Yield a problem for each domain that new addresses need and that would not exist."""
         missing: dict[str, list[tuple[Name, Desired]]] = {}
-        for desired in self.desired.kept.values():
+        for desired in self.desired.present.values():
             for address in sorted(desired.claims):
                 if not self._will_have_domain(address.domain):
                     missing.setdefault(address.domain.key, []).append((address, desired))
         for users in missing.values():
             addresses = sorted(address for address, _desired in users)
             is_purged = self.state.has_domain(addresses[0].domain)
-            params = {"names": listed(map(str, addresses)), "domain": addresses[0].domain}
+            params = {"names": first_ten(map(str, addresses)), "domain": addresses[0].domain}
             first, desired = min(users, key=lambda user: user[0])
             code = "domain_purged" if is_purged else "domain_missing"
             yield Problem(code, params, desired.place_of(first), prerequisite=True)
@@ -59,8 +55,9 @@ class Checks:
             return not self.definition.domains[domain].absent
         return domain not in self.desired.deleted and self.state.has_domain(domain)
 
-    def _check_members(self) -> Iterator[Problem]:
-        for desired in self.desired.kept.values():
+    def check_members(self) -> Iterator[Problem]:
+        """Yield a problem for each forwarder without members."""
+        for desired in self.desired.present.values():
             after, declared = desired.after, desired.declared
             if isinstance(after, Forwarder) and declared is not None and not after.members:
                 # Without the option members, the task expects the forwarder to exist.
@@ -72,7 +69,8 @@ class Checks:
                 params = {"name": desired.name}
                 yield Problem("no_members", params, desired.place, prerequisite=is_prerequisite)
 
-    def _check_loops(self) -> Iterator[Problem]:
+    def check_loops(self) -> Iterator[Problem]:
+        """Yield a problem for each new forwarding loop."""
         changed = self.desired.rerouted
         if not changed:
             return
@@ -81,24 +79,26 @@ class Checks:
         for cycle in find_new_cycles(forwarding_graph(before), after):
             start = min(changed.intersection(cycle), default=cycle[0])
             way = describe_cycle(starting_at(start, cycle))
-            holder = self.desired.kept.get(start)
+            holder = self.desired.present.get(start)
             params = {"name": start, "way": way}
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
-    def _check_delivery(self) -> Iterator[Problem]:
-        """Yield a problem for each member of a forwarder to which mail would bounce.
+    def check_delivery(self) -> tuple[list[Problem], list[Problem]]:
+        """Return a problem for each member of a forwarder to which mail would bounce.
 
         Problems caused by a definition of the whole tenant block the plan; others are warnings.
         """
-        kept = self.desired.kept.values()
+        problems: list[Problem] = []
+        warnings: list[Problem] = []
+        present = self.desired.present.values()
         is_whole = self.definition.is_whole
         if not is_whole and not (
-            self.desired.deleted or any(d.remove or d.add_members for d in kept)
+            self.desired.deleted or any(d.remove or d.add_members for d in present)
         ):
-            return
-        claimed = {address for desired in kept for address in desired.claims}
+            return problems, warnings
+        claimed = {address for desired in present for address in desired.claims}
         for forwarder in self.desired.forwarders(self.state.principals):
-            desired = self.desired.kept.get(forwarder.name)
+            desired = self.desired.present.get(forwarder.name)
             is_declared = desired is not None and desired.declared is not None
             for member in sorted(forwarder.members - claimed - forwarder.addresses):
                 domain = member.domain
@@ -117,23 +117,22 @@ class Checks:
                     code, blocks = "member_missing", is_new
                     is_problem = is_declared and (is_new or is_whole)
                 problem = Problem(code, params, desired.place if desired else None)
-                if is_problem and blocks and is_whole:
-                    yield problem
-                elif is_problem:
-                    self.warnings.append(problem)
+                if is_problem:
+                    (problems if blocks and is_whole else warnings).append(problem)
+        return problems, warnings
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
         """Return the parameters of ``member_removed``, or none if mail is still delivered."""
-        holder = self.desired.kept.get(owner.name)
+        holder = self.desired.present.get(owner.name)
         if owner.name in self.desired.deleted:
             reason, lost = self.desired.deleted[owner.name], f"{owner.kind} {owner.name}"
-            is_unnamed = owner.name in self.desired.unnamed[owner.kind]
+            is_implicit = owner.name in self.desired.deleted_implicitly[owner.kind]
         elif holder is not None and address in holder.remove:
             reason, lost = holder.remove[address], f"alias {address} of {owner.kind} {owner.name}"
-            is_unnamed = address in self.desired.unnamed[ALIAS]
+            is_implicit = address in self.desired.deleted_implicitly[ALIAS]
         else:
             return {}
         or_keep = (
-            ", declare it, or add it to ignore" if is_unnamed and self.definition.is_whole else ""
+            ", declare it, or add it to ignore" if is_implicit and self.definition.is_whole else ""
         )
         return {"lost": lost, "why": str(reason), "or_keep": or_keep}
