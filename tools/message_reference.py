@@ -34,7 +34,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant import 
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (  # noqa: E402
     InvalidDefinition,
 )
-from postroom_bot.ui import messages as bot  # noqa: E402
+from postroom_bot.ui.reason_texts import TEXTS  # noqa: E402
 from tools.bot_reference import table  # noqa: E402
 
 HEAD = """\
@@ -70,7 +70,7 @@ def page() -> str:
         ("Changes", REASONS, ("Code", "Reason"), reasons({**tenant.REASONS, **dns.REASONS})),
         ("Problems", PROBLEMS, CAUSE, split(tenant.PROBLEMS)),
         ("DNS records", VERDICTS, ("Code", "Detail", "Remedy"), verdicts()),
-        ("The bot", BOT, CAUSE, split(bot.TEXTS)),
+        ("The bot", BOT, CAUSE, split(TEXTS)),
     ]
     sections = (
         f"## {title}\n\n{about}\n\n{table(head, rows)}\n" for title, about, head, rows in parts

@@ -49,7 +49,8 @@ SABOTAGES = {
     "lease": Sabotage(
         "a worker that lost its lease changes nothing",
         "bot/postroom_bot/store/requests.py",
-        "table.c.lease_owner == request.lease_owner,\n        table.c.leases == request.leases,",
+        "table.c.lease_holder == request.lease_holder,\n"
+        "        table.c.lease_count == request.lease_count,",
         "",
         ("tests/bot/store", "tests/bot/workflow"),
     ),
@@ -69,7 +70,7 @@ SABOTAGES = {
     ),
     "self-approval": Sabotage(
         "a requester's own approval does not count",
-        "bot/postroom_bot/workflow/approve.py",
+        "bot/postroom_bot/workflow/recheck.py",
         "return voter.user == request.requester or same_mailbox",
         "return same_mailbox and voter.user != request.requester",
         ("tests/bot/workflow",),

@@ -21,24 +21,28 @@ from pathlib import Path
 from threading import Event
 from zoneinfo import ZoneInfo
 
-from postroom_bot.backends.awx import executor_of
-from postroom_bot.backends.mail import mail_of
+from pydantic import SecretStr
+
+from postroom_bot.backends.awx import Awx, Controller
+from postroom_bot.backends.executor import Executor
+from postroom_bot.backends.mail import Mail, mail_of
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.config import Settings
+from postroom_bot.domain import Action
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.ops.startup_checks import StartupChecks, problems
+from postroom_bot.ops.online_checks import OnlineChecks, problems
 from postroom_bot.ops.web_server import Health, HealthApp, WebServer
 from postroom_bot.policy.loader import PolicyReloader
-from postroom_bot.slack import bolt_app
-from postroom_bot.slack.interactions import Services
+from postroom_bot.slack import bolt_app, connection
+from postroom_bot.slack.handling import Services
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
+from postroom_bot.workflow.submissions import Submissions
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
@@ -81,7 +85,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
                 settings.admin_port,
                 threads=_ADMIN_THREADS,
             )
-            checks = StartupChecks(lambda: problems(deps.slack_api, deps.mail, deps.policy()))
+            checks = OnlineChecks(lambda: problems(deps.slack_api, deps.mail, deps.policy()))
             closing.callback(admin.stop)
             addresses = {"admin": admin.start()}
             closing.callback(_stop_worker, worker)
@@ -103,7 +107,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitStack) -> Dependencies:
     """Return the dependencies of the workflow. Calls Slack to identify the bot."""
     database = _open_database(settings, closing)
-    slack_api = bolt_app.slack_api_of(settings)
+    slack_api = connection.slack_api_of(settings)
     mail = mail_of(settings, closing)
     clock = partial(datetime.now, UTC)
     stopping = Event()
@@ -114,9 +118,9 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
         people=People(slack_api, database, clock, policies.current),
         slack_api=slack_api,
         mail=mail,
-        executor=executor_of(settings, mail, stopping.wait),
-        workspace=bolt_app.workspace_of(slack_api, settings),
-        owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
+        executor=_executor_of(settings, mail, stopping.wait),
+        workspace=connection.workspace_of(slack_api, settings),
+        process_name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=Metrics(),
         lease=timedelta(seconds=settings.lease),
         zone=ZoneInfo(settings.time_zone),
@@ -127,11 +131,35 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
 
 def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
     """Return the transport with the Bolt app and its handlers."""
-    intake = Intake(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
-    services = Services(deps, intake, Passwords(deps), Lookups(deps), settings.mail_host)
+    submissions = Submissions(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
+    services = Services(deps, submissions, Passwords(deps), Lookups(deps), settings.mail_host)
     executor = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
     closing.callback(executor.shutdown)
     return transport_of(settings, bolt_app.app_of(settings, services, executor))
+
+
+def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -> Executor:
+    """Return the executor that the settings select: the mail API or AWX."""
+    if settings.executor == "mail":
+        return mail
+    user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
+    try:
+        controller = Controller(
+            settings.awx_url or "",
+            settings.awx_token or (user, password),
+            verify=settings.validate_certs,
+            ca_path=str(settings.ca_path) if settings.ca_path else None,
+        )
+    except ValueError as error:
+        raise StartError(f"AWX can't be used: {error}") from None
+    forwarder = settings.awx_forwarder_template or 0
+    templates = {
+        Action.ALIAS_ADD: settings.awx_add_alias_template or 0,
+        Action.ALIAS_REMOVE: settings.awx_remove_alias_template or 0,
+        Action.FORWARD_ADD: forwarder,
+        Action.FORWARD_REMOVE: forwarder,
+    }
+    return Awx(controller, templates, mail, wait=wait)
 
 
 def _open_database(settings: Settings, closing: ExitStack) -> Database:

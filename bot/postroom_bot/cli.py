@@ -27,18 +27,19 @@ from postroom_bot.backends.mail import mail_of
 from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change, State
 from postroom_bot.errors import Rejected, StartError, Unavailable
-from postroom_bot.ops import logs, startup_checks
-from postroom_bot.policy.explain import explain, facts_of, person_of
+from postroom_bot.ops import logs, online_checks
+from postroom_bot.policy.explain_command import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
-from postroom_bot.slack import bolt_app
+from postroom_bot.slack import connection
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.store import audit, ledger, requests
-from postroom_bot.store.ledger import definition
+from postroom_bot.store import audit, change_ledger, requests
+from postroom_bot.store.change_ledger import definition
 from postroom_bot.store.tables import SCHEMA, migrate
-from postroom_bot.ui import messages, parser
+from postroom_bot.ui import parser
+from postroom_bot.ui.reason_texts import plain_reason_text
 from postroom_bot.workflow.dependencies import Workspace
-from postroom_bot.workflow.intake import Intake
+from postroom_bot.workflow.submissions import Submissions
 from postroom_common.database import Connection, Database, DatabaseError
 from postroom_common.logs import log_crashes
 
@@ -68,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SettingsError, PolicyError) as error:
         problems: Sequence[str] = error.sentences
     except (Unavailable, Rejected) as error:
-        reason = error.once if isinstance(error, Unavailable) else error.reason
-        problems = [messages.plain(reason)]
+        reason = error.reason_without_retry if isinstance(error, Unavailable) else error.reason
+        problems = [plain_reason_text(reason)]
     except _FAILURES as error:
         problems = [str(error)]
     except KeyboardInterrupt:
@@ -177,11 +178,11 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     """Return the problems that only the mail service and Slack can report."""
     # The problems are printed. Log messages about the same problems would only distract.
     logs.configure(style="text", level="critical", secrets=given.secrets())
-    slack_api = bolt_app.slack_api_of(given)
-    bolt_app.workspace_of(slack_api, given)
-    bolt_app.check_socket(slack_api, given)
+    slack_api = connection.slack_api_of(given)
+    connection.workspace_of(slack_api, given)
+    connection.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
-        found = list(startup_checks.problems(slack_api, mail_of(given, end), policy))
+        found = list(online_checks.problems(slack_api, mail_of(given, end), policy))
     # The bot does not request the scope that checking channels would need.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
@@ -240,7 +241,7 @@ def _explain(
     else:
         raise StartError("this needs no decision: a policy only decides what changes something")
     facts = facts_of(rules, person, change, map(domain, domains))
-    for line in explain(rules, person, change, facts, messages.plain):
+    for line in explain(rules, person, change, facts, plain_reason_text):
         click.echo(line)
     unknown = [n for n, g in rules.groups.items() if g.usergroups and n not in person.groups]
     if unknown:
@@ -261,8 +262,8 @@ def _migrate(file: Path | None) -> None:
 def _ledger(file: Path | None) -> None:
     """Print the changes made through Slack as a definition for email_tenant."""
     given = config.load(file)
-    with _database(given) as database:
-        changes = [entry.change for entry in database.read(ledger.entries)]
+    with _opened_database(given) as database:
+        changes = [entry.change for entry in database.read(change_ledger.entries)]
     with contextlib.ExitStack() as end:
         there = mail_of(given, end).mailboxes()
     found = definition(changes, there, ZoneInfo(given.time_zone))
@@ -273,7 +274,7 @@ def _ledger(file: Path | None) -> None:
 @_CONFIG
 def _requests(file: Path | None) -> None:
     """List the open requests as JSON lines."""
-    with _database(config.load(file)) as database:
+    with _opened_database(config.load(file)) as database:
         for one in database.read(requests.open_by):
             asked = {"id": one.id, "state": one.state, "requester": one.requester}
             times = {"created_at": one.created_at, "expires_at": one.execute_by or one.decide_by}
@@ -290,13 +291,13 @@ def _cancel(file: Path | None, request: str) -> int:
     except (KeyError, OSError):
         # In a container, the user may have an id but no name.
         operator = f"operator:{os.getuid()}"
-    with _database(config.load(file)) as database:
+    with _opened_database(config.load(file)) as database:
         if (found := database.read(lambda c: requests.get(c, request))) is None:
             click.echo(f"postroom-bot: request {request} does not exist", err=True)
             return 1
-        intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
+        submissions = Submissions(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
-        click.echo(messages.plain(intake.cancel(key, found.id, operator, operator=True)))
+        click.echo(plain_reason_text(submissions.cancel(key, found.id, operator, operator=True)))
         # A running bot then updates the card and notifies the requester.
         after = database.read(lambda c: requests.get(c, found.id))
     return 0 if after is not None and after.state is State.CANCELLED else 1
@@ -324,7 +325,7 @@ def _audit_verify(file: Path | None, lines: Path | None) -> int:
         except OSError as error:
             raise StartError(f"{lines} can't be read ({error.strerror})") from None
 
-    with _database(config.load(file)) as database:
+    with _opened_database(config.load(file)) as database:
         try:
             found = database.read(verified)
         except audit.Tampered as error:
@@ -342,7 +343,7 @@ def _audit_show(file: Path | None, after: int, request: str | None) -> int:
     """Print the audit as JSON lines."""
     page = partial(audit.rows, limit=audit.PAGE, request_id=request)
     found = False
-    with _database(config.load(file)) as database:
+    with _opened_database(config.load(file)) as database:
         while rows := database.read(partial(page, after=after)):
             for row in rows:
                 click.echo(row.line())
@@ -363,7 +364,7 @@ def _manifest(file: Path | None, url: str | None) -> None:  # noqa: ARG001 - for
 
 
 @contextlib.contextmanager
-def _database(given: Settings) -> Iterator[Database]:
+def _opened_database(given: Settings) -> Iterator[Database]:
     database = Database(given.database, create=False)
     try:
         SCHEMA.check(database)

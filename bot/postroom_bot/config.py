@@ -84,7 +84,7 @@ def _is_url(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in text
 
 
-def _database(where: str) -> str:
+def _checked_location(where: str) -> str:
     try:
         check_url(where)
     except DatabaseError as error:
@@ -97,7 +97,7 @@ Host = Annotated[
     str, _checked(_HOST.fullmatch, "Must be a host name alone, such as mail.example.com")
 ]
 Zone = Annotated[str, _checked(ZoneInfo, "Must be a time zone such as Europe/Berlin")]
-Database = Annotated[str, Field(min_length=1), AfterValidator(_database)]
+DatabaseLocation = Annotated[str, Field(min_length=1), AfterValidator(_checked_location)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 Secret = Annotated[SecretStr, _checked(bool, "Must not be empty")]
 BotToken = Annotated[
@@ -136,7 +136,7 @@ class Settings(BaseSettings):
     slack_api_url: Url = "https://slack.com/api/"
     """The URL of Slack's Web API. Change it for GovSlack or for tests."""
 
-    database: Database = Field(default="postroom-bot.sqlite3", repr=False)
+    database: DatabaseLocation = Field(default="postroom-bot.sqlite3", repr=False)
     """An SQLite file, or a URL such as `postgresql://user@host/name`. If the URL contains a
     password, store it as a secret."""
     auto_migrate: bool | None = None

@@ -4,6 +4,14 @@
 
 Addresses are normalized keys (lower case, the domain as A-labels). Times are aware and in UTC.
 No object contains a password.
+
+Each kind of "no" has its own word:
+
+- denied: by the policy (Verdict.DENY, which refuses the request) or by an approver (State.DENIED)
+- refused: a request that the bot stops, or a vote that does not count
+- rejected: by the mail service, AWX or Slack (errors.Rejected, errors.SlackRejected)
+- forbidden: what the person has no permission for (errors.Forbidden)
+- turned away: a forbidden attempt in the audit that belongs to no request
 """
 
 from __future__ import annotations
@@ -26,6 +34,26 @@ class Action(StrEnum):
     FORWARD_ADD = "forward.add"
     FORWARD_REMOVE = "forward.remove"
     PASSWORD = "password"  # noqa: S105 - the name of an action
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it changes an alias of a mailbox."""
+        return self in (Action.ALIAS_ADD, Action.ALIAS_REMOVE)
+
+    @property
+    def has_mailbox(self) -> bool:
+        """Whether it changes a mailbox, which has an owner, and not a forwarder."""
+        return self.is_alias or self is Action.PASSWORD
+
+    @property
+    def adds(self) -> bool:
+        """Whether it adds an alias or destinations, which may have a last day."""
+        return self in (Action.ALIAS_ADD, Action.FORWARD_ADD)
+
+    @property
+    def removes(self) -> bool:
+        """Whether it removes an alias or destinations."""
+        return self in (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
 
 
 class State(StrEnum):
@@ -67,7 +95,7 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
 OPEN = frozenset(FOLLOWING)
 
 #: The origin of requests that the bot makes after the last day of an alias or a forwarder.
-EXPIRY = "expiry"
+END_OF_CHANGE = "expiry"
 
 #: The alphabet and the minimum length of request ids after `R-`. The alphabet is Crockford's
 #: base 32 without 0 and 1, which look like O and I.
@@ -77,7 +105,7 @@ ID_LENGTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something was refused, stopped or delayed, or its result. `ui.messages` renders it.
+    """Why something was refused, stopped or delayed, or its result. `ui.reason_texts` renders it.
 
     :param code: the code of the text, such as ``address.taken``
     :param params: the parameters of the text, as JSON data
@@ -108,21 +136,21 @@ class Change:
     :param mailbox: the mailbox of an alias; None for the requester's own mailbox
     :param destinations: the destinations to add to or remove from a forwarder; a removal without
         destinations removes the forwarder
-    :param expires_on: the last day of an alias or of destinations, in the bot's time zone
+    :param last_day: the last day of an alias or of destinations, in the bot's time zone
     """
 
     action: Action
     target: str
     mailbox: str | None = None
     destinations: tuple[str, ...] = ()
-    expires_on: date | None = None
-    reason: str = ""
+    last_day: date | None = None
+    justification: str = ""
 
-    def ends_at(self, zone: tzinfo) -> datetime | None:
+    def end_of_last_day(self, zone: tzinfo) -> datetime | None:
         """Return when the last day ends in a time zone, or None without a last day."""
-        if self.expires_on is None:
+        if self.last_day is None:
             return None
-        return datetime.combine(self.expires_on + timedelta(days=1), time(), zone)
+        return datetime.combine(self.last_day + timedelta(days=1), time(), zone)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the change as plain data, for comparisons, digests and the audit."""
@@ -131,8 +159,8 @@ class Change:
             "target": self.target,
             "mailbox": self.mailbox,
             "destinations": sorted(self.destinations),
-            "expires_on": self.expires_on.isoformat() if self.expires_on else None,
-            "reason": self.reason,
+            "expires_on": self.last_day.isoformat() if self.last_day else None,
+            "reason": self.justification,
         }
 
 
@@ -158,7 +186,7 @@ class ButtonPress(NamedTuple):
     approves: bool
     card: MessageRef
     app: str
-    reason: str = ""
+    justification: str = ""
 
 
 class Quorum(NamedTuple):
@@ -172,7 +200,7 @@ class Verdict(StrEnum):
     """The policy's verdict on a change."""
 
     ALLOW = "allow"
-    APPROVE = "approve"
+    NEEDS_APPROVAL = "approve"
     DENY = "deny"
 
 
@@ -180,7 +208,7 @@ class Verdict(StrEnum):
 class Decision:
     """The policy's decision on a person's change, with the reason.
 
-    :param quorum: for APPROVE, the approvals that each group must give
+    :param quorum: for NEEDS_APPROVAL, the approvals that each group must give
     :param rule: the name of the rule that decided; built-in names are in angle brackets
     :param reason: the reason for the requester, which reveals nothing about other people
     :param warnings: the warnings for the approvers
@@ -228,7 +256,7 @@ class Vote:
     """A person's vote on a request.
 
     :param card: the message whose button was pressed, as reported by Slack
-    :param reason: the reason that the voter gave
+    :param justification: the reason that the voter gave
     :param refusal: why the vote does not count
     :param mailbox: the voter's own mailbox when the vote was counted
     :param groups: the quorum's groups that the voter belonged to when the vote was counted
@@ -241,7 +269,7 @@ class Vote:
     state: VoteState
     at: datetime
     card: MessageRef
-    reason: str = ""
+    justification: str = ""
     refusal: Reason | None = None
     mailbox: str | None = None
     groups: tuple[str, ...] = ()
@@ -260,16 +288,16 @@ class Request:
     :param decide_by: when the request expires if it is still pending
     :param execute_by: when the request expires if it is approved but not executed
     :param remind_at: when to remind the approvers
-    :param ends_at: when the alias or the destinations are removed again
+    :param removal_at: when the alias or the destinations are removed again
     :param card_state: the state that the card shows; if outdated, the card must be updated
     :param attempts: how often the execution was started
     :param failures: the number of consecutive failed steps, for the back-off
-    :param progress: the executor's notes, for the next attempt
+    :param notes: the executor's notes, for the next attempt
     :param blocked: what currently delays the request
     :param result: the outcome; for a password that waits for its owner, why the last attempt failed
     :param due_at: when the worker has to process the request next; None for never
-    :param leases: how often the request was leased, to tell apart leases of the same owner
-    :param version: how often the request was marked due, also by processes without the lease
+    :param lease_count: how often the request was leased, to tell apart leases of the same owner
+    :param due_marks: how often the request was marked due, also by processes without the lease
     """
 
     id: str
@@ -288,20 +316,20 @@ class Request:
     decide_by: datetime | None = None
     execute_by: datetime | None = None
     remind_at: datetime | None = None
-    ends_at: datetime | None = None
+    removal_at: datetime | None = None
     card: MessageRef | None = None
     card_state: str = ""
     attempts: int = 0
     failures: int = 0
-    progress: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
     blocked: Reason | None = None
     result: Reason | None = None
-    ended_at: datetime | None = None
+    closed_at: datetime | None = None
     due_at: datetime | None = None
-    lease_owner: str | None = None
+    lease_holder: str | None = None
     lease_until: datetime | None = None
-    leases: int = 0
-    version: int = 0
+    lease_count: int = 0
+    due_marks: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -309,26 +337,22 @@ class Request:
         return self.state in OPEN
 
     @property
-    def is_begun(self) -> bool:
+    def may_have_changed(self) -> bool:
         """Whether an attempt may have changed something. Executors save notes before they do."""
-        return bool(self.progress)
-
-    @property
-    def approvals_needed(self) -> int:
-        """The total number of approvals that all groups must give."""
-        return sum(one.approvals for one in self.quorum)
+        return bool(self.notes)
 
     def is_overdue(self, at: datetime) -> bool:
         """Return whether the deadline for the decision or, if decided, the execution has passed."""
         deadline = self.decide_by if self.state is State.PENDING else self.execute_by
         return deadline is not None and deadline <= at
 
-    def right_digest(self) -> str:
+    def computed_digest(self) -> str:
         """Return the digest of the current values. It differs from `digest` if a row was edited."""
         return digest_of(
             {
                 "id": self.id,
                 "origin": self.origin,
+                # The name of the change in the first release, whose digests remain valid.
                 "wish": self.change.as_dict(),
                 "requester": self.requester,
                 "team": self.team,

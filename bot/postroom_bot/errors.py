@@ -3,8 +3,8 @@
 """The bot's exceptions.
 
 BotError
-  ReasonError           has a Reason that `ui.messages` renders
-    Denied              the bot refuses an action immediately
+  ReasonError           has a Reason that `ui.reason_texts` renders
+    UserError              the bot refuses an action immediately
       Forbidden         the person lacks permission, which is recorded in the audit
     Rejected            a backend rejects the change; a retry would not help
     Unavailable         a backend can't make the change now; a retry may help
@@ -36,11 +36,11 @@ class ReasonError(BotError):
         super().__init__(str(self.reason))
 
 
-class Denied(ReasonError):
+class UserError(ReasonError):
     """The bot refuses an action immediately."""
 
 
-class Forbidden(Denied):
+class Forbidden(UserError):
     """The person lacks permission. If no request records the refusal, the audit must."""
 
 
@@ -71,7 +71,7 @@ class Unavailable(ReasonError):
         self.lasting = lasting
 
     @property
-    def once(self) -> Reason:
+    def reason_without_retry(self) -> Reason:
         """The reason to show if the bot will not retry, so that the person has to."""
         if self.lasting:
             return self.reason

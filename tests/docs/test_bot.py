@@ -21,7 +21,7 @@ from postroom_bot import config
 from postroom_bot.backends.awx import REQUEST_VARIABLE, variables_for
 from postroom_bot.domain import Action, Change, State
 from postroom_bot.store import audit
-from postroom_bot.ui.messages import TEXTS
+from postroom_bot.ui.reason_texts import TEXTS
 
 TUTORIAL = repository.ROOT / "docs" / "tutorials" / "first-request.md"
 #: The blocks before the first that needs Slack. They run here, as one session in one shell.

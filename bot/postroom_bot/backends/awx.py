@@ -24,11 +24,10 @@ import httpx
 from pydantic import SecretStr
 
 from postroom_bot import addresses
-from postroom_bot.backends.base import Done, ExecutionContext, Executor
-from postroom_bot.backends.mail import FREEING, Mail
-from postroom_bot.config import Settings
+from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
+from postroom_bot.backends.mail import Mail
 from postroom_bot.domain import Action, Change, Request
-from postroom_bot.errors import Rejected, StartError, Unavailable
+from postroom_bot.errors import Rejected, Unavailable
 
 #: The variable with the request's id. No playbook uses it, but the template's survey must have it.
 REQUEST_VARIABLE = "postroom_request"
@@ -41,34 +40,6 @@ _PAGE = 50
 _MAX_PAGES = 10
 
 _log = logging.getLogger(__name__)
-
-
-def executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -> Executor:
-    """Return the executor that the settings select: the mail API or AWX.
-
-    :param wait: see `Awx`
-    :raises StartError: a setting is invalid
-    """
-    if settings.executor == "mail":
-        return mail
-    user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
-    try:
-        controller = Controller(
-            settings.awx_url or "",
-            settings.awx_token or (user, password),
-            verify=settings.validate_certs,
-            ca_path=str(settings.ca_path) if settings.ca_path else None,
-        )
-    except ValueError as error:
-        raise StartError(f"AWX can't be used: {error}") from None
-    forwarder = settings.awx_forwarder_template or 0
-    templates = {
-        Action.ALIAS_ADD: settings.awx_add_alias_template or 0,
-        Action.ALIAS_REMOVE: settings.awx_remove_alias_template or 0,
-        Action.FORWARD_ADD: forwarder,
-        Action.FORWARD_REMOVE: forwarder,
-    }
-    return Awx(controller, templates, mail, wait=wait)
 
 
 class Job(NamedTuple):
@@ -242,13 +213,13 @@ class Awx:
         self._clock = clock
         self._wait = wait
 
-    def execute(self, request: Request, context: ExecutionContext) -> Done:
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Make the requested change with a job, unless there is nothing left to do.
 
         :raises Rejected: the change can't be made, or the job was canceled in AWX
         :raises ValueError: the request is for a password
         """
-        notes, job = dict(request.progress), None
+        notes, job = dict(request.notes), None
         if notes.get("job") is not None:
             job = self._controller.job(notes["job"])
         elif "template" in notes:
@@ -260,33 +231,37 @@ class Awx:
                 return planned
             template = self._templates[request.change.action]
             notes = {"template": template, "job": None, FREEING: list(planned.freed)}
-            job = self._launch(request, planned.ledger, notes, context)
+            job = self._launch(request, planned.recorded_change, notes, context)
         self._watch(job, notes, context)
-        done = self._mail.rehearse(replace(request, progress=notes))
+        done = self._mail.rehearse(replace(request, notes=notes))
         if done.changed:
             _log.error("AWX: job %d succeeded without making the change", job.id)
-            context.note({})
+            context.save_notes({})
             raise Unavailable("awx.misconfigured")
         return done._replace(changed=True)
 
     def _launch(
-        self, request: Request, ledger: Change, notes: dict[str, Any], context: ExecutionContext
+        self,
+        request: Request,
+        recorded_change: Change,
+        notes: dict[str, Any],
+        context: ExecutionContext,
     ) -> Job:
-        variables = {REQUEST_VARIABLE: request.id, **variables_for(request.change, ledger)}
+        variables = {REQUEST_VARIABLE: request.id, **variables_for(request.change, recorded_change)}
         self._controller.check_template(notes["template"], variables)
         context.renew()
-        context.note(notes)
+        context.save_notes(notes)
         job, ignored = self._controller.launch(notes["template"], variables)
         if ignored:
             # The collection's playbooks do nothing without their variables.
             names = ", ".join(sorted(ignored))
             _log.error("AWX: the template of job %d ignores %s", job.id, names)
-            context.note({})
+            context.save_notes({})
             with suppress(Unavailable):
                 self._controller.cancel(job.id)
             raise Unavailable("awx.misconfigured")
         notes["job"] = job.id
-        context.note(notes)
+        context.save_notes(notes)
         return job
 
     def _watch(self, job: Job, notes: Mapping[str, Any], context: ExecutionContext) -> None:
@@ -302,23 +277,23 @@ class Awx:
         if job.status != "successful":
             reason = job.explanation or "its output in AWX has the reason"
             _log.error("AWX: job %d ended as %s: %s", job.id, job.status, reason)
-            context.note({key: value for key, value in notes.items() if key == FREEING})
+            context.save_notes({key: value for key, value in notes.items() if key == FREEING})
             raise Unavailable("awx.failed")
 
 
-def variables_for(change: Change, ledger: Change) -> dict[str, str]:
+def variables_for(change: Change, recorded_change: Change) -> dict[str, str]:
     """Return the variables for the playbook that executes a change.
 
     All values are strings, like the answers to a survey. Lists are separated by commas.
 
-    :param ledger: the change for the ledger, see `Done`
+    :param recorded_change: the change for the ledger, see `Outcome`
     :raises Rejected: an address is not safe in a template
     """
-    if change.action in (Action.ALIAS_ADD, Action.ALIAS_REMOVE):
+    if change.action.is_alias:
         return {"mail_alias": _safe(change.target), "mail_mailbox": _safe(change.mailbox or "")}
-    adds = change.action is Action.FORWARD_ADD
+    adds = change.action.adds
     # Destinations that someone else adds meanwhile are kept, unless this change removes some.
-    members = change.destinations if adds else ledger.destinations
+    members = change.destinations if adds else recorded_change.destinations
     return {
         "mail_forwarder": _safe(change.target),
         "mail_members": ",".join(map(_safe, members)),

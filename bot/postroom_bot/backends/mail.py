@@ -8,6 +8,7 @@ same semantics, tolerate the same faults and repair the same lost updates.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,8 +17,8 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.base import Done, ExecutionContext, translated
-from postroom_bot.backends.plans import plan_change, plan_password
+from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
+from postroom_bot.backends.mail_plans import plan_change, plan_password
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action, Change, Reason, Request
 from postroom_bot.errors import Rejected, StartError, Unavailable
@@ -35,10 +36,8 @@ from postroom_client.tenant.state import TenantState
 _DOMAINS_TTL = 60.0
 #: The TTL of proposed DNS records, in seconds.
 _RECORD_TTL = 3600
-#: The key of the note that lists the addresses that an attempt is about to free.
-FREEING = "freeing"
 
-_ALIASES = (Action.ALIAS_ADD, Action.ALIAS_REMOVE)
+_log = logging.getLogger(__name__)
 
 
 class Forward(NamedTuple):
@@ -69,7 +68,8 @@ class Mail:
     :param verify: whether to verify the certificate of the service
     :param ca_path: a PEM file of certificate authorities to trust instead of the system's
     :param timeout: the timeout for each method call, in seconds; leases last longer
-    :param settle: how many seconds after a change to verify it, in case of a concurrent writer
+    :param verify_delay: the seconds between a change and its verification, in case of a
+        concurrent writer
     :param clock: a function that returns monotonic seconds
     :raises ValueError: the URL, token, file or timeout is invalid
     """
@@ -82,11 +82,11 @@ class Mail:
         verify: bool = True,
         ca_path: str | None = None,
         timeout: float = 30.0,
-        settle: float = 0.25,
+        verify_delay: float = 0.25,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._timeout = timeout
-        self._settle = settle
+        self._verify_delay = verify_delay
         self._clock = clock
         #: The result of the last call: ok, refused or unreachable; "not asked" before the first.
         self.last_answer = "not asked"
@@ -114,42 +114,40 @@ class Mail:
             plan, _found = _plan(self._client(), change)
         return bool(plan.changes)
 
-    def rehearse(self, request: Request) -> Done:
+    def rehearse(self, request: Request) -> Outcome:
         """Return the result that executing a request would have. Writes nothing.
 
         :returns: the result, in which ``changed`` is True if anything is left to do
         :raises Rejected: the change can't be made
         """
-        return self._execute(request, None)
+        return self.execute(request, None)
 
-    def execute(self, request: Request, context: ExecutionContext) -> Done:
+    def execute(self, request: Request, context: ExecutionContext | None) -> Outcome:
         """Make the requested change.
 
+        :param context: None to write nothing, see `rehearse`
         :raises Rejected: the change can't be made
         :raises ValueError: the request is for a password; `set_password` sets these
         """
-        return self._execute(request, context)
-
-    def _execute(self, request: Request, context: ExecutionContext | None) -> Done:
         change = request.change
         with self._asking(change.target):
             client = self._client()
             plan, current = _plan(client, change)
             # An earlier attempt may have freed addresses and crashed before it could report them.
             freed = {key for one in plan.changes for key in _keys(one.freed)}
-            if noted := request.progress.get(FREEING, ()):
+            if noted := request.notes.get(FREEING, ()):
                 tenant = TenantState(principals=client.list_principals())
                 freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
             # A plan for one object has at most one change.
             after = plan.changes[0].after if plan.changes else current
             if context is not None and plan.changes:
                 context.renew()
-                context.note({FREEING: sorted(freed)})
+                context.save_notes({FREEING: sorted(freed)})
                 # A concurrent writer may have changed the object since it was planned.
                 (result,) = apply_changes(client, plan)
                 after = result.principal
-        reason, ledger = _outcome(change, after)
-        return Done(bool(plan.changes), reason, ledger, tuple(sorted(freed)))
+        reason, recorded_change = _result_of(change, after)
+        return Outcome(bool(plan.changes), reason, recorded_change, tuple(sorted(freed)))
 
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace a mailbox's passwords with a new one.
@@ -217,7 +215,7 @@ class Mail:
             return self._client().list_principals("individual")
 
     def _client(self) -> Client:
-        return Client(self._transport, verify_delay=self._settle, timeout=self._timeout)
+        return Client(self._transport, verify_delay=self._verify_delay, timeout=self._timeout)
 
 
 def mail_of(settings: Settings, resources: ExitStack) -> Mail:
@@ -257,22 +255,50 @@ def _checked(plan: Plan) -> Plan:
     return plan
 
 
-def _outcome(change: Change, after: Principal | None) -> tuple[Reason, Change]:
+def _result_of(change: Change, after: Principal | None) -> tuple[Reason, Change]:
     """Return the new state as a reason for the requester, and the change for the ledger."""
     params: dict[str, Any] = {"address": change.target}
-    if change.action in _ALIASES:
+    if change.action.is_alias:
         params["mailbox"] = change.mailbox
-        added = change.action is Action.ALIAS_ADD
-        return Reason("alias.added" if added else "alias.removed", params), change
+        return Reason("alias.added" if change.action.adds else "alias.removed", params), change
     if not isinstance(after, Forwarder):
-        ledger = replace(change, action=Action.FORWARD_REMOVE, destinations=())
-        return Reason("forward.removed", params), ledger
+        recorded_change = replace(change, action=Action.FORWARD_REMOVE, destinations=())
+        return Reason("forward.removed", params), recorded_change
     params["destinations"] = sorted(change.destinations)
-    added = change.action is Action.FORWARD_ADD
     members = tuple(_keys(after.members))
-    ledger = replace(change, action=Action.FORWARD_ADD, destinations=members)
-    return Reason("forward.added" if added else "forward.reduced", params), ledger
+    recorded_change = replace(change, action=Action.FORWARD_ADD, destinations=members)
+    return Reason(
+        "forward.added" if change.action.adds else "forward.reduced", params
+    ), recorded_change
 
 
 def _keys(names: Iterable[Name]) -> list[str]:
     return sorted(name.key for name in names)
+
+
+@contextmanager
+def translated(subject: str) -> Iterator[None]:
+    """Log the client core's errors, and raise Rejected or Unavailable instead.
+
+    The core's messages may name other people's mailboxes, so only the log contains them.
+
+    :param subject: the address or domain that the call concerns
+    """
+    try:
+        yield
+    except errors.PostroomError as error:
+        denied = isinstance(error, (errors.Unauthorized, errors.Forbidden))
+        untrusted = isinstance(error, errors.UntrustedCertificate)
+        # Only an operator can fix these problems.
+        level = logging.ERROR if denied or untrusted else logging.WARNING
+        _log.log(level, "The mail service: %s: %s", type(error).__name__, error)
+        if isinstance(error, errors.AlreadyExists):
+            raise Rejected("address.taken", address=subject) from error
+        if isinstance(error, errors.NotFound):
+            raise Rejected("mail.not_found") from error
+        if isinstance(error, (errors.Rejected, errors.Refused, errors.InvalidInput)):
+            raise Rejected("mail.rejected", subject=subject) from error
+        if denied:
+            raise Unavailable("mail.unauthorized", lasting=True) from error
+        retry_after = getattr(error, "retry_after", None)
+        raise Unavailable(retry_after=retry_after, lasting=untrusted) from error

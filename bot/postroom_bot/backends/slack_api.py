@@ -120,8 +120,8 @@ class SlackApi:
         """Return the id of the user whose profile has this address, or None."""
         try:
             answer = self._call(self.client.users_lookupByEmail, email=email)
-        except SlackRejected as refusal:
-            if refusal.code == "users_not_found":
+        except SlackRejected as rejection:
+            if rejection.code == "users_not_found":
                 return None
             raise
         return str(_part(answer, "user")["id"])
@@ -156,8 +156,8 @@ class SlackApi:
         """Call Slack, and record whether it accepts the bot's token."""
         try:
             answer = _send(method, **options)
-        except SlackRejected as refusal:
-            self._set_locked_out(refusal.code if refusal.code in _LOCKED_OUT else "")
+        except SlackRejected as rejection:
+            self._set_locked_out(rejection.code if rejection.code in _LOCKED_OUT else "")
             raise
         self._set_locked_out("")
         return answer

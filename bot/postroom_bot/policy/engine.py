@@ -18,9 +18,6 @@ from postroom_bot.domain import Action, Change, Decision, Person, Quorum, Reason
 from postroom_bot.policy.model import Policy, Rule
 from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
-ALIASES = frozenset({Action.ALIAS_ADD, Action.ALIAS_REMOVE})
-#: Actions that change a mailbox, which has an owner, unlike a forwarder.
-OF_A_MAILBOX = ALIASES | {Action.PASSWORD}
 #: The number of approvals that a floor requires.
 FLOOR = 2
 
@@ -32,17 +29,17 @@ class Facts:
     :param own_domains: the keys of the tenant's domains
     :param open_requests: the number of the person's other open requests
     :param requests_today: the number of the person's other requests in the last 24 hours
-    :param aliases: the number of aliases that the mailbox has, or None if unknown
-    :param reserved_for: the last owner of the target (a mailbox, or the target itself if it was a
-        forwarder), or None if the target is not reserved
+    :param alias_count: the number of aliases that the mailbox has, or None if unknown
+    :param kept_for: the last owner of the target (a mailbox, or the target itself if it was a
+        forwarder), or None if the target is not kept free
     :param mailbox_owner_user: the Slack user who owns the mailbox, if known
     """
 
     own_domains: frozenset[str]
     open_requests: int = 0
     requests_today: int = 0
-    aliases: int | None = None
-    reserved_for: str | None = None
+    alias_count: int | None = None
+    kept_for: str | None = None
     mailbox_owner_user: str | None = None
 
 
@@ -73,23 +70,23 @@ class Case:
 class Step(NamedTuple):
     """The result of one control or rule. The names of controls are in angle brackets.
 
-    :param note: a sentence for explanations; "" for a control that denies the change
+    :param sentence: a sentence for explanations; "" for a control that denies the change
     """
 
     name: str
-    note: str = ""
+    sentence: str = ""
 
 
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
     """Return the policy's decision on a person's change. Never raises an error."""
-    return evaluate(policy, person, change, facts)[0]
+    return decide_with_steps(policy, person, change, facts)[0]
 
 
-def evaluate(
+def decide_with_steps(
     policy: Policy, person: Person, change: Change, facts: Facts
 ) -> tuple[Decision, list[Step]]:
     """Return the decision and the steps that led to it. The last step decides."""
-    mailbox = mailbox_of(person, change)
+    mailbox = affected_mailbox(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
     case = Case(
@@ -118,7 +115,7 @@ def evaluate(
             steps.append(Step(rule.name, f"Does not fit: {'; '.join(reasons)}."))
             continue
         steps.append(Step(rule.name, "Fits."))
-        return _decided_by(policy, rule, case), steps
+        return _decision_of_rule(policy, rule, case), steps
     if case.reserved:
         params = {"address": case.target, "approvers": policy.approvers}
         return denied("<reserved>", Reason("address.reserved", params))
@@ -130,15 +127,15 @@ def ordered(policy: Policy) -> tuple[Rule, ...]:
     return tuple(sorted(policy.rules, key=lambda rule: rule.deny is None))
 
 
-def mailbox_of(person: Person, change: Change) -> str | None:
+def affected_mailbox(person: Person, change: Change) -> str | None:
     """Return the mailbox that a change affects; None for a forwarder, or if unknown."""
-    if change.action not in OF_A_MAILBOX:
+    if not change.action.has_mailbox:
         return None
     named = change.target if change.action is Action.PASSWORD else change.mailbox
     return named or person.mailbox
 
 
-def raised(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
+def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
     """Return a quorum with at least two approvals. The first group gives the additional ones."""
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
@@ -151,7 +148,7 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     yield "<person>", "the person may use the bot", person.obstacle
 
     refusal = None
-    if change.action in OF_A_MAILBOX and not case.mailbox:
+    if change.action.has_mailbox and not case.mailbox:
         refusal = person.mailbox_obstacle or Reason("mailbox.unnamed")
     yield "<identity>", "the mailbox is known", refusal
 
@@ -163,17 +160,16 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     yield "<domain>", "every domain is ours", refusal
 
     refusal = None
-    adds = change.action in {Action.ALIAS_ADD, Action.FORWARD_ADD}
-    if adds and (owner := facts.reserved_for) is not None:
+    if change.action.adds and (owner := facts.kept_for) is not None:
         # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if
         # its last owner asks for it.
-        is_alias = change.action in ALIASES
+        is_alias = change.action.is_alias
         if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
             refusal = Reason("address.kept_free", {"address": case.target})
     yield "<tombstone>", "the address is not reserved for its previous owner", refusal
 
     refusal, limits = None, policy.limits
-    full = (facts.aliases or 0) >= limits.aliases_per_mailbox
+    full = (facts.alias_count or 0) >= limits.aliases_per_mailbox
     if facts.open_requests >= limits.open_requests:
         refusal = Reason("limit.open_requests", {"count": facts.open_requests})
     elif facts.requests_today >= limits.requests_per_day:
@@ -220,7 +216,7 @@ def _misfits(rule: Rule, case: Case) -> Iterator[str]:
         yield f"it is for names that are {'' if reserved else 'not '}reserved"
 
 
-def _decided_by(policy: Policy, rule: Rule, case: Case) -> Decision:
+def _decision_of_rule(policy: Policy, rule: Rule, case: Case) -> Decision:
     """Return the decision of a matching rule, with the floors applied."""
     if rule.deny is not None:
         reason = Reason("policy.deny", {"text": rule.deny})
@@ -236,7 +232,7 @@ def _decided_by(policy: Policy, rule: Rule, case: Case) -> Decision:
         warnings.append(Reason("warning.external", {**target, "destinations": list(case.external)}))
     if action is Action.PASSWORD and not case.own:
         warnings.append(Reason("warning.password"))
-    quorum = raised(policy, rule.quorum) if warnings else rule.quorum
+    quorum = raised_quorum(policy, rule.quorum) if warnings else rule.quorum
     if case.mailbox and not case.own and not case.facts.mailbox_owner_user:
         warnings.append(Reason("warning.no_owner", {"mailbox": case.mailbox}))
     params = {"quorum": [list(one) for one in quorum]}
@@ -246,5 +242,5 @@ def _decided_by(policy: Policy, rule: Rule, case: Case) -> Decision:
         reason = Reason("policy.approvals", params)
     else:
         reason = Reason("policy.two_approvers", params)
-    verdict = Verdict.APPROVE if quorum else Verdict.ALLOW
+    verdict = Verdict.NEEDS_APPROVAL if quorum else Verdict.ALLOW
     return Decision(verdict, rule.name, reason, quorum, tuple(warnings), policy.digest)

@@ -70,7 +70,7 @@ def name_of(profile: Profile) -> str:
     return str(next(filter(None, (*names, profile.get("name"), profile.get("id"))), ""))
 
 
-def mailbox_of(
+def own_mailbox(
     policy: Policy, profile: Profile, changed_at: datetime | None, now: datetime
 ) -> Mailbox:
     """Return a person's mailbox.

@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from postroom_bot.domain import Action, Quorum
-from postroom_bot.policy.engine import FLOOR, OF_A_MAILBOX, raised
+from postroom_bot.policy.engine import FLOOR, raised_quorum
 from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
 
 _MAX_BYTES = 256 * 1024
@@ -40,9 +40,9 @@ _MESSAGES = {
 }
 
 #: The path to a part of the file: keys and zero-based list indices.
-Way = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 #: The path and the message of each error.
-Mistakes = Iterator[tuple[Way, str]]
+FoundProblems = Iterator[tuple[KeyPath, str]]
 
 log = logging.getLogger(__name__)
 
@@ -133,11 +133,11 @@ def parse(text: str) -> Policy:
     policy: Policy | None = None
     try:
         policy = Policy.model_validate(document.data)
-        found = iter(()) if document.errors else mistakes(policy)
+        found = iter(()) if document.errors else cross_key_problems(policy)
     except ValidationError as error:
-        found = _errors_of_keys(error)
-    for way, sentence in found:
-        document.add_error(way, sentence)
+        found = _problems_of_keys(error)
+    for path, sentence in found:
+        document.add_problem(path, sentence)
     if policy is None or document.errors:
         raise PolicyError(sorted(document.problems(), key=lambda one: one.line or 0))
     return policy
@@ -147,19 +147,19 @@ def _broken(text: str, line: int | None = None) -> PolicyError:
     return PolicyError([Problem(line, "", text)])
 
 
-def _errors_of_keys(error: ValidationError) -> Mistakes:
+def _problems_of_keys(error: ValidationError) -> FoundProblems:
     """Yield the path of each pydantic error, with its message or a clearer one."""
     found = error.errors(include_url=False, include_input=False)
     # pydantic adds "[key]" to the location if the key itself is invalid.
-    ways = [tuple(step for step in one["loc"] if step != "[key]") for one in found]
-    for way, one in zip(ways, found, strict=True):
+    paths = [tuple(step for step in one["loc"] if step != "[key]") for one in found]
+    for path, one in zip(paths, found, strict=True):
         # pydantic also reports a list as too short if all its items are invalid.
-        if one["type"] == "too_short" and any(w[: len(way)] == way != w for w in ways):
+        if one["type"] == "too_short" and any(w[: len(path)] == path != w for w in paths):
             continue
         model: type[BaseModel] = Policy
         examples: list[Any] | None = None
         # Group names and rule indices are not fields of a model.
-        for step in (way[0], *way[2:]) if way[:1] in {("groups",), ("rules",)} else way:
+        for step in (path[0], *path[2:]) if path[:1] in {("groups",), ("rules",)} else path:
             if field := model.model_fields.get(str(step)):
                 examples = field.examples
                 kinds = (field.annotation, *get_args(field.annotation))
@@ -172,15 +172,15 @@ def _errors_of_keys(error: ValidationError) -> Mistakes:
             text = f"Unknown key. The keys here are: {', '.join(sorted(model.model_fields))}."
         elif examples:
             text += f" Example: {json.dumps(examples[0])}"
-        yield way, text
+        yield path, text
 
 
 class _Document:
     """A YAML file as plain data, with the line numbers and the errors of its parts."""
 
     def __init__(self, text: str) -> None:
-        self._lines: dict[Way, int] = {}
-        self.errors: dict[Way, tuple[int, str]] = {}
+        self._lines: dict[KeyPath, int] = {}
+        self.errors: dict[KeyPath, tuple[int, str]] = {}
         try:
             _check_events(text)
             self._loader = yaml.SafeLoader(text)
@@ -197,18 +197,18 @@ class _Document:
             raise _broken("The policy file is empty. Start from the example in the documentation.")
         self.data = self._value(root, ())
 
-    def add_error(self, way: Way, text: str, line: int | None = None) -> None:
+    def add_problem(self, path: KeyPath, text: str, line: int | None = None) -> None:
         """Record an error at a path. Only the first error of each path is kept."""
-        upwards = (way[:length] for length in range(len(way), -1, -1))
+        upwards = (path[:length] for length in range(len(path), -1, -1))
         nearest = next(self._lines[one] for one in upwards if one in self._lines)
-        self.errors.setdefault(way, (line or nearest, text))
+        self.errors.setdefault(path, (line or nearest, text))
 
     def problems(self) -> Iterator[Problem]:
         """Yield the errors as problems that identify rules by name."""
-        for way, (line, text) in self.errors.items():
+        for path, (line, text) in self.errors.items():
             words: list[str] = []
             part: Any = self.data
-            for step in way:
+            for step in path:
                 try:
                     part = part[step]
                 except (KeyError, IndexError, TypeError):
@@ -220,26 +220,26 @@ class _Document:
                     words.append(name if isinstance(name, str) else str(step + 1))
             yield Problem(line, ".".join(words), text)
 
-    def _value(self, node: yaml.Node, way: Way) -> Any:
-        self._lines.setdefault(way, node.start_mark.line + 1)
+    def _value(self, node: yaml.Node, path: KeyPath) -> Any:
+        self._lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, (*way, n)) for n, item in enumerate(node.value)]
+            return [self._value(item, (*path, n)) for n, item in enumerate(node.value)]
         if not isinstance(node, yaml.MappingNode):
             value = self._scalar(node)
             if value is None:
-                self.add_error(way, _NO_VALUE)
+                self.add_problem(path, _NO_VALUE)
             return value
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, line = self._scalar(key_node), key_node.start_mark.line + 1
             if not isinstance(key, str):
                 text = "A key must be a string. Quote it if it looks like something else."
-                self.add_error((*way, "?" if key is None else str(key)), text, line)
+                self.add_problem((*path, "?" if key is None else str(key)), text, line)
             elif key in found:
-                self.add_error((*way, key), "This key occurs twice. Keep one of them.", line)
+                self.add_problem((*path, key), "This key occurs twice. Keep one of them.", line)
             else:
-                self._lines[(*way, key)] = line
-                found[key] = self._value(value_node, (*way, key))
+                self._lines[(*path, key)] = line
+                found[key] = self._value(value_node, (*path, key))
         return found
 
     def _scalar(self, node: yaml.Node) -> Any:
@@ -265,7 +265,7 @@ def _check_events(text: str) -> None:
             raise _broken("The nesting is too deep. Check brackets and indentation.", line)
 
 
-def mistakes(policy: Policy) -> Mistakes:
+def cross_key_problems(policy: Policy) -> FoundProblems:
     """Yield the errors that involve several keys, once each key is valid."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
@@ -317,7 +317,7 @@ def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
     )
 
 
-def _of_rule(policy: Policy, rule: Rule) -> Mistakes:
+def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
     for place, group in enumerate(rule.groups):
         if text := unknown_group(policy, group):
             yield ("groups", place), text
@@ -326,10 +326,10 @@ def _of_rule(policy: Policy, rule: Rule) -> Mistakes:
             yield ("approvals", group), text
     only_own_password = set(rule.actions) == {Action.PASSWORD} and rule.own is True
     may_be_raised = rule.approvals and (rule.reserved or not only_own_password)
-    for quorum in raised(policy, rule.quorum) if may_be_raised else rule.quorum:
+    for quorum in raised_quorum(policy, rule.quorum) if may_be_raised else rule.quorum:
         if text := _too_few(policy, quorum, [rule]):
             yield ("approvals", quorum.group), text
-    if rule.own is not None and not OF_A_MAILBOX.issuperset(rule.actions):
+    if rule.own is not None and not all(action.has_mailbox for action in rule.actions):
         text = "Only mailboxes have owners. List the actions: alias.add, alias.remove, password."
         yield ("own",), text
     if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:

@@ -8,7 +8,6 @@ import logging
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -16,20 +15,16 @@ from typing import Any
 from slack_bolt import App, BoltContext, BoltRequest, BoltResponse
 from slack_bolt.error import BoltError, BoltUnhandledRequestError
 
-from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.config import Settings
 from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack import actions, commands, modals
-from postroom_bot.slack.interactions import Services, reply
-from postroom_bot.slack.transports import SOCKET_REFUSED
-from postroom_bot.ui import messages
-from postroom_bot.ui.views import note
-from postroom_bot.workflow.dependencies import Workspace
+from postroom_bot.slack import commands, home, modals, request_buttons
+from postroom_bot.slack.connection import UNREACHABLE
+from postroom_bot.slack.handling import Services, reply
+from postroom_bot.ui.modals import text_modal
+from postroom_bot.ui.reason_texts import reason_text
 
-_LOGIN_REFUSED = "Slack refuses slack_bot_token (%s): reinstall the app and copy its token"
-_UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network's proxy"
 INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
 #: Longer than Bolt's interval of 10 ms between checks for an acknowledgement.
 _ACK_SECONDS = 0.1
@@ -65,12 +60,6 @@ class TimedApp(App):
         return response
 
 
-def slack_api_of(settings: Settings) -> SlackApi:
-    """Return the client of Slack's Web API."""
-    token = settings.slack_bot_token.get_secret_value()
-    return SlackApi(web_client(token, base_url=settings.slack_api_url))
-
-
 def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor) -> App:
     """Return the app with all handlers, which run in the given executor."""
     metrics, secret = services.deps.metrics, settings.slack_signing_secret
@@ -84,11 +73,11 @@ def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor)
             raise_error_for_unhandled_request=True,
         )
     except (BoltError, OSError):
-        raise StartError(_UNREACHABLE % settings.slack_api_url) from None
+        raise StartError(UNREACHABLE % settings.slack_api_url) from None
     commands.register(app, services)
-    actions.register(app, services)
-    actions.register_events(app, services)
+    request_buttons.register(app, services)
     modals.register(app, services)
+    home.register(app, services)
     app.error(partial(answer_error, metrics))
     return app
 
@@ -116,7 +105,7 @@ def answer_error(
     metrics.errors_total.labels("listener").inc()
     if isinstance(error, SlackUnavailable | SlackRejected):
         log.warning("%s: %s", kind, error)
-        text = messages.text(Reason("slack.unavailable"))
+        text = reason_text(Reason("slack.unavailable"))
     else:
         log.error("%s failed", kind, exc_info=error)
         text = INTERNAL_ERROR
@@ -125,7 +114,9 @@ def answer_error(
     if response is not None and kind == "command":
         return BoltResponse(status=200, body=text)
     if response is not None and kind == "view_submission":
-        return BoltResponse(status=200, body={"response_action": "update", "view": note(text)})
+        return BoltResponse(
+            status=200, body={"response_action": "update", "view": text_modal(text)}
+        )
     if context.response_url and context.respond is not None:
         reply(context.respond, text)
     return None if response is None else BoltResponse(status=200)
@@ -142,30 +133,3 @@ def kind_of(body: dict[str, Any]) -> str:
     if kind == "event_callback":
         return "event"
     return str(kind) if kind in _KINDS else "other"
-
-
-def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
-    """Return the bot's workspace and app, as reported by Slack."""
-    try:
-        identity = slack_api.whoami()
-        app = slack_api.app_of(str(identity.get("bot_id")))
-    except SlackRejected as refusal:
-        raise StartError(_LOGIN_REFUSED % refusal.code) from None
-    except SlackUnavailable:
-        raise StartError(_UNREACHABLE % settings.slack_api_url) from None
-    return Workspace(str(identity["team_id"]), identity.get("enterprise_id"), app)
-
-
-def check_socket(slack_api: SlackApi, settings: Settings) -> None:
-    """Verify the app-level token with Slack, if Socket Mode is used.
-
-    :raises StartError: Slack rejects the token
-    """
-    if settings.mode == "http" or settings.slack_app_token is None:
-        return
-    # Slack allows only a few of these calls per minute. If it is limited, the token may be valid.
-    with suppress(SlackUnavailable):
-        try:
-            slack_api.open_socket(settings.slack_app_token.get_secret_value())
-        except SlackRejected:
-            raise StartError(SOCKET_REFUSED) from None

@@ -9,8 +9,8 @@ import time
 from slack_bolt import App
 
 from postroom_bot.domain import Change
-from postroom_bot.errors import Denied
-from postroom_bot.slack.interactions import (
+from postroom_bot.errors import UserError
+from postroom_bot.slack.handling import (
     EXPECTED,
     Answer,
     Body,
@@ -18,59 +18,66 @@ from postroom_bot.slack.interactions import (
     Services,
     interaction_of,
     reply,
-    settle,
+    wait_for_display,
 )
 from postroom_bot.slack.modals import offer_password, open_modal
-from postroom_bot.ui import lists, messages, notifications, parser, views
+from postroom_bot.ui import lists, modals, parser, request_messages
 from postroom_bot.ui.markup import Message
+from postroom_bot.ui.reason_texts import reason_text
 
 WORKING = "One moment ..."
 
 
 def register(app: App, services: Services) -> None:
     """Register the handler of the slash command."""
-    intake = services.intake
+    submissions = services.submissions
 
     @app.command(parser.COMMAND)
     def command(ack: Answer, body: Body, respond: Answer) -> None:
-        acted = interaction_of(body)
+        interaction = interaction_of(body)
         answer: Message | str
         try:
             match parser.parse(str(body.get("text") or "")):
                 case parser.Menu():
                     ack()
-                    open_modal(services, acted, views.menu())
+                    open_modal(services, interaction, modals.menu())
                     return
                 case parser.Password(mailbox):
                     ack()
-                    offer_password(services, acted, mailbox)
+                    offer_password(services, interaction, mailbox)
                     return
                 case Change() as change:
-                    request = intake.submit(acted.key, change, acted.user, acted.team)
-                    answer = notifications.received(request)
+                    request = submissions.submit(
+                        interaction.key, change, interaction.user, interaction.team
+                    )
+                    answer = request_messages.received(request)
                 case parser.Status(request_id):
-                    answer = lists.request_list(intake.status(acted.user, request_id))
+                    answer = lists.request_list(
+                        services.lookups.status(interaction.user, request_id)
+                    )
                 case parser.Cancel(request_id):
-                    answer = messages.text(intake.cancel(acted.key, request_id, acted.user))
+                    answer = reason_text(
+                        submissions.cancel(interaction.key, request_id, interaction.user)
+                    )
                 case parser.Help():
                     answer = lists.command_list()
                 case lookup:
                     reply(ack, WORKING)
                     acknowledged = time.monotonic()
-                    answer = look_up(services, acted, lookup)
-                    settle(acknowledged)
+                    answer = look_up(services, interaction, lookup)
+                    wait_for_display(acknowledged)
                     reply(respond, answer)
                     return
         except parser.InvalidCommand as error:
             answer = str(error)
-        except Denied as denial:
-            answer = messages.text(denial.reason)
+        except UserError as error:
+            answer = reason_text(error.reason)
         reply(ack, answer)
 
 
-def look_up(services: Services, acted: Interaction, lookup: parser.Lookup) -> Message | str:
+def look_up(services: Services, interaction: Interaction, lookup: parser.Lookup) -> Message | str:
     """Return the answer to a command that queries Slack and the mail service."""
-    lookups, user, team = services.lookups, acted.user, acted.team
+    lookups, user, team = services.lookups, interaction.user, interaction.team
     try:
         match lookup:
             case parser.ListAliases(mailbox):
@@ -81,4 +88,4 @@ def look_up(services: Services, acted: Interaction, lookup: parser.Lookup) -> Me
                 found = lookups.dns(user, team, domain)
                 return lists.dns_records(found.domain, found.records)
     except EXPECTED as error:
-        return services.reason_text(acted, "list", error)
+        return services.reason_text(interaction, "list", error)

@@ -17,20 +17,21 @@ from slack_bolt import App
 
 from postroom_bot.backends.slack_api import ViewRef
 from postroom_bot.domain import Action, Change
-from postroom_bot.errors import Denied, SlackRejected, SlackUnavailable
-from postroom_bot.slack.interactions import (
+from postroom_bot.errors import SlackRejected, SlackUnavailable, UserError
+from postroom_bot.slack.handling import (
     EXPECTED,
     Answer,
     Body,
     Interaction,
     Services,
     interaction_of,
-    settle,
+    wait_for_display,
 )
-from postroom_bot.ui import messages, notifications, views
+from postroom_bot.ui import modals, request_messages
 from postroom_bot.ui.markup import View
-from postroom_bot.workflow.intake import DayOver
+from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
 from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
+from postroom_bot.workflow.submissions import DayOver
 
 #: How often to send a view with a new password to Slack, and the pauses between the attempts.
 TRIES = 4
@@ -41,111 +42,117 @@ MAX_PAUSE_SECONDS = 5.0
 def register(app: App, services: Services) -> None:
     """Register the handlers that open modals and process their submissions."""
 
-    @app.shortcut(views.SHORTCUT_MENU)
+    @app.shortcut(modals.SHORTCUT_MENU)
     def open_menu(ack: Answer, body: Body) -> None:
         ack()
-        open_modal(services, interaction_of(body), views.menu())
+        open_modal(services, interaction_of(body), modals.menu())
 
     def open_form(ack: Answer, body: Body) -> None:
         ack()
-        acted = interaction_of(body)
-        name = str(body["actions"][0]["action_id"]).removeprefix(views.OPEN)
-        if views.FORMS[name].action is not Action.ALIAS_REMOVE:
-            open_modal(services, acted, views.form(name))
+        interaction = interaction_of(body)
+        name = str(body["actions"][0]["action_id"]).removeprefix(modals.OPEN)
+        if modals.FORMS[name].action is not Action.ALIAS_REMOVE:
+            open_modal(services, interaction, modals.form(name))
             return
-        opened = open_modal(services, acted, views.working(views.TITLE))
+        opened = open_modal(services, interaction, modals.working(modals.TITLE))
         aliases: list[str] = []
         # Without the list, the person can type the address.
         with suppress(*EXPECTED):
-            aliases = services.lookups.aliases(acted.user, acted.team).aliases
-        services.deps.slack_api.update_view(opened, views.form(name, aliases))
+            aliases = services.lookups.aliases(interaction.user, interaction.team).aliases
+        services.deps.slack_api.update_view(opened, modals.form(name, aliases))
 
     def form(ack: Answer, body: Body) -> None:
         ack(**submit_form(services, interaction_of(body), body["view"]))
 
-    for name in views.FORMS:
-        app.block_action(views.OPEN + name)(open_form)
+    for name in modals.FORMS:
+        app.block_action(modals.OPEN + name)(open_form)
         app.view_submission(name)(form)
 
     def open_password(ack: Answer, body: Body) -> None:
         ack()
-        acted = interaction_of(body)
-        offer_password(services, acted, request_id=acted.value or None)
+        interaction = interaction_of(body)
+        offer_password(services, interaction, request_id=interaction.value or None)
 
-    for name in (views.OPEN_PASSWORD, notifications.PASSWORD_SHOW):
+    for name in (modals.OPEN_PASSWORD, request_messages.PASSWORD_SHOW):
         app.block_action(name)(open_password)
 
-    @app.view_submission(views.PASSWORD_CONFIRM)
+    @app.view_submission(modals.PASSWORD_CONFIRM)
     def create_password(ack: Answer, body: Body) -> None:
         view = body["view"]
-        mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
-        working = views.working(views.PASSWORD_TITLE, creates_password=True)
+        mailbox, request_id = modals.read_password_confirm(str(view["private_metadata"]))
+        working = modals.working(modals.PASSWORD_TITLE, creates_password=True)
         ack(response_action="update", view=working)
         # The acknowledgement has replaced the view, so the view's hash has changed.
         window = ViewRef(str(view["id"]), hash="")
         reveal_password(services, interaction_of(body), window, mailbox, request_id)
 
 
-def submit_form(services: Services, acted: Interaction, view: View) -> dict[str, Any]:
+def submit_form(services: Services, interaction: Interaction, view: View) -> dict[str, Any]:
     """Request the change in a submitted form. Return the acknowledgement, with a note or errors."""
     try:
-        change = views.read_form(str(view["callback_id"]), view["state"]["values"])
-        request = services.intake.submit(acted.key, change, acted.user, acted.team)
-    except views.FormErrors as error:
+        change = modals.read_form(str(view["callback_id"]), view["state"]["values"])
+        request = services.submissions.submit(
+            interaction.key, change, interaction.user, interaction.team
+        )
+    except modals.FormErrors as error:
         return {"response_action": "errors", "errors": error.errors}
     except DayOver as error:
-        errors = {"expires_on": messages.plain(error.reason)}
+        errors = {"last_day": plain_reason_text(error.reason)}
         return {"response_action": "errors", "errors": errors}
-    except Denied as denial:
-        text = messages.text(denial.reason)
+    except UserError as error:
+        text = reason_text(error.reason)
     else:
-        text = notifications.received_text(request)
-    return {"response_action": "update", "view": views.note(text)}
+        text = request_messages.received_text(request)
+    return {"response_action": "update", "view": modals.text_modal(text)}
 
 
-def open_modal(services: Services, acted: Interaction, view: View) -> ViewRef:
+def open_modal(services: Services, interaction: Interaction, view: View) -> ViewRef:
     """Open a modal or, if the interaction took place in a modal, update that modal."""
-    if acted.modal is None:
-        return services.deps.slack_api.open_view(acted.trigger, view)
-    return services.deps.slack_api.update_view(acted.modal, view)
+    if interaction.modal is None:
+        return services.deps.slack_api.open_view(interaction.trigger, view)
+    return services.deps.slack_api.update_view(interaction.modal, view)
 
 
 def offer_password(
     services: Services,
-    acted: Interaction,
+    interaction: Interaction,
     mailbox: str | None = None,
     request_id: str | None = None,
 ) -> None:
     """Ask for confirmation of a new password, request its approval, or explain a refusal."""
-    opened = open_modal(services, acted, views.working(views.PASSWORD_TITLE))
-    user, team = acted.user, acted.team
+    opened = open_modal(services, interaction, modals.working(modals.PASSWORD_TITLE))
+    user, team = interaction.user, interaction.team
     try:
         try:
             offered = services.passwords.offer(user, team, mailbox, request_id)
-            view = views.password_confirm(offered, request_id)
+            view = modals.password_confirm(offered, request_id)
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
-            request = services.intake.submit(acted.key, change, user, team)
-            view = views.note(notifications.received_text(request))
+            request = services.submissions.submit(interaction.key, change, user, team)
+            view = modals.text_modal(request_messages.received_text(request))
     except EXPECTED as error:
-        text = services.reason_text(acted, Action.PASSWORD, error)
-        view = views.note(text, views.PASSWORD_TITLE)
+        text = services.reason_text(interaction, Action.PASSWORD, error)
+        view = modals.text_modal(text, modals.PASSWORD_TITLE)
     services.deps.slack_api.update_view(opened, view)
 
 
 def reveal_password(
-    services: Services, acted: Interaction, window: ViewRef, mailbox: str, request_id: str | None
+    services: Services,
+    interaction: Interaction,
+    window: ViewRef,
+    mailbox: str,
+    request_id: str | None,
 ) -> None:
     """Create a password and show it in the modal, which currently shows "working"."""
     acknowledged = time.monotonic()
 
     def show(password: SecretStr) -> None:
-        shown = views.password_shown(mailbox, password.get_secret_value(), services.mail_host)
+        shown = modals.password_shown(mailbox, password.get_secret_value(), services.mail_host)
         update(shown)
 
     def update(view: View) -> None:
         """Update the modal, with retries, because the new password is stored nowhere else."""
-        settle(acknowledged)
+        wait_for_display(acknowledged)
         for _ in range(TRIES - 1):
             try:
                 services.deps.slack_api.update_view(window, view)
@@ -156,14 +163,16 @@ def reveal_password(
         services.deps.slack_api.update_view(window, view)
 
     try:
-        services.passwords.reveal(acted.key, acted.user, acted.team, mailbox, request_id, show)
+        services.passwords.reveal(
+            interaction.key, interaction.user, interaction.team, mailbox, request_id, show
+        )
     except PressedTwice:
         # The handler of the first delivery updates the modal.
         return
     except EXPECTED as error:
-        text = services.reason_text(acted, Action.PASSWORD, error)
+        text = services.reason_text(interaction, Action.PASSWORD, error)
         # If the password was not shown, the person gets a direct message as well, in case they have
         # closed the window.
         ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()
         with suppress(*ignored):
-            update(views.note(text, views.PASSWORD_TITLE))
+            update(modals.text_modal(text, modals.PASSWORD_TITLE))

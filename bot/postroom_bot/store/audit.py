@@ -28,6 +28,8 @@ from postroom_common.database import Database
 #: The `prev_hash` of the first row.
 START = "0" * 64
 PAGE = 500
+#: The actor of automatic events.
+BOT = "bot"
 #: The description of each event.
 EVENTS = {
     "request.new": "A request was created.",
@@ -65,7 +67,7 @@ class AuditRow(NamedTuple):
     """A row of the audit: who did what, when and for which request.
 
     :param at: the time as it was written: ISO 8601 in UTC, with microseconds
-    :param actor: the id of a Slack user, ``bot``, or ``operator:`` and a user name
+    :param actor: the id of a Slack user, `BOT`, or ``operator:`` and a user name
     """
 
     seq: int

@@ -40,6 +40,7 @@ from postroom_bot.store.tables import (
     pop_change,
     pop_reason,
     reason_values,
+    values_of,
 )
 from postroom_bot.store.tables import request as table
 
@@ -80,12 +81,7 @@ def get(connection: Connection, request_id: str) -> Request | None:
 
 
 def claim(
-    connection: Connection,
-    *,
-    owner: str,
-    now: datetime,
-    lease: timedelta,
-    only: str | None = None,
+    connection: Connection, *, holder: str, now: datetime, lease: timedelta, only: str | None = None
 ) -> Request | None:
     """Lease and return the most overdue request that is not leased, or return None.
 
@@ -98,7 +94,7 @@ def claim(
     taken = (
         update(table)
         .where(table.c.id == found, free)
-        .values(lease_owner=owner, lease_until=now + lease, leases=table.c.leases + 1)
+        .values(lease_holder=holder, lease_until=now + lease, lease_count=table.c.lease_count + 1)
         .returning(*table.c)
     )
     return next(iter(_all(connection, taken)), None) if found else None
@@ -121,19 +117,19 @@ def transition(
     if to not in FOLLOWING.get(request.state, frozenset()):
         raise ValueError(f"{request.id} can't go from {request.state} to {to}")
     if to not in OPEN:
-        changes["ended_at"] = at
+        changes["closed_at"] = at
     return save(connection, request, state=to, **changes)
 
 
 def save(connection: Connection, request: Request, **changes: Any) -> Request:
     """Change fields of a request and return it. To change the state, use `transition`.
 
-    The version is not updated, so that `release` detects an intervening `mark_due`.
+    `due_marks` is not updated, so that `release` detects an intervening `mark_due`.
 
     :raises LeaseLost: the state or the lease has changed in the database
     """
     same = [table.c.id == request.id, table.c.state == request.state]
-    if request.lease_owner is not None:
+    if request.lease_holder is not None:
         same.append(_same_lease(request))
     # Even without changes, this checks that the caller still holds the lease.
     values = _values(changes) or {"state": request.state}
@@ -148,16 +144,18 @@ def release(connection: Connection, request: Request, *, due_at: datetime | None
     If the request was marked due since it was claimed, it stays due. Ignore a lost lease.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at
-    marked = and_(table.c.version != request.version, sooner)
+    marked = and_(table.c.due_marks != request.due_marks, sooner)
     next_due = case((marked, table.c.due_at), else_=due_at)
     freed = update(table).where(_same_lease(request))
-    connection.execute(freed.values(lease_owner=None, lease_until=None, due_at=next_due))
+    connection.execute(freed.values(lease_holder=None, lease_until=None, due_at=next_due))
 
 
 def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
     """Make a request due, even while it is leased. Return False if it does not exist."""
     marked = update(table).where(table.c.id == request_id)
-    return connection.execute(marked.values(due_at=at, version=table.c.version + 1)).rowcount == 1
+    return (
+        connection.execute(marked.values(due_at=at, due_marks=table.c.due_marks + 1)).rowcount == 1
+    )
 
 
 def open_by(connection: Connection, requester: str | None = None) -> list[Request]:
@@ -193,16 +191,16 @@ def count_open(connection: Connection) -> dict[State, int]:
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
 
 
-def twin(
+def open_duplicate(
     connection: Connection, change: Change, requester: str, of: Request | None = None
 ) -> Request | None:
     """Return the person's open request for the same change, ignoring reason and end, or None.
 
     :param of: a new request; only requests created earlier or already evaluated are its twins
     """
-    same = replace(change, reason="", expires_on=None).as_dict()
+    same = replace(change, justification="", last_day=None).as_dict()
     for one in open_by(connection, requester):
-        if replace(one.change, reason="", expires_on=None).as_dict() == same and (
+        if replace(one.change, justification="", last_day=None).as_dict() == same and (
             of is None
             or (one.created_at, one.id) < (of.created_at, of.id)
             or (one.id != of.id and one.state is not State.NEW)
@@ -215,7 +213,7 @@ def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request
     """Map each destination that the bot has added and not removed to its latest request."""
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}
-    for one in _all(connection, select(table).where(done).order_by(table.c.ended_at, table.c.id)):
+    for one in _all(connection, select(table).where(done).order_by(table.c.closed_at, table.c.id)):
         if one.change.action is Action.FORWARD_ADD:
             found |= dict.fromkeys(one.change.destinations, one)
         elif one.change.action is Action.FORWARD_REMOVE:
@@ -227,8 +225,8 @@ def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request
 def _same_lease(request: Request) -> ColumnElement[bool]:
     return and_(
         table.c.id == request.id,
-        table.c.lease_owner == request.lease_owner,
-        table.c.leases == request.leases,
+        table.c.lease_holder == request.lease_holder,
+        table.c.lease_count == request.lease_count,
     )
 
 
@@ -249,7 +247,7 @@ def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _all(connection: Connection, statement: Select[Any] | ReturningUpdate[Any]) -> list[Request]:
     found = []
     for row in connection.execute(statement).mappings():
-        values = dict(row)
+        values = values_of(table, row)
         channel, ts = values.pop("card_channel"), values.pop("card_ts")
         values["card"] = MessageRef(channel, ts) if channel else None
         values["change"] = pop_change(values)

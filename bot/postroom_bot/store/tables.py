@@ -25,6 +25,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    RowMapping,
     String,
     Table,
     text,
@@ -87,11 +88,13 @@ def _change_columns() -> Iterator[Column[Any]]:
     yield _text("target")
     yield Column("mailbox", String)
     yield Column("destinations", JSON, nullable=False)
-    yield Column("expires_on", Date)
-    yield _text("reason")
+    yield Column("expires_on", Date, key="last_day")
+    yield _text("reason", key="justification")
 
 
 metadata = MetaData()
+
+# Earlier versions chose the stored names. Where the code uses another name, it is the `key`.
 
 request = Table(
     "request",
@@ -112,23 +115,23 @@ request = Table(
     Column("decide_by", Moment),
     Column("execute_by", Moment),
     Column("remind_at", Moment),
-    Column("ends_at", Moment),
+    Column("ends_at", Moment, key="removal_at"),
     Column("card_channel", String),
     Column("card_ts", String),
     _text("card_state"),
     Column("attempts", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
-    Column("progress", JSON, nullable=False),
+    Column("progress", JSON, nullable=False, key="notes"),
     Column("blocked_code", String),
     Column("blocked_params", JSON(none_as_null=True)),
     Column("result_code", String),
     Column("result_params", JSON(none_as_null=True)),
-    Column("ended_at", Moment),
+    Column("ended_at", Moment, key="closed_at"),
     Column("due_at", Moment),
-    Column("lease_owner", String),
+    Column("lease_owner", String, key="lease_holder"),
     Column("lease_until", Moment),
-    Column("leases", Integer, nullable=False),
-    Column("version", Integer, nullable=False),
+    Column("leases", Integer, nullable=False, key="lease_count"),
+    Column("version", Integer, nullable=False, key="due_marks"),
     Index("request_due", "due_at"),
     Index("request_requester", "requester", "created_at"),
     Index("request_state", "state"),
@@ -145,7 +148,7 @@ vote = Table(
     _moment("at"),
     _text("card_channel"),
     _text("card_ts"),
-    _text("reason"),
+    _text("reason", key="justification"),
     Column("refusal_code", String),
     Column("refusal_params", JSON(none_as_null=True)),
     Column("mailbox", String),
@@ -182,11 +185,11 @@ mailbox_lock = Table(
     "mailbox_lock",
     metadata,
     Column("mailbox", String, primary_key=True),
-    _text("owner"),
+    _text("owner", key="holder"),
     _moment("until"),
 )
 
-identity = Table(
+slack_email = Table(
     "identity",
     metadata,
     Column("user", String, primary_key=True),
@@ -195,7 +198,7 @@ identity = Table(
     Column("changed_at", Moment),
 )
 
-reservation = Table(
+freed_address = Table(
     "reservation",
     metadata,
     Column("address", String, primary_key=True),
@@ -263,6 +266,11 @@ def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) 
     statement = dialect.insert(table).values(values).on_conflict_do_nothing()
     # Not every driver reports the rowcount of an insert.
     return connection.execute(statement.returning(*table.primary_key)).first() is not None
+
+
+def values_of(table: Table, row: RowMapping) -> dict[str, Any]:
+    """Return the values of a row by the keys of its columns."""
+    return {column.key: row[column] for column in table.c}
 
 
 def change_values(change: Change) -> dict[str, Any]:

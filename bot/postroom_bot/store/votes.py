@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from postroom_bot.domain import MessageRef, Reason, Vote, VoteState
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.tables import insert_new, pop_reason, reason_values
+from postroom_bot.store.tables import insert_new, pop_reason, reason_values, values_of
 from postroom_bot.store.tables import vote as table
 
 
@@ -38,7 +38,7 @@ def of(connection: Connection, request_id: str) -> list[Vote]:
     found = []
     mine = select(table).where(table.c.request == request_id)
     for row in connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings():
-        values = dict(row)
+        values = values_of(table, row)
         values["card"] = MessageRef(values.pop("card_channel"), values.pop("card_ts"))
         values["groups"] = tuple(values["groups"])
         values["refusal"] = pop_reason(values, "refusal")
@@ -46,7 +46,7 @@ def of(connection: Connection, request_id: str) -> list[Vote]:
     return found
 
 
-def settle(
+def set_state(
     connection: Connection,
     vote: Vote,
     state: VoteState,
@@ -61,18 +61,18 @@ def settle(
     :raises SamePerson: an approval with this mailbox was already counted; nothing is changed
     :raises LeaseLost: the vote has changed in the database
     """
-    settled = replace(
+    changed = replace(
         vote, state=state, refusal=refusal, mailbox=mailbox, groups=tuple(sorted(groups))
     )
     same = and_(_same(vote), table.c.state == vote.state, table.c.at == vote.at)
     try:
         with connection.begin_nested():
-            found = connection.execute(update(table).where(same).values(_values(settled))).rowcount
+            found = connection.execute(update(table).where(same).values(_values(changed))).rowcount
     except IntegrityError:
         raise SamePerson(vote.voter) from None
     if found != 1:
         raise LeaseLost(vote.request)
-    return settled
+    return changed
 
 
 def _same(vote: Vote) -> ColumnElement[bool]:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Slack markup and blocks, and functions that make untrusted text safe for them.
 
-Untrusted text must pass through `code` or `plain`. Both return one line of limited length in which
-`& < >` are escaped, so that no input can add a mention, a link or another line.
+Untrusted text must pass through `code` or `escaped_line`. Both return one line of limited length in
+which `& < >` are escaped, so that no input can add a mention, a link or another line.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def code(text: str) -> str:
     return f"`{escape(one_line(text, MAX_ADDRESS)).replace('`', chr(0x02CB))}`"
 
 
-def plain(text: str) -> str:
+def escaped_line(text: str) -> str:
     """Return a name without formatting."""
     return escape(one_line(text, MAX_ADDRESS))
 
 
 def mention(user: str) -> str:
     """Return a mention of a Slack user."""
-    return f"<@{user}>" if _USER.fullmatch(user) else plain(user)
+    return f"<@{user}>" if _USER.fullmatch(user) else escaped_line(user)
 
 
 def mentions(ids: Iterable[str]) -> str:

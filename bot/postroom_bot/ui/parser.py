@@ -234,7 +234,7 @@ class Entry(NamedTuple):
         if typed.get(""):
             raise InvalidCommand(f"That is more than I expected. {self.hint}")
         if isinstance(self.makes, Action):
-            return Change(self.makes, **values, reason=reason)
+            return Change(self.makes, **values, justification=reason)
         return self.makes(**values)
 
     def _split(self, words: Sequence[str]) -> dict[str, list[str]]:
@@ -258,7 +258,7 @@ class Entry(NamedTuple):
 
 _TARGET = Clause("target", ADDRESS, required=True)
 _OWN_OR_OTHER = Clause("mailbox", ADDRESS)
-_UNTIL = Clause("expires_on", DAY, "until")
+_UNTIL = Clause("last_day", DAY, "until")
 
 ENTRIES = (
     Entry(

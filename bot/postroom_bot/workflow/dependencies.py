@@ -10,26 +10,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from postroom_bot.backends.base import Executor
+from postroom_bot.backends.executor import Executor
 from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Person
 from postroom_bot.errors import (
-    Denied,
     Forbidden,
     Rejected,
     SlackRejected,
     SlackUnavailable,
     Unavailable,
+    UserError,
 )
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.model import Policy
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
-#: How long a lease lasts by default. It is renewed between calls to Slack and the mail service and
-#: outlasts several calls. After a crash, the request waits until the lease has expired.
-LEASE = timedelta(seconds=120)
 #: How many people may wait for the mail service at the same time. Each one occupies a thread that
 #: acknowledgements need, too.
 MAX_WAITING = 24
@@ -69,8 +66,8 @@ class Dependencies:
     :param policy: a function that returns the policy in force
     :param mail: the tenant at the mail service, for queries and passwords
     :param executor: the executor for changes of aliases and forwarders
-    :param owner: the unique name of this process, for leases
-    :param lease: how long a lease lasts
+    :param process_name: the unique name of this process, for leases
+    :param lease: how long a lease lasts, which is renewed between calls to services
     :param zone: the time zone in which the last day of an alias or a forwarder ends
     :param audit_lines: a function that writes a JSON line of the audit, if it is streamed
     :param wake: is set when the worker has something to do
@@ -86,9 +83,9 @@ class Dependencies:
     mail: Mail
     executor: Executor
     workspace: Workspace
-    owner: str
+    process_name: str
     metrics: Metrics
-    lease: timedelta = LEASE
+    lease: timedelta
     zone: tzinfo = UTC
     audit_lines: Callable[[str], None] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
@@ -112,10 +109,10 @@ class Dependencies:
     def in_turn(self) -> Iterator[None]:
         """Limit how many users can wait for the mail service at the same time.
 
-        :raises Denied: too many people are waiting
+        :raises UserError: too many people are waiting
         """
         if not self.turns.acquire(blocking=False):
-            raise Denied("mail.overloaded")
+            raise UserError("mail.overloaded")
         try:
             yield
         finally:
@@ -123,13 +120,13 @@ class Dependencies:
 
 
 @contextmanager
-def denied_if_unavailable() -> Iterator[None]:
-    """Convert a service's errors to Denied, without their cause, while a person is waiting."""
+def user_error_if_unavailable() -> Iterator[None]:
+    """Convert a service's errors to UserError, without their cause, while a person is waiting."""
     try:
         yield
     except Unavailable as error:
-        raise Denied(error.once) from None
-    except Rejected as refusal:
-        raise Denied(refusal.reason) from None
+        raise UserError(error.reason_without_retry) from None
+    except Rejected as rejection:
+        raise UserError(rejection.reason) from None
     except (SlackUnavailable, SlackRejected):
-        raise Denied("slack.unavailable") from None
+        raise UserError("slack.unavailable") from None

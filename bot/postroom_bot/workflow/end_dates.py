@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from postroom_bot.domain import EXPIRY, Action, Change, Request, State
-from postroom_bot.store import audit, deliveries, ledger, requests
+from postroom_bot.domain import END_OF_CHANGE, Action, Change, Request, State
+from postroom_bot.store import audit, change_ledger, duplicates, requests
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.lease import BOT, LeasedRequest
+from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
 
 
@@ -20,22 +20,22 @@ def current_end(deps: Dependencies, change: Change) -> date | None:
     """Return the last day of an existing alias or of existing destinations, or None."""
     if change.action is Action.FORWARD_ADD:
         added = deps.database.read(lambda c: requests.destinations_of(c, change.target))
-        ends = [
-            added[one].change.expires_on if one in added else None for one in change.destinations
-        ]
+        ends = [added[one].change.last_day if one in added else None for one in change.destinations]
         return None if None in ends else max(end for end in ends if end is not None)
-    for one in ledger.in_force(entry.change for entry in deps.database.read(ledger.entries)):
+    for one in change_ledger.in_force(
+        entry.change for entry in deps.database.read(change_ledger.entries)
+    ):
         if one.action is change.action and one.target == change.target:
-            return one.expires_on
+            return one.last_day
     return None
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
     """Return when to announce the end, or None if the change is permanent or ends too soon."""
-    if request.state is not State.DONE or not request.ends_at or not request.ended_at:
+    if request.state is not State.DONE or not request.removal_at or not request.closed_at:
         return None
-    at = request.ends_at - deps.policy().requests.end_notice
-    return at if at > request.ended_at else None
+    at = request.removal_at - deps.policy().requests.end_notice
+    return at if at > request.closed_at else None
 
 
 def removal_of(c: Connection, request: Request) -> Change | None:
@@ -48,8 +48,8 @@ def removal_of(c: Connection, request: Request) -> Change | None:
         found = requests.destinations_of(c, change.target)
         own = tuple(name for name, one in found.items() if one.id == request.id)
         return Change(Action.FORWARD_REMOVE, change.target, destinations=own) if own else None
-    entries = ledger.entries(c)
-    in_force = ledger.in_force(one.change for one in entries)
+    entries = change_ledger.entries(c)
+    in_force = change_ledger.in_force(one.change for one in entries)
     own_changes = [one.change for one in entries if one.request_id == request.id]
     # Compare by identity, because a later request may have made an equal change.
     if any(one is mine for one in in_force for mine in own_changes):
@@ -60,12 +60,12 @@ def removal_of(c: Connection, request: Request) -> Change | None:
 def remove_ended(leased: LeasedRequest) -> None:
     """Request the removal of an alias or a forwarder whose last day has passed."""
     request, at = leased.request, leased.now
-    if request.state is not State.DONE or not request.ends_at or request.ends_at > at:
+    if request.state is not State.DONE or not request.removal_at or request.removal_at > at:
         return
 
     def work(c: Connection) -> None:
         change = removal_of(c, request)
-        if change is None or not deliveries.is_new(c, f"{EXPIRY}:{request.id}", at=at):
+        if change is None or not duplicates.record_new(c, f"{END_OF_CHANGE}:{request.id}", at=at):
             return
         removal = requests.add(
             c,
@@ -73,15 +73,17 @@ def remove_ended(leased: LeasedRequest) -> None:
             requester=request.requester,
             team=request.team,
             at=at,
-            origin=EXPIRY,
+            origin=END_OF_CHANGE,
             state=State.APPROVED,
             requester_mailbox=request.requester_mailbox,
             rule=request.rule,
             policy_digest=request.policy_digest,
         )
-        digest = removal.right_digest()
+        digest = removal.computed_digest()
         requests.save(c, removal, digest=digest)
         data = {"change": change.as_dict(), "after": request.id, "digest": digest}
-        audit.append(c, "request.approved", at=at, actor=BOT, request_id=removal.id, data=data)
+        audit.append(
+            c, "request.approved", at=at, actor=audit.BOT, request_id=removal.id, data=data
+        )
 
     leased.deps.database.write(work)

@@ -10,12 +10,12 @@ from typing import Any
 
 from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
 from postroom_bot.errors import Rejected
-from postroom_bot.policy.engine import ALIASES, Facts, decide, mailbox_of
+from postroom_bot.policy.engine import Facts, affected_mailbox, decide
 from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import mailboxes, requests
+from postroom_bot.store import freed_addresses, requests
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import current_end
-from postroom_bot.workflow.lease import LeasedRequest
+from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
 
 DAY = timedelta(days=1)
@@ -32,14 +32,14 @@ def evaluate(leased: LeasedRequest) -> None:
         leased.transition(State.FAILED, result=Reason("request.not_evaluated"))
         return
     person = deps.people.person(request.requester, deps.workspace.team, fresh=True)
-    change = in_full(request.change, person)
-    decision = decided(deps, person, change, new=(request.created_at, request.id))
+    change = with_own_mailbox(request.change, person)
+    decision = current_decision(deps, person, change, new=(request.created_at, request.id))
     leased.renew()
     changes = decision_fields(request, change, person, decision)
     if why := _why_refused(leased, person, change, decision):
         leased.transition(State.REFUSED, data={"rule": decision.rule}, result=why, **changes)
         return
-    changes["ends_at"] = change.ends_at(deps.zone)
+    changes["removal_at"] = change.end_of_last_day(deps.zone)
     data = {
         "rule": decision.rule,
         "quorum": [list(one) for one in decision.quorum],
@@ -61,15 +61,15 @@ def given_up_at(deps: Dependencies, request: Request) -> datetime:
     return request.created_at + deps.policy().requests.expire_after
 
 
-def in_full(change: Change, person: Person) -> Change:
+def with_own_mailbox(change: Change, person: Person) -> Change:
     """Return a change with the person's own mailbox filled in, if it names no mailbox."""
-    mailbox = mailbox_of(person, change)
+    mailbox = affected_mailbox(person, change)
     if change.action is Action.PASSWORD:
         return replace(change, target=mailbox or "")
     return replace(change, mailbox=mailbox)
 
 
-def decided(
+def current_decision(
     deps: Dependencies, person: Person, change: Change, *, new: tuple[datetime, str] | None = None
 ) -> Decision:
     """Return the decision of the policy in force.
@@ -80,18 +80,18 @@ def decided(
     :raises Unavailable: the mail service does not answer
     :raises SlackUnavailable: Slack does not answer
     """
-    aliases = None
-    if change.action in ALIASES and change.mailbox is not None:
+    alias_count = None
+    if change.action.is_alias and change.mailbox is not None:
         found = deps.mail.aliases(change.mailbox)
         # An earlier attempt may have added the requested alias.
-        aliases = None if found is None else len(set(found) - {change.target})
+        alias_count = None if found is None else len(set(found) - {change.target})
     facts = Facts(
         own_domains=deps.mail.domains(),
-        aliases=aliases,
-        reserved_for=deps.database.read(
-            lambda c: mailboxes.reserved_for(c, change.target, now=deps.clock())
+        alias_count=alias_count,
+        kept_for=deps.database.read(
+            lambda c: freed_addresses.kept_for(c, change.target, now=deps.clock())
         ),
-        mailbox_owner_user=owner_of(deps, person, change),
+        mailbox_owner_user=owner_user_of(deps, person, change),
     )
     if new is not None:
         user, at = person.user, new[0]
@@ -118,19 +118,19 @@ def decision_fields(
         "warnings": decision.warnings,
         "policy_digest": decision.policy_digest,
     }
-    return {**changes, "digest": replace(request, **changes).right_digest()}
+    return {**changes, "digest": replace(request, **changes).computed_digest()}
 
 
-def owner_of(deps: Dependencies, person: Person, change: Change) -> str | None:
+def owner_user_of(deps: Dependencies, person: Person, change: Change) -> str | None:
     """Return the id of the Slack user who owns the mailbox of a change, or None if unknown."""
-    mailbox = mailbox_of(person, change)
+    mailbox = affected_mailbox(person, change)
     if mailbox is None or mailbox == person.mailbox:
         return person.user if mailbox else None
     owner = deps.people.owner_of(mailbox, deps.workspace.team)
     return owner.user if owner else None
 
 
-def approves(policy: Policy, person: Person) -> bool:
+def is_approver(policy: Policy, person: Person) -> bool:
     """Return whether the policy makes this person an approver, who may list all mailboxes."""
     groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
     return not person.groups.isdisjoint(groups - {EVERYONE})
@@ -140,21 +140,23 @@ def _why_refused(
     leased: LeasedRequest, person: Person, change: Change, decision: Decision
 ) -> Reason | None:
     """Return why to refuse the request, or None."""
-    deps, last_day = leased.deps, change.expires_on
+    deps, last_day = leased.deps, change.last_day
     if decision.verdict is Verdict.DENY:
         return decision.reason
     if last_day is not None and last_day < leased.now.astimezone(deps.zone).date():
         return Reason("end.passed")
     # Now that the mailbox is filled in, the request may turn out to be a duplicate.
-    twin = deps.database.read(lambda c: requests.twin(c, change, person.user, leased.request))
-    if twin is not None:
-        return Reason("request.duplicate", {"request": twin.id})
+    duplicate = deps.database.read(
+        lambda c: requests.open_duplicate(c, change, person.user, leased.request)
+    )
+    if duplicate is not None:
+        return Reason("request.duplicate", {"request": duplicate.id})
     if change.action is Action.PASSWORD:
         params = {"mailbox": change.target}
         if deps.mail.aliases(change.target) is None:
             return Reason("mailbox.missing", params)
         # Only the mailbox's owner can see the new password.
-        known = owner_of(deps, person, change) is not None
+        known = owner_user_of(deps, person, change) is not None
         return None if known else Reason("password.no_owner", params)
     return _why_not_executable(deps, person, change)
 
@@ -164,17 +166,17 @@ def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> R
     try:
         if deps.mail.check(change):
             return None
-    except Rejected as refusal:
-        return refusal.reason
-    if change.action in (Action.ALIAS_ADD, Action.FORWARD_ADD):
+    except Rejected as rejection:
+        return rejection.reason
+    if change.action.adds:
         end = current_end(deps, change)
-        if change.expires_on != end:
+        if change.last_day != end:
             # A different end changes only the ledger. An alias without an end can't get one,
             # because that would be a removal, to which other rules of the policy apply.
             return None if end else Reason("end.none", {"address": change.target})
     # Only approvers may learn from a request where someone else's address delivers.
-    named = {change.mailbox} if change.action in ALIASES else set(change.destinations)
-    if named <= {person.mailbox} or approves(deps.policy(), person):
+    named = {change.mailbox} if change.action.is_alias else set(change.destinations)
+    if named <= {person.mailbox} or is_approver(deps.policy(), person):
         return _nothing_to_do(change)
     return None
 

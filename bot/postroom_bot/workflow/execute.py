@@ -8,24 +8,21 @@ worker can record the outcome.
 
 from __future__ import annotations
 
-import random
 from datetime import datetime, timedelta
 
-from postroom_bot.backends.base import Done
-from postroom_bot.domain import Action, Reason, State
+from postroom_bot.backends.executor import Outcome
+from postroom_bot.domain import Reason, State
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store import ledger, mailboxes
-from postroom_bot.workflow.approve import approvals_of, why_stopped
-from postroom_bot.workflow.lease import BOT, LeasedRequest
+from postroom_bot.store import audit, change_ledger, freed_addresses
+from postroom_bot.workflow.backoff import pause_after
+from postroom_bot.workflow.leased_request import LeasedRequest
+from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 
 #: The maximum number of attempts. With the growing pauses between them, they take about an hour.
 MAX_ATTEMPTS = 12
 #: The pause before another attempt to lock a busy mailbox.
 BUSY_PAUSE = timedelta(seconds=1)
-#: The first and the longest pause after failures, in seconds.
-FIRST_PAUSE = 2.0
-MAX_PAUSE = 900.0
 
 
 def execute(leased: LeasedRequest) -> datetime | None:
@@ -35,7 +32,8 @@ def execute(leased: LeasedRequest) -> datetime | None:
     :raises SlackUnavailable: Slack can't confirm the accounts; nothing was changed
     """
     request = leased.request
-    if request.state is State.APPROVED and request.is_overdue(leased.now) and not request.is_begun:
+    overdue = request.state is State.APPROVED and request.is_overdue(leased.now)
+    if overdue and not request.may_have_changed:
         leased.transition(State.EXPIRED)
         return None
     if request.attempts >= MAX_ATTEMPTS:
@@ -46,9 +44,9 @@ def execute(leased: LeasedRequest) -> datetime | None:
     attempt = request.attempts + 1
     try:
         with leased.deps.people.cached():
-            why = why_stopped(leased, approvals_of(leased))
+            why = why_stopped(leased, leased.approvals())
         if why:
-            if request.is_begun:
+            if request.may_have_changed:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})
             leased.transition(State.REFUSED, result=why)
             return None
@@ -58,15 +56,16 @@ def execute(leased: LeasedRequest) -> datetime | None:
             leased.transition(State.EXECUTING, data=data, attempts=attempt)
         else:
             leased.update(
-                also=lambda c: leased.audit(c, "request.resumed", BOT, data), attempts=attempt
+                also_write=lambda c: leased.audit(c, "request.resumed", audit.BOT, data),
+                attempts=attempt,
             )
-        done = leased.deps.executor.execute(leased.request, leased)
-    except Rejected as refusal:
-        leased.transition(State.FAILED, result=refusal.reason)
+        outcome = leased.deps.executor.execute(leased.request, leased)
+    except Rejected as rejection:
+        leased.transition(State.FAILED, result=rejection.reason)
     except Unavailable as later:
         return _postpone(leased, attempt, later)
     else:
-        _record(leased, done)
+        _record(leased, outcome)
     return None
 
 
@@ -83,26 +82,18 @@ def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> dateti
     return leased.now + timedelta(seconds=pause)
 
 
-def _record(leased: LeasedRequest, done: Done) -> None:
+def _record(leased: LeasedRequest, outcome: Outcome) -> None:
     """Record the outcome, the ledger's entry and the reservations in one transaction."""
     change = leased.request.change
 
-    def also(c: Connection) -> None:
-        ledger.record(c, request_id=leased.request.id, change=done.ledger, at=leased.now)
-        if change.action in (Action.ALIAS_ADD, Action.FORWARD_ADD):
-            mailboxes.release(c, change.target)
-        leased.reserve(c, done.freed)
+    def also_write(c: Connection) -> None:
+        change_ledger.record(
+            c, request_id=leased.request.id, change=outcome.recorded_change, at=leased.now
+        )
+        if change.action.adds:
+            freed_addresses.release(c, change.target)
+        leased.keep_free(c, outcome.freed)
 
-    leased.transition(State.DONE, data={"changed": done.changed}, also=also, result=done.result)
-
-
-def pause_after(failures: int, asked: float | None = None) -> float:
-    """Return the pause in seconds before a retry, which doubles with each failure.
-
-    :param failures: the number of failures, at least 1
-    :param asked: the minimum pause that the service asked for, if any
-    """
-    pause = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 20), MAX_PAUSE)
-    # Jitter, so that requests that failed together are not retried together.
-    spread = random.uniform(0.8, 1.0)  # noqa: S311 - not for security
-    return max(pause * spread, asked or 0.0)
+    leased.transition(
+        State.DONE, data={"changed": outcome.changed}, also_write=also_write, result=outcome.result
+    )

@@ -15,21 +15,15 @@ from functools import partial
 
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.policy.engine import ALIASES
-from postroom_bot.store import deliveries
-from postroom_bot.ui import notifications
+from postroom_bot.store import audit, duplicates
+from postroom_bot.ui import request_messages
 from postroom_bot.ui.markup import Message
-from postroom_bot.workflow.approve import refuse_late_votes
 from postroom_bot.workflow.end_dates import notice_due_at, removal_of
-from postroom_bot.workflow.lease import BOT, LeasedRequest
+from postroom_bot.workflow.leased_request import LeasedRequest
+from postroom_bot.workflow.tally import refuse_late_votes
 
 #: How long notifications about an ended request are retried.
 GIVE_UP = timedelta(days=3)
-#: Kinds of notifications that are not named after a state: an alias or a forwarder ends soon, a
-#: mailbox's owner can create an approved password, or the evaluation or execution is blocked.
-ENDING = "ending"
-OFFERED = f"{State.APPROVED}-owner"
-BLOCKED = "blocked"
 
 
 def notify(leased: LeasedRequest) -> None:
@@ -37,18 +31,18 @@ def notify(leased: LeasedRequest) -> None:
 
     :raises SlackUnavailable: Slack does not answer; messages that were sent are recorded
     """
-    ended, found = leased.request.ended_at, leased.votes()
+    ended, votes = leased.request.closed_at, leased.votes()
     if ended is None or leased.now - ended <= GIVE_UP:
-        _show_card(leased, found)
+        _show_card(leased, votes)
         request, state = leased.request, leased.request.state
         offered = request.change.action is Action.PASSWORD and state is State.APPROVED
         if _concerns_requester(request):
-            _notify_requester(leased, state, notifications.progress(request, found))
+            _notify_requester(leased, state, request_messages.status_message(request, votes))
         if state is State.DONE or offered:
-            _send_once(leased, f"{state}-owner", lambda: _notify_owner(leased, found))
+            _send_once(leased, f"{state}-owner", lambda: _notify_owner(leased, votes))
         if state is State.DONE:
-            _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, found))
-    _remind(leased, found)
+            _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, votes))
+    _remind(leased, votes)
     _announce_end(leased)
     refuse_late_votes(leased)
 
@@ -58,8 +52,8 @@ def notify_blocked(leased: LeasedRequest) -> None:
 
     :raises SlackUnavailable: Slack does not answer
     """
-    message = notifications.progress(leased.request, leased.votes())
-    _notify_requester(leased, BLOCKED, message)
+    message = request_messages.status_message(leased.request, leased.votes())
+    _notify_requester(leased, duplicates.BLOCKED, message)
 
 
 def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> None:
@@ -68,26 +62,26 @@ def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> Non
 
 
 def _send_once(leased: LeasedRequest, kind: str, send: Callable[[], object]) -> None:
-    number = leased.request.id
-    if kind in leased.deps.database.read(lambda c: deliveries.sent(c, number)):
+    request_id = leased.request.id
+    if kind in leased.deps.database.read(lambda c: duplicates.sent(c, request_id)):
         return
     leased.renew()
     try:
         send()
-    except SlackRejected as refusal:
-        leased.report_rejected(kind, refusal)
-    leased.update(also=lambda c: deliveries.record_sent(c, number, kind, at=leased.now))
+    except SlackRejected as rejection:
+        leased.report_rejected(kind, rejection)
+    leased.update(also_write=lambda c: duplicates.record_sent(c, request_id, kind, at=leased.now))
 
 
-def _show_card(leased: LeasedRequest, found: list[Vote]) -> None:
+def _show_card(leased: LeasedRequest, votes: list[Vote]) -> None:
     request = leased.request
-    counted = sum(1 for one in found if one.state is VoteState.COUNTED)
+    counted = sum(1 for one in votes if one.state is VoteState.COUNTED)
     shown = f"{request.state}:{counted}"
     pending = request.state is State.PENDING
     if request.card_state == shown or (request.card is None and not pending):
         return
     approvers = leased.deps.policy().mentioned(request.quorum)
-    card = partial(notifications.card, request, found, approvers=approvers)
+    card = partial(request_messages.card, request, votes, approvers=approvers)
     leased.renew()
     is_shown = request.card is not None and _updated(leased, request.card, card())
     if not is_shown and pending:
@@ -104,9 +98,9 @@ def _show_card(leased: LeasedRequest, found: list[Vote]) -> None:
 def _updated(leased: LeasedRequest, posted: MessageRef, card: Message) -> bool:
     try:
         leased.deps.slack_api.update(posted, card)
-    except SlackRejected as refusal:
+    except SlackRejected as rejection:
         # The card may have been deleted.
-        leased.report_rejected("card", refusal)
+        leased.report_rejected("card", rejection)
         return False
     return True
 
@@ -116,17 +110,17 @@ def _post(leased: LeasedRequest, card: Message) -> MessageRef | None:
     channel = leased.deps.policy().channel_of(request.quorum)
     try:
         posted = leased.deps.slack_api.post(channel, card)
-    except SlackRejected as refusal:
+    except SlackRejected as rejection:
         remedy = (
             f"Invite the bot to the channel {channel}, or correct channels.approvals, or the "
             "approving group's channel, in the policy."
         )
-        leased.report_rejected("card", refusal, remedy)
-        data, result = {"slack": refusal.code}, Reason("request.no_card")
+        leased.report_rejected("card", rejection, remedy)
+        data, result = {"slack": rejection.code}, Reason("request.no_card")
         leased.transition(State.REFUSED, data=data, result=result)
         return None
     data = {"channel": posted.channel, "ts": posted.ts, "digest": request.digest}
-    leased.update(also=lambda c: leased.audit(c, "card.posted", BOT, data), card=posted)
+    leased.update(also_write=lambda c: leased.audit(c, "card.posted", audit.BOT, data), card=posted)
     return posted
 
 
@@ -142,7 +136,7 @@ def _concerns_requester(request: Request) -> bool:
     return request.state not in (State.NEW, State.EXECUTING)
 
 
-def _notify_owner(leased: LeasedRequest, found: list[Vote]) -> None:
+def _notify_owner(leased: LeasedRequest, votes: list[Vote]) -> None:
     """Notify a mailbox's owner of a change by another person, or of a new password."""
     deps, request, change = leased.deps, leased.request, leased.request.change
     is_password = change.action is Action.PASSWORD
@@ -151,30 +145,30 @@ def _notify_owner(leased: LeasedRequest, found: list[Vote]) -> None:
     if owner is None:
         return
     if is_password and request.state is State.APPROVED:
-        message = notifications.progress(request, found)
+        message = request_messages.status_message(request, votes)
     elif is_password:
-        message = notifications.owner_notice(request, found)
-    elif change.action in ALIASES and owner.user != request.requester:
-        message = notifications.audit_notice(request, found)
+        message = request_messages.password_notice(request, votes)
+    elif change.action.is_alias and owner.user != request.requester:
+        message = request_messages.change_notice(request, votes)
     else:
         return
     deps.slack_api.send_direct_message(owner.user, message)
 
 
-def _notify_auditors(leased: LeasedRequest, found: list[Vote]) -> None:
+def _notify_auditors(leased: LeasedRequest, votes: list[Vote]) -> None:
     channel = leased.deps.policy().channels.audit
     if channel is None:
         return
     try:
-        leased.deps.slack_api.post(channel, notifications.audit_notice(leased.request, found))
-    except SlackRejected as refusal:
+        leased.deps.slack_api.post(channel, request_messages.change_notice(leased.request, votes))
+    except SlackRejected as rejection:
         remedy = (
             f"Invite the bot to the channel {channel}, or correct channels.audit in the policy."
         )
-        leased.report_rejected("done-audit", refusal, remedy)
+        leased.report_rejected("done-audit", rejection, remedy)
 
 
-def _remind(leased: LeasedRequest, found: list[Vote]) -> None:
+def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
     """Remind the approvers if the reminder is due, only once."""
     request, slack_api = leased.request, leased.deps.slack_api
     if request.state is not State.PENDING or request.card is None:
@@ -185,10 +179,10 @@ def _remind(leased: LeasedRequest, found: list[Vote]) -> None:
     try:
         link = slack_api.link(request.card)
         approvers = leased.deps.policy().mentioned(request.quorum)
-        message = notifications.reminder(request, found, link=link, approvers=approvers)
+        message = request_messages.reminder(request, votes, link=link, approvers=approvers)
         slack_api.post(request.card.channel, message)
-    except SlackRejected as refusal:
-        leased.report_rejected("reminder", refusal)
+    except SlackRejected as rejection:
+        leased.report_rejected("reminder", rejection)
     leased.update(remind_at=None)
 
 
@@ -196,7 +190,7 @@ def _announce_end(leased: LeasedRequest) -> None:
     """Notify the requester of an end, only once, unless a later request has changed it."""
     deps, request = leased.deps, leased.request
     at = notice_due_at(deps, request)
-    if at is None or not request.ends_at or not at <= leased.now < request.ends_at:
+    if at is None or not request.removal_at or not at <= leased.now < request.removal_at:
         return
     if deps.database.read(lambda c: removal_of(c, request)):
-        _notify_requester(leased, ENDING, notifications.ending(request))
+        _notify_requester(leased, duplicates.ENDING, request_messages.ending(request))

@@ -18,20 +18,19 @@ from pydantic import SecretStr
 from postroom_bot.addresses import domain_of
 from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
 from postroom_bot.errors import (
-    Denied,
     Forbidden,
     LeaseLost,
     Rejected,
     SlackRejected,
     SlackUnavailable,
     Unavailable,
+    UserError,
 )
-from postroom_bot.store import audit, deliveries, requests
-from postroom_bot.workflow.approve import approvals_of, why_stopped
-from postroom_bot.workflow.dependencies import Dependencies, denied_if_unavailable
-from postroom_bot.workflow.evaluate import decided, decision_fields, in_full
-from postroom_bot.workflow.lease import BOT, LeasedRequest, claim, new_owner
-from postroom_bot.workflow.notify import OFFERED
+from postroom_bot.store import audit, duplicates, requests
+from postroom_bot.workflow.dependencies import Dependencies, user_error_if_unavailable
+from postroom_bot.workflow.evaluate import current_decision, decision_fields, with_own_mailbox
+from postroom_bot.workflow.leased_request import LeasedRequest, claim, new_lease_holder
+from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 
 #: Letters and digits that can't be confused with each other.
@@ -45,15 +44,15 @@ CLAIMS = 20
 PAUSE_SECONDS = 0.25
 
 
-class NeedsApproval(Denied):
+class NeedsApproval(UserError):
     """A new password for the mailbox requires an approved request."""
 
 
-class PressedTwice(Denied):
+class PressedTwice(UserError):
     """Slack has delivered the same press before. The first handler updates the modal."""
 
 
-class NotShown(Denied):
+class NotShown(UserError):
     """The password was set, but Slack did not show it."""
 
 
@@ -81,21 +80,22 @@ class Passwords:
         :param mailbox: the requested mailbox; None for the person's own
         :param request_id: the id of an approved request, whose mailbox is used instead
         :raises NeedsApproval: the password requires an approved request
-        :raises Denied: the password may not be created, or a service is unavailable
+        :raises UserError: the password may not be created, or a service is unavailable
         """
         deps = self._deps
-        with denied_if_unavailable(), deps.in_turn():
+        with user_error_if_unavailable(), deps.in_turn():
             person = deps.caller(user, team, fresh=True)
             if request_id is not None:
-                return self._approved(self._find(request_id), person).change.target
-            change = in_full(Change(Action.PASSWORD, mailbox or ""), person)
+                found = deps.database.read(lambda c: requests.get(c, request_id))
+                return self._approved(found, person).change.target
+            change = with_own_mailbox(Change(Action.PASSWORD, mailbox or ""), person)
             name = change.target
             # Check the name before it is stored, because it may be a password typed by mistake.
             if mailbox not in (None, person.mailbox) and (
                 domain_of(name) not in deps.mail.domains() or deps.mail.aliases(name) is None
             ):
-                raise Denied("password.not_a_mailbox")
-            self._decided(person, change)
+                raise UserError("password.not_a_mailbox")
+            self._require_allowed(person, change)
             return name
 
     def reveal(
@@ -107,10 +107,10 @@ class Passwords:
         :param mailbox: the mailbox that `offer` returned
         :raises PressedTwice: the key was used before
         :raises NotShown: the password was set but not shown; another press creates another
-        :raises Denied: the password was not created or was lost; another press creates another
+        :raises UserError: the password was not created or was lost; another press creates another
         """
         try:
-            with denied_if_unavailable():
+            with user_error_if_unavailable():
                 with self._deps.in_turn():
                     person = self._deps.caller(user, team, fresh=True)
                     if person.mailbox != mailbox:
@@ -122,49 +122,50 @@ class Passwords:
                 try:
                     with self._deps.in_turn():
                         if request_id is not None:
-                            self._recheck(person, leased)
+                            # Recheck everything that led to the approval.
+                            self._approved(leased.request, person)
+                            if why := why_stopped(leased, leased.approvals()):
+                                leased.transition(State.REFUSED, result=why)
+                                raise UserError(why)
                         password = self._set_password(leased)
                     _show(leased, password, show)
                 finally:
                     leased.release(leased.now)
                     self._deps.wake.set()
         except LeaseLost:
-            raise Denied("password.unknown_outcome") from None
+            raise UserError("password.unknown_outcome") from None
 
-    def _decided(self, person: Person, change: Change) -> Decision:
+    def _require_allowed(self, person: Person, change: Change) -> Decision:
         """Return the decision that allows a password for the person's own mailbox, or raise."""
-        decision = decided(self._deps, person, change, new=(self._deps.clock(), ""))
+        decision = current_decision(self._deps, person, change, new=(self._deps.clock(), ""))
         if decision.verdict is Verdict.DENY:
             raise Forbidden(decision.reason)
-        if decision.verdict is Verdict.APPROVE or change.target != person.mailbox:
+        if decision.verdict is Verdict.NEEDS_APPROVAL or change.target != person.mailbox:
             raise NeedsApproval("password.needs_approval", mailbox=change.target)
         return decision
 
-    def _find(self, request_id: str) -> Request | None:
-        return self._deps.database.read(lambda c: requests.get(c, request_id))
-
     def _approved(self, request: Request | None, person: Person) -> Request:
-        """Return the request if this person may create its password now, or raise Denied."""
+        """Return the request if this person may create its password now, or raise UserError."""
         if request is None or request.change.action is not Action.PASSWORD:
             raise Forbidden("password.not_yours")
         if request.change.target != person.mailbox:
             raise Forbidden("password.not_yours")
         if request.state is not State.APPROVED:
-            raise Denied("password.not_offered", request=request.id, state=str(request.state))
+            raise UserError("password.not_offered", request=request.id, state=str(request.state))
         if request.is_overdue(self._deps.clock()):
-            raise Denied("password.offer_expired", request=request.id)
+            raise UserError("password.offer_expired", request=request.id)
         return request
 
     def _begin_own(self, key: str, person: Person) -> LeasedRequest:
         """Create and lease an approved request for the person's own password."""
         deps, user = self._deps, person.user
-        change = in_full(Change(Action.PASSWORD, ""), person)
-        decision = self._decided(person, change)
-        owner = new_owner(deps)
+        change = with_own_mailbox(Change(Action.PASSWORD, ""), person)
+        decision = self._require_allowed(person, change)
+        holder = new_lease_holder(deps)
 
         def work(c: Connection) -> Request | None:
             at = deps.clock()
-            if not deliveries.is_new(c, key, at=at):
+            if not duplicates.record_new(c, key, at=at):
                 return None
             new = requests.add(
                 c,
@@ -172,7 +173,7 @@ class Passwords:
                 requester=user,
                 team=person.team,
                 at=at,
-                lease_owner=owner,
+                lease_holder=holder,
                 lease_until=at + deps.lease,
             )
             execute_by = at + deps.policy().requests.expire_after
@@ -183,7 +184,9 @@ class Passwords:
             asked = {"change": change.as_dict(), "team": person.team}
             audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
             allowed = {"rule": decision.rule, "digest": request.digest}
-            audit.append(c, "request.approved", at=at, actor=BOT, request_id=new.id, data=allowed)
+            audit.append(
+                c, "request.approved", at=at, actor=audit.BOT, request_id=new.id, data=allowed
+            )
             return request
 
         request = deps.database.write(work)
@@ -193,42 +196,35 @@ class Passwords:
 
     def _begin_approved(self, key: str, person: Person, request_id: str) -> LeasedRequest:
         deps = self._deps
-        if not deps.database.write(lambda c: deliveries.is_new(c, key, at=deps.clock())):
+        if not deps.database.write(lambda c: duplicates.record_new(c, key, at=deps.clock())):
             raise PressedTwice("password.in_progress")
-        self._approved(self._find(request_id), person)
+        self._approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
         for _ in range(CLAIMS):
             if (leased := claim(deps, only=request_id)) is not None:
                 return leased
             deps.stopping.wait(PAUSE_SECONDS)
-        raise Denied("mailbox.busy")
-
-    def _recheck(self, person: Person, leased: LeasedRequest) -> None:
-        """Recheck everything that led to the approval of a leased request."""
-        self._approved(leased.request, person)
-        if why := why_stopped(leased, approvals_of(leased)):
-            leased.transition(State.REFUSED, result=why)
-            raise Denied(why)
+        raise UserError("mailbox.busy")
 
     def _set_password(self, leased: LeasedRequest) -> SecretStr:
         leased.renew()
         if not leased.lock():
             _reopen_or_fail(leased, Reason("mailbox.busy"))
-            raise Denied("mailbox.busy")
+            raise UserError("mailbox.busy")
         # Mark the request due, so that the worker handles it if this process crashes.
         leased.transition(
             State.EXECUTING,
-            also=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
+            also_write=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
             attempts=leased.request.attempts + 1,
         )
         password = new_password()
         try:
             self._deps.mail.set_password(leased.request.change.target, password)
-        except Rejected as refusal:
-            leased.transition(State.FAILED, result=refusal.reason)
+        except Rejected as rejection:
+            leased.transition(State.FAILED, result=rejection.reason)
             raise
         except Unavailable:
             _reopen_or_fail(leased, Reason("password.unknown_outcome"))
-            raise Denied("password.unknown_outcome") from None
+            raise UserError("password.unknown_outcome") from None
         return SecretStr(password)
 
 
@@ -245,7 +241,7 @@ def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:
         leased.transition(State.DONE, result=Reason("password.shown"))
 
 
-def watch(leased: LeasedRequest) -> None:
+def recover_or_expire(leased: LeasedRequest) -> None:
     """Reopen or fail a password request after a crash, and expire it if it is overdue.
 
     The worker holds the lease, so no other process is creating the password.
@@ -266,6 +262,6 @@ def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
         # The owner is notified again, with the reason.
         leased.transition(
             State.APPROVED,
-            also=lambda c: deliveries.forget_sent(c, request.id, OFFERED),
+            also_write=lambda c: duplicates.forget_sent(c, request.id, duplicates.OFFERED),
             result=why,
         )

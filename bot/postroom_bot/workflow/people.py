@@ -9,14 +9,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Person, Reason
 from postroom_bot.errors import SlackRejected
-from postroom_bot.policy.identity import email_of, mailbox_of, name_of, obstacle_of
+from postroom_bot.policy.identity import email_of, name_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import mailboxes
+from postroom_bot.store import slack_emails
 from postroom_common.database import Database
 
 #: How long Slack's answers are cached, except for decisions.
@@ -71,17 +72,22 @@ class People:
         """
         try:
             profile = self._ask(user, self._slack_api.profile, fresh=fresh)
-        except SlackRejected as refusal:
-            if refusal.code in _NOT_SHOWN:
+        except SlackRejected as rejection:
+            if rejection.code in _NOT_SHOWN:
                 return Person(user, team, user, obstacle=Reason("person.hidden"))
             raise
         policy, name = self._policy(), name_of(profile)
         if obstacle := obstacle_of(profile, team):
             return Person(user, team, name, obstacle=obstacle)
-        now, email = self._clock(), email_of(profile)
-        has_email = email and policy.identity.slack_email is not None
-        changed_at = self._email_changed_at(user, str(email), now) if has_email else None
-        mailbox = mailbox_of(policy, profile, changed_at, now)
+        now, email, changed_at = self._clock(), email_of(profile), None
+        if email and policy.identity.slack_email is not None:
+            known = self._database.read(lambda c: slack_emails.last_recorded(c, user))
+            if known is not None and known.email == email:
+                changed_at = known.changed_at
+            else:
+                record = partial(slack_emails.record, user=user, email=email, at=now)
+                changed_at = self._database.write(record)
+        mailbox = own_mailbox(policy, profile, changed_at, now)
         found = self._groups(policy, user, fresh=fresh)
         # If a group's members are unknown, a rule that denies them something can't be enforced.
         groups, unknown = (frozenset(), found) if isinstance(found, Reason) else (found, None)
@@ -138,13 +144,6 @@ class People:
         self._answers[key] = (now, new)
         return new
 
-    def _email_changed_at(self, user: str, email: str, now: datetime) -> datetime | None:
-        """Return when a person's address last changed, and record the current one."""
-        known = self._database.read(lambda c: mailboxes.identity_of(c, user))
-        if known is not None and known.email == email:
-            return known.changed_at
-        return self._database.write(lambda c: mailboxes.record_email(c, user, email, at=now))
-
     def _groups(self, policy: Policy, user: str, *, fresh: bool) -> frozenset[str] | Reason:
         """Return a person's groups, or a reason if Slack does not know a user group."""
         groups = {EVERYONE}
@@ -155,8 +154,8 @@ class People:
             for usergroup in group.usergroups:
                 try:
                     members = self._ask(usergroup, self._slack_api.members, fresh=fresh)
-                except SlackRejected as refusal:
-                    if refusal.code != "no_such_subteam":
+                except SlackRejected as rejection:
+                    if rejection.code != "no_such_subteam":
                         raise
                     now, logged_at = self._clock(), self._logged_at.get(usergroup)
                     if logged_at is None or now >= logged_at + LOG_INTERVAL:

@@ -18,15 +18,16 @@ from datetime import datetime, timedelta
 
 from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.store import audit, deliveries, mailboxes, requests
+from postroom_bot.store import audit, duplicates, freed_addresses, requests
 from postroom_bot.workflow import passwords
-from postroom_bot.workflow.approve import tally
+from postroom_bot.workflow.backoff import pause_after
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import notice_due_at, remove_ended
 from postroom_bot.workflow.evaluate import evaluate, given_up_at
-from postroom_bot.workflow.execute import execute, pause_after
-from postroom_bot.workflow.lease import LeasedRequest, claim
+from postroom_bot.workflow.execute import execute
+from postroom_bot.workflow.leased_request import LeasedRequest, claim
 from postroom_bot.workflow.notify import notify, notify_blocked
+from postroom_bot.workflow.tally import tally
 from postroom_common.database import Connection, DatabaseError
 
 #: The maximum seconds between polls for requests that other processes have marked due.
@@ -127,8 +128,8 @@ class Upkeep:
         if now >= self._purge_at:
 
             def purge(c: Connection) -> None:
-                deliveries.purge(c, now - KEEP_KEYS)
-                mailboxes.purge(c, now)
+                duplicates.purge(c, now - KEEP_KEYS)
+                freed_addresses.purge(c, now)
 
             deps.database.write(purge)
             self._purge_at = now + PURGE_EVERY
@@ -160,12 +161,12 @@ def _advance(leased: LeasedRequest) -> datetime | None:
                 evaluate(leased)
             if leased.request.state is State.PENDING:
                 tally(leased)
-    except Rejected as refusal:
+    except Rejected as rejection:
         # The mail service rejected a query.
-        leased.transition(State.REFUSED, result=refusal.reason)
+        leased.transition(State.REFUSED, result=rejection.reason)
     if leased.request.state in (State.APPROVED, State.EXECUTING):
         if leased.request.change.action is Action.PASSWORD:
-            passwords.watch(leased)
+            passwords.recover_or_expire(leased)
         elif (retry_at := execute(leased)) is not None:
             return retry_at
     remove_ended(leased)
@@ -186,8 +187,8 @@ def _attempt(
     except Unavailable as later:
         retry_after = later.retry_after
         _block(leased, later)
-    except SlackRejected as refusal:
-        leased.report_rejected(where, refusal)
+    except SlackRejected as rejection:
+        leased.report_rejected(where, rejection)
     except Exception:  # noqa: BLE001 - logged; no error may stop the work on other requests
         leased.deps.metrics.errors_total.labels(where).inc()
         _log.exception("%s: unexpected error; the bot will retry", leased.request.id)
@@ -210,7 +211,7 @@ def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> dat
     """Return the next time after `after` at which a request is due, or None."""
     times: list[datetime | None] = []
     if request.state is State.DONE:
-        times = [request.ends_at, notice_due_at(deps, request)]
+        times = [request.removal_at, notice_due_at(deps, request)]
     elif request.state is State.PENDING:
         times = [request.decide_by, request.remind_at]
     elif request.state is State.APPROVED:

@@ -37,7 +37,7 @@ FORWARDER_SURVEY = surveys.of_texts(
 
 def mail_at(service: RunningService, **options: Any) -> Mail:
     """Return an executor over a service that looks again soon after it has written."""
-    return Mail(service.url, SecretStr(service.token), **{"settle": 0.02, **options})
+    return Mail(service.url, SecretStr(service.token), **{"verify_delay": 0.02, **options})
 
 
 def alias(target: str, mailbox: str | None = ALICE) -> Change:
@@ -94,9 +94,9 @@ class Notebook:
             raise LeaseLostError
         self.renewals += 1
 
-    def note(self, progress: Mapping[str, Any]) -> None:
+    def save_notes(self, notes: Mapping[str, Any]) -> None:
         """Write down."""
-        self.notes.append(dict(progress))
+        self.notes.append(dict(notes))
 
     @property
     def last(self) -> dict[str, Any]:

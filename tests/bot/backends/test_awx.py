@@ -40,7 +40,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Rep
 from ansible_collections.postroom.email.tests.service.api import Api
 from postroom_bot.backends import awx
 from postroom_bot.backends.awx import REQUEST_VARIABLE, Controller, Job
-from postroom_bot.backends.base import Done
+from postroom_bot.backends.executor import Outcome
 from postroom_bot.backends.mail import Mail
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
@@ -65,13 +65,13 @@ class Automation:
         self.controller = Controller(stand_in.url, SecretStr(stand_in.token), timeout=5)
         self._mail = mail
 
-    def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Done:
+    def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Outcome:
         """Try once, with the notes of the previous try."""
         context = context or Notebook()
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         templates = dict(zip(Action, (7, 8, 9, 9), strict=False))
         executor = awx.Awx(self.controller, templates, self._mail, **{**defaults, **options})
-        return executor.execute(request_for(change, progress=context.last), context)
+        return executor.execute(request_for(change, notes=context.last), context)
 
     def wait(self, seconds: float) -> bool:
         """Advance the time; jobs that may run have ended by then."""
@@ -115,7 +115,7 @@ def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
     execute = automation.execute
     done = execute(alias(HI))
     added = Reason("alias.added", {"address": HI, "mailbox": ALICE})
-    assert done == Done(changed=True, result=added, ledger=alias(HI))
+    assert done == Outcome(changed=True, result=added, recorded_change=alias(HI))
     assert emails(api, ALICE) == {ALICE, HI}
     assert not execute(alias(HI)).changed
     assert execute(no_alias(HI)).freed == (HI,)
@@ -129,10 +129,10 @@ def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
     api.delete(TEAM)
     execute(forward(TEAM, ALICE, BOB, FAR))
     done = execute(no_forward(TEAM, FAR))
-    assert done.ledger == forward(TEAM, ALICE, BOB)
+    assert done.recorded_change == forward(TEAM, ALICE, BOB)
     assert members(api, TEAM) == {ALICE, BOB}
     done = execute(no_forward(TEAM))
-    assert (done.ledger, done.freed) == (no_forward(TEAM), (TEAM,))
+    assert (done.recorded_change, done.freed) == (no_forward(TEAM), (TEAM,))
     assert api.get(TEAM).status_code == 404
     launched = len(automation.statuses)
     with pytest.raises(Rejected, match=r"address\.taken"):

@@ -41,11 +41,11 @@ from ansible_collections.postroom.email.tests.support.certificates import OPENSS
 from ansible_collections.postroom.email.tests.support.recorder import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.awx import Controller
-from postroom_bot.backends.base import Done, translated
-from postroom_bot.backends.mail import Forward, Mail
+from postroom_bot.backends.executor import Outcome
+from postroom_bot.backends.mail import Forward, Mail, translated
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store.ledger import definition
+from postroom_bot.store.change_ledger import definition
 from postroom_client import errors
 from postroom_client.tenant.declared import Definition
 from postroom_client.tenant.problems import InvalidDefinition, Source
@@ -59,10 +59,10 @@ FAR = "partner@far.example"
 CANARY = "k3pt-nowhere/at+all"
 
 
-def execute(mail: Mail, change: Change, context: Notebook | None = None) -> Done:
+def execute(mail: Mail, change: Change, context: Notebook | None = None) -> Outcome:
     """Carry out a change, with the notes of an earlier try."""
     context = context or Notebook()
-    return mail.execute(request_for(change, progress=context.last), context)
+    return mail.execute(request_for(change, notes=context.last), context)
 
 
 def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
@@ -75,7 +75,7 @@ def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
         assert not mail.check(change)
     assert api.listing() == before
     first = execute(mail, alias(NEW))
-    assert (first.changed, first.ledger, first.freed) == (True, alias(NEW), ())
+    assert (first.changed, first.recorded_change, first.freed) == (True, alias(NEW), ())
     assert first.result == Reason("alias.added", {"address": NEW, "mailbox": ALICE})
     assert emails(api, ALICE) == {ALICE, NEW}
     assert execute(mail, alias(NEW)) == first._replace(changed=False)
@@ -111,7 +111,7 @@ def test_the_last_destination_goes_with_the_forwarder(mail: Mail, api: Api, chan
     api.forwarder(TEAM, [ALICE, BOB], ALL)
     context = Notebook()
     done = execute(mail, change, context)
-    assert (done.changed, done.ledger, done.freed) == (True, no_forward(TEAM), (ALL, TEAM))
+    assert (done.changed, done.recorded_change, done.freed) == (True, no_forward(TEAM), (ALL, TEAM))
     assert api.get(TEAM).status_code == 404
     assert execute(mail, change, context) == done._replace(changed=False)
 
@@ -242,19 +242,19 @@ def test_each_error_of_the_client_core_is_translated(
 def test_destinations_are_added_and_removed(mail: Mail, api: Api) -> None:
     """The first one creates the forwarder; one that it does not have is ignored."""
     first = execute(mail, forward(TEAM, ALICE))
-    assert (first.changed, first.freed, first.ledger) == (True, (), forward(TEAM, ALICE))
+    assert (first.changed, first.freed, first.recorded_change) == (True, (), forward(TEAM, ALICE))
     api.forwarder(ALL, [TEAM])
     second = execute(mail, forward(TEAM, FAR, BOB))
     assert second.result.code == "forward.added"
-    assert second.ledger == forward(TEAM, ALICE, BOB, FAR)
+    assert second.recorded_change == forward(TEAM, ALICE, BOB, FAR)
     assert mail.forwarders() == [Forward(ALL, (TEAM,)), Forward(TEAM, (ALICE, BOB, FAR))]
     done = execute(mail, no_forward(TEAM, FAR, "x@far.example"))
-    assert (done.changed, done.ledger, done.freed) == (True, forward(TEAM, ALICE, BOB), ())
+    assert (done.changed, done.recorded_change, done.freed) == (True, forward(TEAM, ALICE, BOB), ())
     assert done.result.code == "forward.reduced"
     assert members(api, TEAM) == {ALICE, BOB}
     for change in (forward(TEAM, ALICE), no_forward(TEAM, FAR)):
         again = execute(mail, change)
-        assert (again.changed, again.ledger) == (False, forward(TEAM, ALICE, BOB))
+        assert (again.changed, again.recorded_change) == (False, forward(TEAM, ALICE, BOB))
 
 
 TOKEN = "tok-Qw7/zX%41+9vLpE3"
@@ -373,7 +373,7 @@ def test_a_removal_from_one_mailbox_leaves_the_others_alone(theirs: Change) -> N
 def test_an_alias_is_declared_absent_after_its_last_day() -> None:
     """Another mailbox may have it then."""
     for last_day in (date(2026, 11, 20), date(2026, 11, 21)):
-        ending = definition([replace(alias(NEW), expires_on=last_day)], {ALICE})
+        ending = definition([replace(alias(NEW), last_day=last_day)], {ALICE})
         (found,) = read(ending).individuals.values()
         there, absent = (
             [each.key for each in x or ()] for x in (found.aliases, found.absent_aliases)

@@ -32,7 +32,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.store import ledger
+from postroom_bot.store import change_ledger
 from postroom_bot.ui import lists
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
@@ -104,7 +104,7 @@ class Lives:
         assert "Done" in card.text
         assert sum("Done" in one and request.id in one for one in office.told("alice")) in notices
         assert sum(request.id in one for one in office.told("erin")) in notices
-        entries = office.deps.database.read(ledger.entries)
+        entries = office.deps.database.read(change_ledger.entries)
         assert len({one.request_id for one in entries}) == len(entries)
 
 
@@ -130,7 +130,7 @@ def lives(
         Workspace(clock=clock) as slack,
         recording(service.url) as spoiler,
     ):
-        mail = Mail(spoiler.url, SecretStr(service.token), settle=0.0, timeout=patience)
+        mail = Mail(spoiler.url, SecretStr(service.token), verify_delay=0.0, timeout=patience)
         office = open_office(slack, api, mail, database, clock, tmp_path)
         limits = {"open_requests": 10, "requests_per_day": 10_000, "aliases_per_mailbox": 10_000}
         office.set_policy(limits=limits)
@@ -245,7 +245,7 @@ def _refused(lives: Lives, status: int) -> Request:
 def _status(lives: Lives, request: Request) -> str:
     """Return what the command `status` shows."""
     office = lives.office
-    return lists.request_list(office.intake.status(request.requester, request.id)).text
+    return lists.request_list(office.lookups.status(request.requester, request.id)).text
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:

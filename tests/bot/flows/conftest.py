@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
 from postroom_bot.slack.bolt_app import INTERNAL_ERROR
 from postroom_bot.store import audit
-from postroom_bot.ui.messages import TEXTS
+from postroom_bot.ui.reason_texts import TEXTS
 
 PLANS = (
     HTTP,

@@ -31,7 +31,7 @@ from ansible_collections.postroom.email.tests.support.company import (
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from postroom_bot.domain import State
 from postroom_bot.store import audit
-from postroom_bot.ui.messages import TEXTS
+from postroom_bot.ui.reason_texts import TEXTS
 from postroom_bot.workflow.dependencies import MAX_WAITING
 
 CAROL = "carol@example.com"

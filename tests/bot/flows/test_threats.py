@@ -36,15 +36,15 @@ from ansible_collections.postroom.email.tests.support.company import (
 )
 from postroom_bot.domain import State
 from postroom_bot.store import votes
-from postroom_bot.ui import messages
+from postroom_bot.ui import reason_texts
 
 #: Signatures are valid for five minutes.
 TOO_OLD = 60 * 6
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
-WRONG_CARD = messages.TEXTS["vote.wrong_card"]
-NOT_YOURS = messages.TEXTS["password.not_yours"]
-ELSEWHERE = messages.TEXTS["person.elsewhere"]
+WRONG_CARD = reason_texts.TEXTS["vote.wrong_card"]
+NOT_YOURS = reason_texts.TEXTS["password.not_yours"]
+ELSEWHERE = reason_texts.TEXTS["person.elsewhere"]
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_typed_text_stays_text(flow: Deployment) -> None:
     form = here.window(here.carol, "alias_add")
     here.carol.submit(form, {"target": "<!here|a>@example.com"})
     assert set(here.window(here.carol, "alias_add").errors) == {"target"}
-    here.carol.submit(form, {"target": address, "reason": REASON})
+    here.carol.submit(form, {"target": address, "justification": REASON})
     card = here.card_of(here.carol, address)
     (text,) = [one for one in strings(card.blocks) if "Reason:" in one]
     (line,) = [one for one in text.splitlines() if one.startswith("Reason:")]

@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.support.company import (
 )
 from postroom_bot.domain import State
 from postroom_bot.slack.commands import WORKING
-from postroom_bot.ui.messages import TEXTS
+from postroom_bot.ui.reason_texts import TEXTS
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
 
@@ -95,18 +95,20 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     """From the shortcut over menu and form to the address; errors are in the modal."""
     here, address = flow.here, fresh_address()
     form = _form(flow, here.alice, "alias_add")
-    here.alice.submit(form, {"target": address, "expires_on": "2020-01-31"})
-    assert set(here.window(here.alice, "alias_add").errors) == {"expires_on"}
-    ack = here.alice.submit(form, {"target": "nonsense", "expires_on": "2099-12-31"})
+    here.alice.submit(form, {"target": address, "last_day": "2020-01-31"})
+    assert set(here.window(here.alice, "alias_add").errors) == {"last_day"}
+    ack = here.alice.submit(form, {"target": "nonsense", "last_day": "2099-12-31"})
     assert set(ack.body["errors"]) == {"target"}
-    here.alice.submit(form, {"target": address, "expires_on": "2099-12-31", "reason": "by form"})
+    here.alice.submit(
+        form, {"target": address, "last_day": "2099-12-31", "justification": "by form"}
+    )
     note = here.window(here.alice, "note")
     assert "Request R-" in text_of(note)
     here.alice.close(note)
     card = here.card_of(here.alice, address)
     assert "by form" in card.text
     form = _form(flow, here.alice, "alias_add")
-    here.alice.submit(form, {"target": address, "mailbox": ALICE, "expires_on": "2099-12-31"})
+    here.alice.submit(form, {"target": address, "mailbox": ALICE, "last_day": "2099-12-31"})
     assert "You already asked for this" in text_of(here.window(here.alice, "note"))
     flow.approve(card, here.bob)
     here.slack.wait_for(lambda: address in here.aliases())

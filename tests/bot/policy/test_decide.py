@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from ansible_collections.postroom.email.tests.bot.policy.policies import data_of, policy_of
 from postroom_bot.addresses import InvalidAddress, address
 from postroom_bot.domain import Action, Change, Person, Quorum, Reason, Verdict
-from postroom_bot.policy.engine import Facts, decide, evaluate
-from postroom_bot.policy.explain import explain
+from postroom_bot.policy.engine import Facts, decide, decide_with_steps
+from postroom_bot.policy.explain_command import explain
 from postroom_bot.policy.model import Policy
 from postroom_bot.policy.protected_names import RESERVED
-from postroom_bot.ui import messages
+from postroom_bot.ui import reason_texts
+from postroom_bot.ui.reason_texts import plain_reason_text
 
 OURS = frozenset({"example.com", "example.org"})
 FACTS = Facts(own_domains=OURS)
@@ -63,10 +64,10 @@ def rule_of(person: Person, change: Change, *rules: dict[str, Any], facts: Facts
         (forwarding("team@example.com", "a@b@example.net"), ALICE, FACTS, "<invalid>"),
         (adding("sales@example.net"), ALICE, FACTS, "<domain>"),
         (adding("sales@example.com", "bob@example.net"), ALICE, FACTS, "<domain>"),
-        (X, ALICE, replace(FACTS, reserved_for="b@b.b"), "<tombstone>"),
+        (X, ALICE, replace(FACTS, kept_for="b@b.b"), "<tombstone>"),
         (X, ALICE, replace(FACTS, open_requests=5), "<limits>"),
         (X, ALICE, replace(FACTS, requests_today=20), "<limits>"),
-        (X, ALICE, replace(FACTS, aliases=20), "<limits>"),
+        (X, ALICE, replace(FACTS, alias_count=20), "<limits>"),
     ],
 )
 def test_built_in_controls_come_before_all_rules(
@@ -75,21 +76,21 @@ def test_built_in_controls_come_before_all_rules(
     """Each one denies, although the policy allows everything."""
     decision = decide(OPEN, person, change, facts)
     assert (decision.verdict, decision.rule) == (Verdict.DENY, rule)
-    assert decision.reason.code in messages.TEXTS
+    assert decision.reason.code in reason_texts.TEXTS
 
 
 def test_limits_allow_what_is_just_below_them() -> None:
     """The limit on aliases counts for additions only, and only when the number is known."""
-    facts = replace(FACTS, open_requests=4, requests_today=19, aliases=19)
+    facts = replace(FACTS, open_requests=4, requests_today=19, alias_count=19)
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     removal = Change(Action.ALIAS_REMOVE, "x@example.com")
-    assert decide(OPEN, ALICE, removal, replace(FACTS, aliases=99)).verdict is Verdict.ALLOW
-    assert decide(OPEN, ALICE, X, replace(FACTS, aliases=None)).verdict is Verdict.ALLOW
+    assert decide(OPEN, ALICE, removal, replace(FACTS, alias_count=99)).verdict is Verdict.ALLOW
+    assert decide(OPEN, ALICE, X, replace(FACTS, alias_count=None)).verdict is Verdict.ALLOW
 
 
 def test_a_tombstone_keeps_an_address_from_others_only() -> None:
     """The last owner may have it back, and anyone may remove one."""
-    facts = replace(FACTS, reserved_for="alice@example.com")
+    facts = replace(FACTS, kept_for="alice@example.com")
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     assert rule_of(ALICE, adding(X.target, "bob@example.com"), AUTOMATIC, facts=facts) == (
         "<tombstone>"
@@ -98,7 +99,7 @@ def test_a_tombstone_keeps_an_address_from_others_only() -> None:
     assert decide(OPEN, ALICE, removal, facts).verdict is Verdict.ALLOW
     forward = forwarding(X.target, "bob@example.com")
     assert decide(OPEN, ALICE, forward, facts).verdict is Verdict.ALLOW
-    was_a_forwarder = replace(FACTS, reserved_for=X.target)
+    was_a_forwarder = replace(FACTS, kept_for=X.target)
     assert decide(OPEN, ALICE, X, was_a_forwarder).rule == "<tombstone>"
     assert decide(OPEN, ALICE, forward, was_a_forwarder).verdict is Verdict.ALLOW
 
@@ -178,7 +179,7 @@ def test_a_rule_applies_to_its_groups_and_names() -> None:
 def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warning: str) -> None:
     """The policy's approvers are asked, and their card has the reason."""
     decision = decide(OPEN, ALICE, change, FACTS)
-    assert decision.verdict is Verdict.APPROVE
+    assert decision.verdict is Verdict.NEEDS_APPROVAL
     assert decision.quorum == (Quorum("admins", 2),)
     assert decision.warnings[0].code == warning
     assert decision.reason.code == "policy.two_approvers"
@@ -208,7 +209,7 @@ def test_ones_own_password_needs_no_approval() -> None:
     for local, verdict in (
         ("alice", Verdict.ALLOW),
         ("ceo", Verdict.ALLOW),
-        ("admin", Verdict.APPROVE),
+        ("admin", Verdict.NEEDS_APPROVAL),
     ):
         person = replace(ALICE, mailbox=f"{local}@example.com")
         for named in ("", f"{local}@example.com"):
@@ -238,7 +239,7 @@ CONTROLS = ["<person>", "<identity>", "<invalid>", "<domain>", "<tombstone>", "<
 def test_an_explanation_lists_each_step_to_the_decision() -> None:
     """The decision and its warnings come first, then each step, then the rules not reached."""
     change = adding("payroll@example.com")
-    lines = explain(policy_of(*RULES), ALICE, change, FACTS, messages.plain)
+    lines = explain(policy_of(*RULES), ALICE, change, FACTS, plain_reason_text)
     assert lines[0].startswith("Allowed with approvals by own-alias: It needs 2 approvals")
     assert ("payroll@example.com" in lines[1], lines[2]) == (True, "")
     steps = [line.split(": ", 2)[:2] for line in lines[3:9]]
@@ -257,13 +258,13 @@ def test_an_explanation_lists_each_step_to_the_decision() -> None:
 
 def test_an_explanation_ends_where_the_decision_is_made() -> None:
     """At the control that denies, or at the default after every rule with its unmet conditions."""
-    lines = explain(policy_of(*RULES), ALICE, adding("x@example.net"), FACTS, messages.plain)
+    lines = explain(policy_of(*RULES), ALICE, adding("x@example.net"), FACTS, plain_reason_text)
     assert lines[0].startswith("Denied by <domain>: ")
     assert [line.partition(":")[0] for line in lines[2:6]] == CONTROLS[:4]
     assert lines[6:] == ["Not reached: closed, own-password, own-alias, rest."]
     rule = {"actions": ["password"], "own": False, "domains": ["*.org"], "addresses": ["a@*"]}
     lines = explain(
-        policy_of({**rule, "reserved": True, **AUTOMATIC}), ALICE, X, FACTS, messages.plain
+        policy_of({**rule, "reserved": True, **AUTOMATIC}), ALICE, X, FACTS, plain_reason_text
     )
     assert [line.partition(":")[0] for line in lines[-2:]] == ["rule-1", "<default>"]
     for condition in ("password", "other mailboxes", "*.org", "a@*", "reserved"):
@@ -361,9 +362,9 @@ def test_decisions_of_any_policy(
             change.action is Action.PASSWORD and change.target not in ("", person.mailbox)
         ):
             assert sum(one.approvals for one in decision.quorum) >= 2
-    assert bool(decision.quorum) is (decision.verdict is Verdict.APPROVE)
+    assert bool(decision.quorum) is (decision.verdict is Verdict.NEEDS_APPROVAL)
     assert {one.group for one in decision.quorum} <= policy.groups.keys()
-    evaluated, steps = evaluate(policy, person, change, FACTS)
+    evaluated, steps = decide_with_steps(policy, person, change, FACTS)
     assert (evaluated, steps[-1].name) == (decision, decision.rule)
-    said = explain(policy, person, change, FACTS, messages.plain)[0]
-    assert f" by {decision.rule}: {messages.plain(decision.reason)}" in said
+    said = explain(policy, person, change, FACTS, plain_reason_text)[0]
+    assert f" by {decision.rule}: {plain_reason_text(decision.reason)}" in said

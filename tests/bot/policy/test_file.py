@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from ansible_collections.postroom.email.tests.bot.policy.policies import BASE, policy_of
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tools import policy_reference
-from postroom_bot.policy.loader import PolicyError, Problem, load, mistakes, parse
+from postroom_bot.policy.loader import PolicyError, Problem, cross_key_problems, load, parse
 from postroom_bot.policy.model import Policy
 
 EXAMPLE = repository.read("bot/examples/policy.yml")
@@ -233,7 +233,7 @@ ONE_ADMIN = {**GROUPS, "admins": {"users": ["U00000001"]}}
 
 def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
     """Return the mistakes in a policy: the dotted path and the sentence of each."""
-    found = mistakes(policy_of(*(rules or [PASSWORD]), **more))
+    found = cross_key_problems(policy_of(*(rules or [PASSWORD]), **more))
     return [(".".join(map(str, way)), text) for way, text in found]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ansible_collections.postroom.email.tests.bot.policy.policies import policy_of
 from postroom_bot.addresses import InvalidAddress, address, domain, domain_of, local_of
 from postroom_bot.domain import Reason
-from postroom_bot.policy.identity import mailbox_of, name_of, obstacle_of
+from postroom_bot.policy.identity import name_of, obstacle_of, own_mailbox
 from postroom_bot.policy.protected_names import RESERVED, is_reserved, is_sensitive, normalized
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -39,8 +39,8 @@ def profile(email: str | None = "bob@example.com", **more: Any) -> dict[str, Any
 def test_a_pinned_mailbox_takes_precedence() -> None:
     """Over the Slack profile, also right after a change of it; a user has the name they chose."""
     changed = profile("other@example.com", id="U0000000A", is_email_confirmed=False)
-    assert mailbox_of(BOTH, changed, NOW, NOW) == ("boss@example.com", None)
-    assert mailbox_of(PINNED_ONLY, changed, None, NOW) == ("boss@example.com", None)
+    assert own_mailbox(BOTH, changed, NOW, NOW) == ("boss@example.com", None)
+    assert own_mailbox(PINNED_ONLY, changed, None, NOW) == ("boss@example.com", None)
     assert name_of(profile()) == "Bob"
     assert name_of(profile(profile={"display_name": "Bobby", "real_name": "Bob"})) == "Bobby"
     assert name_of({"id": "U1"}) == "U1"
@@ -48,8 +48,8 @@ def test_a_pinned_mailbox_takes_precedence() -> None:
 
 def test_a_confirmed_address_in_a_listed_domain_is_accepted() -> None:
     """However it is written; without slack_email in the policy, none is."""
-    assert mailbox_of(BOTH, profile("Bob@Example.COM"), None, NOW) == ("bob@example.com", None)
-    mailbox, obstacle = mailbox_of(PINNED_ONLY, profile(), None, NOW)
+    assert own_mailbox(BOTH, profile("Bob@Example.COM"), None, NOW) == ("bob@example.com", None)
+    mailbox, obstacle = own_mailbox(PINNED_ONLY, profile(), None, NOW)
     assert mailbox is None
     assert obstacle == Reason("mailbox.not_pinned", {"approvers": "admins"})
 
@@ -67,7 +67,7 @@ def test_a_confirmed_address_in_a_listed_domain_is_accepted() -> None:
 )
 def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) -> None:
     """The obstacle names the reason and whom to ask, and never another user's address."""
-    mailbox, obstacle = mailbox_of(BOTH, about, None, NOW)
+    mailbox, obstacle = own_mailbox(BOTH, about, None, NOW)
     assert mailbox is None
     assert obstacle == Reason(code, {"approvers": "admins"})
 
@@ -75,7 +75,7 @@ def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) ->
 @pytest.mark.parametrize(("hours", "counts"), [(0, False), (71.99, False), (72, True), (99, True)])
 def test_a_changed_address_has_to_cool_down(hours: float, *, counts: bool) -> None:
     """It counts from the end of the cool-down on; until then the obstacle names that time."""
-    mailbox, obstacle = mailbox_of(BOTH, profile(), NOW - timedelta(hours=hours), NOW)
+    mailbox, obstacle = own_mailbox(BOTH, profile(), NOW - timedelta(hours=hours), NOW)
     assert (mailbox == "bob@example.com") is counts
     ends = NOW + timedelta(hours=72 - hours)
     params = {"counts_from": ends.isoformat(), "approvers": "admins"}

@@ -32,8 +32,16 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store import deliveries, ledger, mailboxes, requests, votes
-from postroom_bot.store.mailboxes import Identity
+from postroom_bot.store import (
+    change_ledger,
+    duplicates,
+    freed_addresses,
+    mailbox_locks,
+    requests,
+    slack_emails,
+    votes,
+)
+from postroom_bot.store.slack_emails import SlackEmailRecord
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
@@ -43,7 +51,7 @@ FORWARD = Change(
     Action.FORWARD_ADD,
     "team@example.com",
     destinations=("bob@example.com", "alice@example.org"),
-    reason="Christmas",
+    justification="Christmas",
 )
 SHOWN = Reason("password.shown")
 
@@ -57,7 +65,7 @@ def added(database: Database, clock: Clock, **fields: Any) -> Request:
 def claimed(database: Database, clock: Clock, owner: str = "w1", **options: Any) -> Request | None:
     """Claim a request for ten minutes."""
     usual: dict[str, Any] = {"now": clock(), "lease": 10 * MINUTE}
-    return database.write(partial(requests.claim, owner=owner, **usual | options))
+    return database.write(partial(requests.claim, holder=owner, **usual | options))
 
 
 def sure(request: Request | None) -> Request:
@@ -77,7 +85,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
     made = added(
         database,
         clock,
-        change=replace(FORWARD, expires_on=date(2027, 1, 31)),
+        change=replace(FORWARD, last_day=date(2027, 1, 31)),
         state=State.PENDING,
         origin="expiry",
         requester_mailbox="alice@example.com",
@@ -94,13 +102,13 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
         attempts=1,
         failures=2,
         blocked=Reason("mail.unavailable"),
-        progress={"job": 7},
+        notes={"job": 7},
         result=Reason("domain.missing", {"domain": "x.example"}),
-        ended_at=soon,
+        closed_at=soon,
         due_at=soon,
     )
     assert stored(database, made) == made
-    assert made.right_digest() == stored(database, made).right_digest()
+    assert made.computed_digest() == stored(database, made).computed_digest()
 
 
 def test_an_id_is_unambiguous(
@@ -150,7 +158,7 @@ def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) 
     assert not database.write(lambda c: requests.renew(c, first, until=clock()))
     database.write(lambda c: requests.release(c, first, due_at=None))
     database.write(lambda c: requests.save(c, second, result=SHOWN))
-    assert stored(database, second).lease_owner == owner
+    assert stored(database, second).lease_holder == owner
 
 
 @pytest.mark.parametrize(
@@ -173,7 +181,7 @@ def test_the_earlier_of_a_release_and_a_poke_counts(
     held = database.write(lambda c: requests.save(c, held, card_state="pending"))
     database.write(lambda c: requests.release(c, held, due_at=after(released)))
     assert stored(database, made).due_at == after(due)
-    assert stored(database, made).lease_owner is None
+    assert stored(database, made).lease_holder is None
     assert not database.write(lambda c: requests.mark_due(c, "R-0000", at=clock()))
 
 
@@ -186,7 +194,7 @@ def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: C
             moved = database.write(step)
             assert moved == stored(database, made)
             assert (moved.state, moved.result) == (to, SHOWN)
-            assert moved.ended_at == (None if moved.is_open else clock())
+            assert moved.closed_at == (None if moved.is_open else clock())
         else:
             with pytest.raises(ValueError, match=f"{state} to {to}"):
                 database.write(step)
@@ -197,7 +205,7 @@ def test_changes_are_returned_and_kept(database: Database, clock: Clock) -> None
     made = added(database, clock, card=MessageRef("C1", "1"))
     changed = database.write(
         lambda c: requests.save(
-            c, made, change=FORWARD, card=None, quorum=(Quorum("g", 1),), progress={"a": [1]}
+            c, made, change=FORWARD, card=None, quorum=(Quorum("g", 1),), notes={"a": [1]}
         )
     )
     assert changed == stored(database, made)
@@ -245,12 +253,15 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     assert [one.id for one in database.read(requests.waiting)] == [made[0]]
     open_ = {State.NEW: 2, State.PENDING: 1, State.APPROVED: 0, State.EXECUTING: 0}
     assert database.read(requests.count_open) == open_
-    same = replace(FORWARD, destinations=FORWARD.destinations[::-1], reason="Again")
-    assert database.read(lambda c: requests.twin(c, same, "U2")) == other
-    assert database.read(lambda c: requests.twin(c, same, "U1")) is None
-    assert database.read(lambda c: requests.twin(c, replace(same, target="x@y.z"), "U2")) is None
+    same = replace(FORWARD, destinations=FORWARD.destinations[::-1], justification="Again")
+    assert database.read(lambda c: requests.open_duplicate(c, same, "U2")) == other
+    assert database.read(lambda c: requests.open_duplicate(c, same, "U1")) is None
+    assert (
+        database.read(lambda c: requests.open_duplicate(c, replace(same, target="x@y.z"), "U2"))
+        is None
+    )
     database.write(lambda c: requests.transition(c, other, State.CANCELLED, at=clock()))
-    assert database.read(lambda c: requests.twin(c, same, "U2")) is None
+    assert database.read(lambda c: requests.open_duplicate(c, same, "U2")) is None
 
 
 def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -> None:
@@ -276,10 +287,10 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     """A key is new once, until it is purged, or again if what was done for it is undone."""
 
     def first(key: str) -> bool:
-        return database.write(lambda c: deliveries.is_new(c, key, at=clock()))
+        return database.write(lambda c: duplicates.record_new(c, key, at=clock()))
 
     def undone(connection: Connection) -> None:
-        deliveries.is_new(connection, "a", at=clock())
+        duplicates.record_new(connection, "a", at=clock())
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -289,7 +300,7 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     assert first("k" * 200)
     with pytest.raises(ValueError, match="200"):
         first("k" * 201)
-    assert database.write(lambda c: deliveries.purge(c, clock())) == 2
+    assert database.write(lambda c: duplicates.purge(c, clock())) == 2
     assert [first("a"), first("k" * 200)] == [True, False]
 
 
@@ -299,15 +310,15 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
     def take(owner: str, mailbox: str = MAILBOX) -> bool:
         now, until = clock(), clock() + MINUTE
         return database.write(
-            lambda c: mailboxes.lock(c, mailbox, owner=owner, now=now, until=until)
+            lambda c: mailbox_locks.lock(c, mailbox, holder=owner, now=now, until=until)
         )
 
     def renew(owner: str) -> bool:
         until = clock() + MINUTE
-        return database.write(lambda c: mailboxes.renew_lock(c, MAILBOX, owner=owner, until=until))
+        return database.write(lambda c: mailbox_locks.renew(c, MAILBOX, holder=owner, until=until))
 
     def free(owner: str) -> None:
-        database.write(lambda c: mailboxes.unlock(c, MAILBOX, owner=owner))
+        database.write(lambda c: mailbox_locks.unlock(c, MAILBOX, holder=owner))
 
     assert not renew("a")
     assert [take("a"), take("b"), take("a"), take("b", "bob@example.com")] == [
@@ -328,17 +339,17 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
     """The first address is not a change; each other one is, also the way back."""
     begin = clock()
-    assert database.read(lambda c: mailboxes.identity_of(c, "U1")) is None
+    assert database.read(lambda c: slack_emails.last_recorded(c, "U1")) is None
     for _ in range(2):
-        database.write(lambda c: mailboxes.record_email(c, "U1", MAILBOX, at=clock()))
-        found = database.read(lambda c: mailboxes.identity_of(c, "U1"))
-        assert found == Identity(MAILBOX, begin, None)
+        database.write(lambda c: slack_emails.record(c, "U1", MAILBOX, at=clock()))
+        found = database.read(lambda c: slack_emails.last_recorded(c, "U1"))
+        assert found == SlackEmailRecord(MAILBOX, begin, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
-        database.write(partial(mailboxes.record_email, user="U1", email=email, at=at))
-        found = database.read(lambda c: mailboxes.identity_of(c, "U1"))
-        assert found == Identity(email, at, at)
+        database.write(partial(slack_emails.record, user="U1", email=email, at=at))
+        found = database.read(lambda c: slack_emails.last_recorded(c, "U1"))
+        assert found == SlackEmailRecord(email, at, at)
 
 
 def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) -> None:
@@ -347,24 +358,24 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
         until = now + minutes * MINUTE
         database.write(
-            partial(mailboxes.reserve, address=address, owner=owner, at=now, until=until)
+            partial(freed_addresses.keep_free, address=address, owner=owner, at=now, until=until)
         )
-    database.write(lambda c: mailboxes.release(c, "c"))
+    database.write(lambda c: freed_addresses.release(c, "c"))
     clock.advance(2 * MINUTE)
     found = [
-        database.read(partial(mailboxes.reserved_for, address=address, now=clock()))
+        database.read(partial(freed_addresses.kept_for, address=address, now=clock()))
         for address in "abc"
     ]
     assert found == ["y", None, None]
-    assert database.write(lambda c: mailboxes.purge(c, clock())) == 1
-    assert database.write(lambda c: mailboxes.purge(c, clock() + MINUTE)) == 1
+    assert database.write(lambda c: freed_addresses.purge(c, clock())) == 1
+    assert database.write(lambda c: freed_addresses.purge(c, clock() + MINUTE)) == 1
 
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
     """In the order in which they were made, however often they are recorded."""
     changes_made = [
         Change(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
-        Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, expires_on=date(2027, 1, 31)),
+        Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, last_day=date(2027, 1, 31)),
     ]
     made = [
         database.write(partial(requests.add, change=change, requester="U1", team="T1", at=clock()))
@@ -372,8 +383,10 @@ def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> No
     ]
     for request in (made[1], made[0], made[1]):
         at = clock.advance(MINUTE)
-        database.write(partial(ledger.record, request_id=request.id, change=request.change, at=at))
-    found = database.read(ledger.entries)
+        database.write(
+            partial(change_ledger.record, request_id=request.id, change=request.change, at=at)
+        )
+    found = database.read(change_ledger.entries)
     assert [(one.request_id, one.change) for one in found] == [
         (one.id, one.change) for one in made[::-1]
     ]
@@ -403,7 +416,7 @@ def cast(database: Database, clock: Clock) -> Cast:
 
 def settled(database: Database, vote: Vote, state: VoteState, **found: Any) -> Vote:
     """Settle a vote."""
-    return database.write(lambda c: votes.settle(c, vote, state, **found))
+    return database.write(lambda c: votes.set_state(c, vote, state, **found))
 
 
 def kept(database: Database, vote: Vote) -> list[Vote]:
@@ -417,14 +430,14 @@ def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> No
     first = cast("U3", at=clock.advance(minutes=-1), mailbox=BOB, groups=("a", "b"), approves=False)
     assert kept(database, vote) == [first, vote]
     assert database.read(lambda c: votes.of(c, "R-0000")) == []
-    again = replace(vote, approves=False, reason="No.")
+    again = replace(vote, approves=False, justification="No.")
     assert not database.write(lambda c: votes.cast(c, again))
     counted = settled(database, vote, VoteState.COUNTED, mailbox=BOB, groups={"b", "a"})
     assert counted == replace(vote, state=VoteState.COUNTED, mailbox=BOB, groups=("a", "b"))
     assert not database.write(lambda c: votes.cast(c, again))
     refused = settled(database, first, VoteState.REFUSED, refusal=SHOWN)
     assert kept(database, vote) == [refused, counted]
-    assert (refused.reason, refused.refusal) == (first.reason, SHOWN)
+    assert (refused.justification, refused.refusal) == (first.justification, SHOWN)
     later = cast("U3", approves=False, at=clock.advance(minutes=5))
     assert kept(database, vote) == [counted, later]
 
@@ -448,8 +461,8 @@ def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
 
     def tally(connection: Connection) -> Vote:
         with pytest.raises(votes.SamePerson):
-            votes.settle(connection, second, VoteState.COUNTED, mailbox=BOB)
-        return votes.settle(
+            votes.set_state(connection, second, VoteState.COUNTED, mailbox=BOB)
+        return votes.set_state(
             connection, second, VoteState.REFUSED, refusal=Reason("vote.same_person")
         )
 

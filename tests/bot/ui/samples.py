@@ -49,7 +49,7 @@ HOSTILE = (
 
 _REQUEST = Request(
     id="R-7K2M",
-    change=Change(Action.ALIAS_ADD, ADDRESS, reason="the fair"),
+    change=Change(Action.ALIAS_ADD, ADDRESS, justification="the fair"),
     requester=ALICE,
     team="T0HOME",
     state=State.PENDING,
@@ -65,7 +65,7 @@ _REQUEST = Request(
 def request(state: State = State.PENDING, **changes: Any) -> Request:
     """Return the request in a state, with changes; ended ones ended at 13:22 UTC."""
     ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
-    return replace(_REQUEST, **{"state": state, "ended_at": ended, **changes})
+    return replace(_REQUEST, **{"state": state, "closed_at": ended, **changes})
 
 
 def legacy(text: str) -> Reason:
@@ -90,8 +90,8 @@ def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
             f"{text[:60]}@example.com",
             mailbox=text,
             destinations=(text, f"{'x' * 64}@{'a' * 63}.example"),
-            expires_on=date(2027, 1, 31),
-            reason=text,
+            last_day=date(2027, 1, 31),
+            justification=text,
         )
         made = request(
             state,
@@ -105,7 +105,11 @@ def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
             blocked=legacy(text),
             origin="expiry" if action is Action.ALIAS_REMOVE else "slack",
         )
-        yield text, made, [vote(text, reason=text), vote(BOB, approves=False, reason=text)]
+        yield (
+            text,
+            made,
+            [vote(text, justification=text), vote(BOB, approves=False, justification=text)],
+        )
 
 
 def check(payload: Message | Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.bot.ui import samples
 from ansible_collections.postroom.email.tests.bot.ui.samples import HOSTILE, check, seen
 from postroom_bot.domain import Action, Change, MessageRef
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.ui import parser, views
+from postroom_bot.ui import modals, parser
 
 SALES, ALICE, BOB = "sales@example.com", "alice@example.com", "bob@example.com"
 
@@ -26,7 +26,7 @@ def sent(**typed: str | None) -> dict[str, Any]:
     """Return a view's values as Slack sends them."""
     values: dict[str, Any] = {}
     for block, value in typed.items():
-        if block == "expires_on":
+        if block == "last_day":
             values[block] = {"value": {"type": "datepicker", "selected_date": value}}
         else:
             values[block] = {"value": {"type": "plain_text_input", "value": value}}
@@ -35,54 +35,58 @@ def sent(**typed: str | None) -> dict[str, Any]:
 
 def errors(form: str, **typed: str | None) -> dict[str, str]:
     """Return the errors of a form that was sent."""
-    with pytest.raises(views.FormErrors) as wrong:
-        views.read_form(form, sent(**typed))
+    with pytest.raises(modals.FormErrors) as wrong:
+        modals.read_form(form, sent(**typed))
     return wrong.value.errors
 
 
 def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
     """The menu opens each; Slack ignores an error of a field that the form does not have."""
-    for form in views.FORMS:
-        view = views.form(form)
+    for form in modals.FORMS:
+        view = modals.form(form)
         check(view)
         assert view["callback_id"] == form
         assert view["submit"]
         fields_of = {block.get("block_id") for block in view["blocks"]}
         assert set(errors(form)) <= fields_of
         everything = dict.fromkeys(fields_of - {None}, "\u0430")
-        assert set(errors(form, **everything | {"reason": "x" * 201})) <= fields_of
-    menu = views.menu()
+        assert set(errors(form, **everything | {"justification": "x" * 201})) <= fields_of
+    menu = modals.menu()
     opens = {one["action_id"] for one in samples.buttons(menu)}
-    assert opens == {*(f"open_{form}" for form in views.FORMS), "open_password"}
+    assert opens == {*(f"open_{form}" for form in modals.FORMS), "open_password"}
     assert all(f"`/email {entry.usage}`" in seen(menu) for entry in parser.ENTRIES)
     check(menu)
 
 
 def test_a_form_is_read_as_a_request() -> None:
     """With all fields, and without the optional ones."""
-    typed = {"target": " Sales@Example.com ", "mailbox": ALICE, "reason": "the\nfair"}
-    change = views.read_form("alias_add", sent(**typed, expires_on="2027-01-31"))
-    more: dict[str, Any] = {"mailbox": ALICE, "expires_on": date(2027, 1, 31), "reason": "the fair"}
+    typed = {"target": " Sales@Example.com ", "mailbox": ALICE, "justification": "the\nfair"}
+    change = modals.read_form("alias_add", sent(**typed, last_day="2027-01-31"))
+    more: dict[str, Any] = {
+        "mailbox": ALICE,
+        "last_day": date(2027, 1, 31),
+        "justification": "the fair",
+    }
     assert change == Change(Action.ALIAS_ADD, SALES, **more)
-    values = sent(target=SALES, mailbox=None, expires_on=None, reason=None, destinations=None)
-    assert views.read_form("alias_add", values) == Change(Action.ALIAS_ADD, SALES)
-    assert views.read_form("alias_remove", values) == Change(Action.ALIAS_REMOVE, SALES)
-    assert views.read_form("forward_remove", values) == Change(Action.FORWARD_REMOVE, SALES)
+    values = sent(target=SALES, mailbox=None, last_day=None, justification=None, destinations=None)
+    assert modals.read_form("alias_add", values) == Change(Action.ALIAS_ADD, SALES)
+    assert modals.read_form("alias_remove", values) == Change(Action.ALIAS_REMOVE, SALES)
+    assert modals.read_form("forward_remove", values) == Change(Action.FORWARD_REMOVE, SALES)
     values = sent(target=SALES, destinations=f"{ALICE},\n{BOB}")
     change = Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB))
-    assert views.read_form("forward_add", values) == change
+    assert modals.read_form("forward_add", values) == change
 
 
 def test_all_errors_are_shown_at_their_fields() -> None:
     """Without markup, which Slack does not render there."""
     assert errors("alias_add").keys() == {"target"}
-    typed = {"target": "sales", "mailbox": "<@U1>", "expires_on": "soon", "reason": "x" * 201}
+    typed = {"target": "sales", "mailbox": "<@U1>", "last_day": "soon", "justification": "x" * 201}
     found = errors("alias_add", **typed)
     assert found == {
         "target": parser.ADDRESS.problem.replace("`", ""),
         "mailbox": parser.ADDRESS.problem.replace("`", ""),
-        "expires_on": parser.DAY.problem.replace("`", ""),
-        "reason": parser.REASON.problem,
+        "last_day": parser.DAY.problem.replace("`", ""),
+        "justification": parser.REASON.problem,
     }
     found = errors("forward_add", target=SALES, destinations=f"{ALICE}, bob")
     assert found.keys() == {"destinations"}
@@ -94,7 +98,7 @@ texts = st.sampled_from([SALES, *HOSTILE]) | st.text(max_size=300)
 def test_the_password_is_shown_once_and_never_sent_back() -> None:
     """As it is, where Slack reads no markup, in a view without any input."""
     password = "*kx7q*-`w2mp`-<d9tz>-:up:"
-    view = views.password_shown(ALICE, password, "mail.example.com")
+    view = modals.password_shown(ALICE, password, "mail.example.com")
     check(view)
     assert json.dumps(view).count(json.dumps(password)) == 1
     verbatim = {"type": "text", "text": password}
@@ -109,15 +113,15 @@ def test_the_password_is_shown_once_and_never_sent_back() -> None:
 def test_views_keep_what_they_are_about() -> None:
     """A confirmation its mailbox and request, a denial its request and card with one line."""
     for request_id in ("R-7K2M", None):
-        view = views.password_confirm(ALICE, request_id)
+        view = modals.password_confirm(ALICE, request_id)
         check(view)
         assert ALICE in seen(view)
-        confirmed = views.read_password_confirm(view["private_metadata"])
+        confirmed = modals.read_password_confirm(view["private_metadata"])
         assert confirmed == (ALICE, request_id)
-    view = views.deny_reason("R-7K2M", samples.CARD)
+    view = modals.deny_reason("R-7K2M", samples.CARD)
     check(view)
     values = {"reason": {"value": {"type": "plain_text_input", "value": " no\nfair "}}}
-    denial = views.read_deny_reason(view["private_metadata"], values)
+    denial = modals.read_deny_reason(view["private_metadata"], values)
     assert denial == ("R-7K2M", MessageRef(*samples.CARD), "no fair")
 
 
@@ -135,7 +139,7 @@ def test_the_manifest_has_what_the_bot_uses_alone(url: str | None) -> None:
     assert events["bot_events"] == ["app_home_opened", "user_change"]
     [shortcut] = made["features"]["shortcuts"]
     assert (command["command"], command["should_escape"]) == (parser.COMMAND, True)
-    assert shortcut["callback_id"] == views.SHORTCUT_MENU
+    assert shortcut["callback_id"] == modals.SHORTCUT_MENU
     assert settings["socket_mode_enabled"] is (url is None)
     if url:
         assert settings["interactivity"]["request_url"] == url
@@ -163,17 +167,17 @@ UNDERSTOOD: list[tuple[str, parser.Command]] = [
     (f"alias add `{SALES}` because", add()),
     (
         f"alias add {SALES} until 2027-01-31 to {ALICE} because the fair",
-        add(mailbox=ALICE, expires_on=FAIR, reason="the fair"),
+        add(mailbox=ALICE, last_day=FAIR, justification="the fair"),
     ),
-    (f"alias add {SALES} because &amp;lt;!here&amp;gt;", add(reason="&lt;!here&gt;")),
-    (f"alias add {SALES} because <@U1|ann> in <#C1|sales>", add(reason="@ann in sales")),
+    (f"alias add {SALES} because &amp;lt;!here&amp;gt;", add(justification="&lt;!here&gt;")),
+    (f"alias add {SALES} because <@U1|ann> in <#C1|sales>", add(justification="@ann in sales")),
     (
         f"alias remove {SALES} from {ALICE} because done",
-        Change(Action.ALIAS_REMOVE, SALES, mailbox=ALICE, reason="done"),
+        Change(Action.ALIAS_REMOVE, SALES, mailbox=ALICE, justification="done"),
     ),
     (
         f"forward add {SALES} to {ALICE} , and {BOB}; {ALICE} because x, y",
-        Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB), reason="x, y"),
+        Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB), justification="x, y"),
     ),
     (f"forward remove {SALES}", Change(Action.FORWARD_REMOVE, SALES)),
     (f"PASSWORD <mailto:{ALICE}|{ALICE}>", parser.Password(ALICE)),
@@ -271,7 +275,7 @@ def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: l
     except parser.InvalidCommand as refusal:
         said = everything_in(refusal).casefold()
     else:
-        reason = command.reason if isinstance(command, Change) else ""
+        reason = command.justification if isinstance(command, Change) else ""
         assert not reason or reason.isprintable()
         assert len(reason) <= parser.MAX_REASON
     assert SECRET.casefold() not in said

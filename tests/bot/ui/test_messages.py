@@ -26,11 +26,11 @@ from ansible_collections.postroom.email.tests.bot.ui.samples import (
     vote,
 )
 from postroom_bot.domain import Action, Change, State, VoteState
-from postroom_bot.ui import lists, markup, notifications, views
-from postroom_bot.ui.lists import home
+from postroom_bot.ui import lists, markup, modals, request_messages
+from postroom_bot.ui.home import home_tab
 from postroom_bot.ui.markup import TEXT_LIMIT
-from postroom_bot.ui.notifications import card
 from postroom_bot.ui.parser import ENTRIES
+from postroom_bot.ui.request_messages import card
 
 
 def record(text: str, value: str, **more: object) -> dict[str, object]:
@@ -42,42 +42,42 @@ def test_hostile_requests_are_shown_as_text() -> None:
     """In cards, notices, lists and views, in every state and for every action."""
     for text, made, votes in samples.hostile_requests():
         check(card(made, votes))
-        check(notifications.received(made))
-        check(notifications.progress(made, votes))
-        check(notifications.reminder(made, votes, link="https://x.slack.com/p1"))
-        check(notifications.owner_notice(made, votes))
-        check(notifications.audit_notice(made, votes))
+        check(request_messages.received(made))
+        check(request_messages.status_message(made, votes))
+        check(request_messages.reminder(made, votes, link="https://x.slack.com/p1"))
+        check(request_messages.password_notice(made, votes))
+        check(request_messages.change_notice(made, votes))
         check(lists.request_list([made]))
         check(lists.alias_list(text, [text]))
         check(lists.forward_list([(text, [text, text])]))
         check(lists.dns_records(text, [record(text, text, priority=1)]))
         person = replace(PERSON, mailbox=text, name=text)
-        check(home(person, [text], [made], [made]))
-        check(home(replace(PERSON, obstacle=samples.legacy(text)), None, [made], []))
+        check(home_tab(person, [text], [made], [made]))
+        check(home_tab(replace(PERSON, obstacle=samples.legacy(text)), None, [made], []))
         check(
-            home(
+            home_tab(
                 replace(PERSON, mailbox=None, mailbox_obstacle=samples.legacy(text)),
                 None,
                 [],
                 [made],
             )
         )
-        check(views.working(text))
-        check(views.note(markup.plain(text), text))
+        check(modals.working(text))
+        check(modals.text_modal(markup.escaped_line(text), text))
 
 
 def test_the_largest_payloads_are_accepted() -> None:
     """What does not fit is counted."""
     longest = "&" * 254
     many = request(requester_mailbox=longest, result=samples.legacy(longest * 4))
-    check(home(PERSON, [longest] * 1000, [many] * 100, [many] * 100))
+    check(home_tab(PERSON, [longest] * 1000, [many] * 100, [many] * 100))
     check(lists.alias_list(longest, [longest] * 1000))
     check(lists.forward_list([(longest, [longest] * 100)] * 100))
     check(lists.dns_records(longest, [record(longest, "&" * 5000)] * 100))
     text = lists.alias_list(MAILBOX, [f"a{n:04}@example.com" for n in range(1000)]).text
     assert text.endswith(f"And {1000 - text.count('@example.com') + 1} more.")
     assert TEXT_LIMIT - 100 < len(text) <= TEXT_LIMIT
-    shown = seen(home(PERSON, [f"a{n}@x.example" for n in range(60)], [request()] * 12, []))
+    shown = seen(home_tab(PERSON, [f"a{n}@x.example" for n in range(60)], [request()] * 12, []))
     assert "And 10 more." in shown
     assert "And 2 more." in shown
 
@@ -100,8 +100,8 @@ def test_a_pending_card_has_all_that_approvers_need() -> None:
         assert part in shown.text
     assert f"<@U0ALICE> (`{MAILBOX}`) asks to add `{ADDRESS}` to `{MAILBOX}`." in seen(shown)
     assert presses(shown) == [
-        (notifications.REQUEST_APPROVE, "R-7K2M"),
-        (notifications.REQUEST_DENY, "R-7K2M"),
+        (request_messages.REQUEST_APPROVE, "R-7K2M"),
+        (request_messages.REQUEST_DENY, "R-7K2M"),
     ]
 
 
@@ -118,18 +118,20 @@ def test_other_cards_have_no_buttons() -> None:
 def test_notices_name_the_request() -> None:
     """With its id and what it changes; the audit's with the votes, the end and the rule."""
     done, votes = request(State.DONE), [vote(BOB), vote(CAROL, minutes=1)]
-    audit = notifications.audit_notice(done, votes).text
+    audit = request_messages.change_notice(done, votes).text
     for part in ("by <@U0ALICE>", "Approved by <@U0BOB> (1 of 2)", "2026-11-21 13:22", "aliases"):
         assert part in audit
     fresh = request(State.NEW, requester_mailbox=None)
     link = "https://x.slack.com/p1"
-    reminder = notifications.reminder(request(), votes[:1], link=link, approvers=["S1", BOB]).text
+    reminder = request_messages.reminder(
+        request(), votes[:1], link=link, approvers=["S1", BOB]
+    ).text
     assert "(1 so far)" in reminder
     assert f"<{link}|its card>" in reminder
     assert reminder.startswith(f"<!subteam^S1> <@{BOB}>")
     for text in (
-        notifications.received(fresh).text,
-        notifications.received_text(fresh),
+        request_messages.received(fresh).text,
+        request_messages.received_text(fresh),
         reminder,
         audit,
     ):
@@ -137,7 +139,7 @@ def test_notices_name_the_request() -> None:
         assert ADDRESS in text
     for target, mailbox in (("bob@example.com", "bob@example.com"), ("", MAILBOX)):
         made = request(State.DONE, change=Change(Action.PASSWORD, target))
-        text = notifications.owner_notice(made, votes).text
+        text = request_messages.password_notice(made, votes).text
         assert f"`{mailbox}`" in text
         assert "Approved by <@U0CAROL> (2 of 2)." in text
 
@@ -154,7 +156,7 @@ def test_a_card_lists_the_votes_that_count_and_every_destination() -> None:
     assert "Approved by <@U0BOB> (1 of 2). Approved by <@U0CAROL> (2 of 2)." in text
     assert "U0DAVE" not in text
     assert "U0ERIN" not in text
-    denial = vote(BOB, approves=False, reason="no *such* fair")
+    denial = vote(BOB, approves=False, justification="no *such* fair")
     shown = card(request(State.DENIED), [denial])
     assert "Denied by <@U0BOB>: `no *such* fair`." in seen(shown)
     many = tuple(f"{'x' * 60}{number}@{'y' * 60}.example" for number in range(10))
@@ -165,17 +167,21 @@ def test_a_card_lists_the_votes_that_count_and_every_destination() -> None:
 
 def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
     """Cancel while pending, make the password once approved; a trouble with its end, if any."""
-    assert presses(notifications.progress(request())) == [(notifications.REQUEST_CANCEL, "R-7K2M")]
-    approved = notifications.progress(request(State.APPROVED, change=samples.PASSWORD))
-    assert presses(approved) == [(notifications.PASSWORD_SHOW, "R-7K2M")]
-    assert presses(notifications.progress(request(State.DONE))) == []
+    assert presses(request_messages.status_message(request())) == [
+        (request_messages.REQUEST_CANCEL, "R-7K2M")
+    ]
+    approved = request_messages.status_message(request(State.APPROVED, change=samples.PASSWORD))
+    assert presses(approved) == [(request_messages.PASSWORD_SHOW, "R-7K2M")]
+    assert presses(request_messages.status_message(request(State.DONE))) == []
     for state, end in (
         (State.NEW, "2026-11-22"),
         (State.APPROVED, "about an hour"),
         (State.PENDING, ""),
         (State.DONE, None),
     ):
-        text = notifications.progress(request(state, blocked=samples.legacy("It is down."))).text
+        text = request_messages.status_message(
+            request(state, blocked=samples.legacy("It is down."))
+        ).text
         assert ("It is down." in text) is (end is not None)
         assert ("I'll give up" in text) is bool(end)
         assert (end or "") in text
@@ -184,19 +190,19 @@ def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
 def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
     """Open requests can be cancelled unless they are running; a blocked user sees nothing else."""
     mine = [request(), request(State.EXECUTING, id="R-2222")]
-    view = home(PERSON, ["b@example.com", "a@example.com"], mine, [request(id="R-3333")])
+    view = home_tab(PERSON, ["b@example.com", "a@example.com"], mine, [request(id="R-3333")])
     text = seen(view)
     assert text.index(MAILBOX) < text.index("`a@example.com`") < text.index("`b@example.com`")
     assert "<#C0CARDS>" in text
     about = {one["value"]: one["action_id"] for one in samples.buttons(view) if "value" in one}
-    assert about == {"R-7K2M": notifications.REQUEST_CANCEL}
-    assert "not available right now" in seen(home(PERSON, None, [], []))
-    view = home(
+    assert about == {"R-7K2M": request_messages.REQUEST_CANCEL}
+    assert "not available right now" in seen(home_tab(PERSON, None, [], []))
+    view = home_tab(
         replace(PERSON, obstacle=samples.legacy("Guests can't.")), ["a@b.example"], [request()], []
     )
     assert (seen(view), samples.buttons(view)) == ("Guests can't.", [])
     person = replace(PERSON, mailbox=None, mailbox_obstacle=samples.legacy("Wait a day."))
-    assert seen(home(person, None, [], [])).startswith("Wait a day.")
+    assert seen(home_tab(person, None, [], [])).startswith("Wait a day.")
 
 
 def test_lists_are_sorted_and_complete() -> None:
@@ -239,7 +245,7 @@ def test_long_text_is_cut_between_pieces(text: str, limit: int) -> None:
     line = markup.one_line(text, limit)
     assert len(line) <= limit
     assert line.isprintable()
-    whole = markup.plain(text) + markup.time(NOON) + markup.mention("U0123ABC")
+    whole = markup.escaped_line(text) + markup.time(NOON) + markup.mention("U0123ABC")
     short = markup.cut(whole, limit)
     assert len(short) <= limit
     assert not set("<>&") & set(re.sub(r"&(amp|lt|gt);|<[^<>]*>", "", short))

@@ -18,14 +18,14 @@ import pytest
 
 import postroom_bot
 from postroom_bot.domain import Reason
-from postroom_bot.ui.messages import TEXTS, plain, text
+from postroom_bot.ui.reason_texts import TEXTS, plain_reason_text, reason_text
 
 APPROVED = Path(__file__).parents[1] / "messages.approved.txt"
 #: Stored by a migration.
 MIGRATED = {"legacy"}
 RAISING = {
     "Reason",
-    "Denied",
+    "UserError",
     "Forbidden",
     "Rejected",
     "Unavailable",
@@ -95,7 +95,7 @@ def test_every_code_has_a_text_and_every_text_is_used() -> None:
 
 def test_the_texts_are_approved() -> None:
     """Each with sample parameters."""
-    lines = "".join(f"{code}\n    {text(_sample(code))}\n" for code in sorted(TEXTS))
+    lines = "".join(f"{code}\n    {reason_text(_sample(code))}\n" for code in sorted(TEXTS))
     if os.environ.get("APPROVE"):
         APPROVED.write_text(lines, encoding="utf-8")
     assert lines == APPROVED.read_text(encoding="utf-8")
@@ -111,12 +111,12 @@ def test_parameters_are_escaped(hostile: str) -> None:
         Reason("request.now_denied", {"why": ["policy.deny", {"text": hostile}]}),
         Reason("request.unknown", {"request": hostile}),
     ):
-        assert "<!" not in text(reason)
-        assert "\n" not in text(reason)
+        assert "<!" not in reason_text(reason)
+        assert "\n" not in reason_text(reason)
 
 
 def test_texts_for_places_without_markup() -> None:
     """Without backticks and entities; a time is in UTC; an unknown code is shown as it is."""
-    assert plain(_sample("policy.deny")) == "A sentence with code & <b>."
-    assert "2026-11-21 12:00 UTC on" in plain(_sample("mailbox.changed"))
-    assert text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"
+    assert plain_reason_text(_sample("policy.deny")) == "A sentence with code & <b>."
+    assert "2026-11-21 12:00 UTC on" in plain_reason_text(_sample("mailbox.changed"))
+    assert reason_text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"

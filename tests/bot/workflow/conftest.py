@@ -33,7 +33,7 @@ def api(service: RunningService) -> Iterator[Api]:
 @pytest.fixture
 def mail(service: RunningService, api: Api) -> Iterator[Mail]:
     """Give the executor over that tenant."""
-    mail = Mail(service.url, SecretStr(service.token), settle=0.02)
+    mail = Mail(service.url, SecretStr(service.token), verify_delay=0.02)
     yield mail
     mail.close()
 

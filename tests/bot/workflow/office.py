@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.world import Message
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.base import Done, ExecutionContext, Executor
+from postroom_bot.backends.executor import ExecutionContext, Executor, Outcome
 from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import Action, ButtonPress, Change, MessageRef, Reason, Request, Vote
@@ -30,9 +30,10 @@ from postroom_bot.policy.loader import load
 from postroom_bot.policy.model import Policy
 from postroom_bot.store import audit, requests, votes
 from postroom_bot.workflow.dependencies import Dependencies, Workspace
-from postroom_bot.workflow.intake import Intake
+from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
+from postroom_bot.workflow.submissions import Submissions
 from postroom_bot.workflow.worker import Worker
 
 ALICE = "alice@example.com"
@@ -77,9 +78,14 @@ class Office:
     keys: itertools.count[int] = field(default_factory=itertools.count)
 
     @property
-    def intake(self) -> Intake:
+    def submissions(self) -> Submissions:
         """A desk."""
-        return Intake(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
+        return Submissions(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
+
+    @property
+    def lookups(self) -> Lookups:
+        """The answers to queries."""
+        return Lookups(self.deps)
 
     @property
     def passwords(self) -> Passwords:
@@ -107,7 +113,9 @@ class Office:
     def submit(self, who: str = "alice", change: Change | None = None) -> Request:
         """Hand a wish in, by default for an alias."""
         change = change or Change(Action.ALIAS_ADD, NEW)
-        return self.intake.submit(self.key(), change, self.people[who].id, self.deps.workspace.team)
+        return self.submissions.submit(
+            self.key(), change, self.people[who].id, self.deps.workspace.team
+        )
 
     def voted(self) -> Request:
         """Return a request whose approval has been cast and not been judged."""
@@ -126,7 +134,7 @@ class Office:
         reason = "" if approves else "Not now."
         key, team, app = self.key(), world.team, world.app
         press = ButtonPress(key, request.id, user, team, approves, posted, app, reason)
-        return self.intake.vote(press)
+        return self.submissions.vote(press)
 
     def approve(self, request: Request, *who: str) -> Request:
         """Have people approve, one after the other, and let the worker do what follows."""
@@ -234,7 +242,7 @@ def open_office(
         mail=mail,
         executor=mail,
         workspace=Workspace(slack.world.team, app=slack.world.app),
-        owner="test",
+        process_name="test",
         metrics=Metrics(),
         lease=timedelta(seconds=120),
     )
@@ -254,7 +262,7 @@ class Unready:
         self._trouble = error() if error else Unavailable(retry_after=retry_after)
         self.tries = 0
 
-    def execute(self, request: Request, context: ExecutionContext) -> Done:
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Stop."""
         self.tries += 1
         raise self._trouble
@@ -270,7 +278,7 @@ class Cut:
         self._executor = executor
         self._trouble = trouble or RuntimeError("cut")
 
-    def execute(self, request: Request, context: ExecutionContext) -> Done:
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Do it and stop."""
         self._executor.execute(request, context)
         raise self._trouble

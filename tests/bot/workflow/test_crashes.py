@@ -17,13 +17,20 @@ from ansible_collections.postroom.email.tests.bot.workflow.office import (
     Office,
     Unready,
 )
-from postroom_bot.backends.base import Done, ExecutionContext
+from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import audit, deliveries, ledger, mailboxes, requests
+from postroom_bot.store import (
+    audit,
+    change_ledger,
+    duplicates,
+    freed_addresses,
+    mailbox_locks,
+    requests,
+)
 from postroom_bot.workflow import execute
-from postroom_bot.workflow.execute import MAX_PAUSE, pause_after
-from postroom_bot.workflow.lease import claim
+from postroom_bot.workflow.backoff import MAX_PAUSE, pause_after
+from postroom_bot.workflow.leased_request import claim
 from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Upkeep, Worker
 
 
@@ -33,14 +40,14 @@ def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
 ) -> None:
     """Doing it again changes nothing, and there is one row in the ledger."""
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor, trouble), owner="first")).step()
+    Worker(office.with_(executor=Cut(office.deps.executor, trouble), process_name="first")).step()
     assert office.now(request).state is State.EXECUTING
     assert NEW in office.addresses()
     office.clock.advance(minutes=1)
-    office.work(Worker(office.with_(owner="second")))
+    office.work(Worker(office.with_(process_name="second")))
     done = office.now(request)
     assert (done.state, done.attempts) == (State.DONE, 2)
-    assert len(office.deps.database.read(ledger.entries)) == 1
+    assert len(office.deps.database.read(change_ledger.entries)) == 1
     events = office.events(request)
     assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
 
@@ -54,15 +61,15 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office)
     assert NEW not in office.addresses()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(lambda c: mailboxes.reserved_for(c, NEW, now=office.clock()))
+    assert office.deps.database.read(lambda c: freed_addresses.kept_for(c, NEW, now=office.clock()))
 
 
 class _Noting(Unready):
     """An executor that notes which addresses it frees, as AWX's does, and then waits for a job."""
 
-    def execute(self, request: Request, context: ExecutionContext) -> Done:
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Note it."""
-        context.note({"freeing": [request.change.target]})
+        context.save_notes({"freeing": [request.change.target]})
         return super().execute(request, context)
 
 
@@ -100,7 +107,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
         trouble = RuntimeError if state is State.EXECUTING else None
         Worker(office.with_(executor=Unready(error=trouble))).step()
         office.clock.advance(seconds=10)
-    dead = claim(office.with_(owner="dead"))
+    dead = claim(office.with_(process_name="dead"))
     assert dead is not None
     assert dead.request.state is state
     assert dead.lock()
@@ -122,7 +129,7 @@ def test_a_cancelled_request_is_let_pass(office: Office) -> None:
     request = office.voted()
     held = claim(office.deps, only=request.id)
     assert held is not None
-    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
     with pytest.raises(LeaseLost):
         held.transition(State.APPROVED)
     held.release(None)
@@ -143,11 +150,11 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     Worker(office.with_(executor=Cut(office.deps.executor, trouble))).step()
     assert office.now(request).state is state
     assert NEW in office.addresses()
-    answer = office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    answer = office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
     assert answer.code == "request.not_cancellable"
     office.pass_time(days=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(ledger.entries)
+    assert office.deps.database.read(change_ledger.entries)
 
 
 def test_tries_have_an_end(office: Office) -> None:
@@ -186,14 +193,14 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
     """Nothing is tried, told or counted meanwhile."""
     request = office.voted()
     now = office.clock()
-    take, until = mailboxes.lock, now + office.deps.lease
-    office.deps.database.write(lambda c: take(c, ALICE, owner="another", now=now, until=until))
+    take, until = mailbox_locks.lock, now + office.deps.lease
+    office.deps.database.write(lambda c: take(c, ALICE, holder="another", now=now, until=until))
     office.work()
     waiting = office.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
     assert waiting.due_at == now + execute.BUSY_PAUSE
     assert len(office.told("alice")) == 1
-    office.deps.database.write(lambda c: mailboxes.unlock(c, ALICE, owner="another"))
+    office.deps.database.write(lambda c: mailbox_locks.unlock(c, ALICE, holder="another"))
     office.pass_time(seconds=1)
     assert office.now(request).state is State.DONE
 
@@ -209,12 +216,12 @@ def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -
 
 def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
     """Whoever looks at the request again finds that it has been asked for."""
-    change = Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 21))
+    change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 21))
     request = office.approve(office.ask(change=change), "bob")
     office.pass_time(days=1)
     office.deps.database.write(lambda c: requests.mark_due(c, request.id, at=office.clock()))
     office.work()
-    assert len(office.intake.status(office.people["alice"].id)) == 2
+    assert len(office.lookups.status(office.people["alice"].id)) == 2
 
 
 def test_where_lines_go_may_be_full(office: Office) -> None:
@@ -238,15 +245,17 @@ def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
     """Not before nothing can come of them any more."""
     upkeep = Upkeep(office.deps)
     database, at = office.deps.database, office.clock()
-    assert database.write(lambda c: deliveries.is_new(c, "key", at=at))
+    assert database.write(lambda c: duplicates.record_new(c, "key", at=at))
     until = at + KEEP_KEYS
-    database.write(lambda c: mailboxes.reserve(c, NEW, "erin@example.com", at=at, until=until))
+    database.write(
+        lambda c: freed_addresses.keep_free(c, NEW, "erin@example.com", at=at, until=until)
+    )
     upkeep.run()
-    assert not database.write(lambda c: deliveries.is_new(c, "key", at=at))
+    assert not database.write(lambda c: duplicates.record_new(c, "key", at=at))
     office.clock.advance(KEEP_KEYS + PURGE_EVERY)
     upkeep.run()
-    assert database.write(lambda c: deliveries.is_new(c, "key", at=office.clock()))
-    assert database.write(lambda c: mailboxes.purge(c, office.clock())) == 0
+    assert database.write(lambda c: duplicates.record_new(c, "key", at=office.clock()))
+    assert database.write(lambda c: freed_addresses.purge(c, office.clock())) == 0
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from ansible_collections.postroom.email.tests.bot.workflow.office import (
     Unready,
 )
 from postroom_bot.domain import Action, Change, Reason, State
-from postroom_bot.errors import Denied
-from postroom_bot.store import ledger, mailboxes
-from postroom_bot.ui import messages
-from postroom_bot.workflow.intake import DayOver, Intake
+from postroom_bot.errors import UserError
+from postroom_bot.store import change_ledger, freed_addresses
+from postroom_bot.ui.reason_texts import reason_text
+from postroom_bot.workflow.submissions import DayOver, Submissions
 from postroom_bot.workflow.worker import Worker
 
 TEAM = "team@example.com"
@@ -54,7 +54,7 @@ def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
     waiting, told = office.told("alice")
     assert "Waiting for 1 approval" in waiting
     assert "Done" in told
-    (entry,) = office.deps.database.read(ledger.entries)
+    (entry,) = office.deps.database.read(change_ledger.entries)
     assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
     (line,) = office.slack.messages(office.channels["audit"])
     assert done.id in line.text
@@ -68,14 +68,16 @@ def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
     assert office.details(gone)["request.approved"]["rule"] == gone.rule
     assert NEW not in office.addresses()
     assert len(office.cards()) == 1
-    owner = office.deps.database.read(lambda c: mailboxes.reserved_for(c, NEW, now=office.clock()))
+    owner = office.deps.database.read(
+        lambda c: freed_addresses.kept_for(c, NEW, now=office.clock())
+    )
     assert owner == ALICE
     other = office.ask("erin")
     assert other.state is State.REFUSED
     assert other.result == Reason("address.kept_free", {"address": NEW})
     assert office.approve(office.ask(), "bob").state is State.DONE
     assert not office.deps.database.read(
-        lambda c: mailboxes.reserved_for(c, NEW, now=office.clock())
+        lambda c: freed_addresses.kept_for(c, NEW, now=office.clock())
     )
 
 
@@ -110,7 +112,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> Non
         office.vote("bob", office.now(request))
         Worker(office.with_(executor=Unready())).step()
     assert office.now(request).state is state
-    answer = office.intake.cancel(office.key(), request.id, request.requester)
+    answer = office.submissions.cancel(office.key(), request.id, request.requester)
     assert answer.code == "request.cancelled"
     office.work()
     assert office.now(request).state is State.CANCELLED
@@ -121,9 +123,9 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
     """To others it does not exist; cancelling twice says the same."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
-    assert office.intake.cancel(office.key(), request.id, bob).code == "request.unknown"
-    first = office.intake.cancel(office.key(), request.id, alice)
-    assert office.intake.cancel(office.key(), request.id, alice) == first
+    assert office.submissions.cancel(office.key(), request.id, bob).code == "request.unknown"
+    first = office.submissions.cancel(office.key(), request.id, alice)
+    assert office.submissions.cancel(office.key(), request.id, alice) == first
     office.work()
     assert office.now(request).state is State.CANCELLED
     assert "Cancelled" in office.cards()[0].text
@@ -152,13 +154,13 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office
 def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
     """At the end of its last day, in the bot's time zone, a request of the bot's own removes it."""
     office.deps = office.with_(zone=ZoneInfo("America/New_York"))
-    change = Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
+    change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     done = office.approve(office.ask(change=change), "bob")
     office.pass_time(days=2, hours=16)
     assert NEW in office.addresses()
     office.pass_time(hours=1)
     assert NEW not in office.addresses()
-    removal = office.intake.status(office.people["alice"].id)[0]
+    removal = office.lookups.status(office.people["alice"].id)[0]
     assert (removal.origin, removal.state) == ("expiry", State.DONE)
     assert "last day has passed" in office.told("alice")[-1]
     assert office.now(done).due_at is None
@@ -168,7 +170,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
     """The button makes a request like the first one; without it, the destinations are removed."""
     office.api.forwarder(TEAM, [BOB])
     alice, team = office.people["alice"].id, office.deps.workspace.team
-    change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), expires_on=date(2026, 12, 1))
+    change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), last_day=date(2026, 12, 1))
     first = office.approve(office.ask(change=change), "bob", "dora")
     office.pass_time(days=8)
     office.pass_time(hours=1)
@@ -176,8 +178,8 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
     assert notices == [False, True]
     other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
     office.approve(office.ask("bob", other), "carol", "dora")
-    extended = office.intake.extend(office.key(), first.id, alice, team)
-    assert extended.change.expires_on == date(2026, 12, 31)
+    extended = office.submissions.extend(office.key(), first.id, alice, team)
+    assert extended.change.last_day == date(2026, 12, 31)
     office.work()
     assert office.approve(office.now(extended), "bob", "dora").state is State.DONE
     office.pass_time(days=5)
@@ -185,14 +187,14 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
     office.pass_time(days=30)
     assert office.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
     for user in (alice, office.people["bob"].id):
-        with pytest.raises(Denied):
-            office.intake.extend(office.key(), first.id, user, team)
+        with pytest.raises(UserError):
+            office.submissions.extend(office.key(), first.id, user, team)
 
 
 def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
     """Or a rule for new addresses could take one away."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
-    refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23)))
+    refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
     assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
     office.pass_time(days=3)
     assert NEW in office.addresses()
@@ -200,7 +202,7 @@ def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
 
 def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
     """That somebody asks to be rid of it, who never had it, changes nothing."""
-    ending = Change(Action.ALIAS_ADD, NEW, expires_on=date(2026, 11, 23))
+    ending = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     office.approve(office.ask("bob", ending), "carol")
     assert office.ask("alice", Change(Action.ALIAS_REMOVE, NEW)).state is State.REFUSED
     assert NEW in office.addresses(BOB)
@@ -212,13 +214,13 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
     """A second delivery finds the first request; asking again is told of it."""
     change = Change(Action.ALIAS_ADD, NEW)
     alice, team = office.people["alice"].id, office.deps.workspace.team
-    first = office.intake.submit("once", change, alice, team)
-    assert office.intake.submit("once", change, alice, team).id == first.id
-    with pytest.raises(Denied, match=rf"request.duplicate .*{first.id}"):
-        office.intake.submit("again", change, alice, team)
+    first = office.submissions.submit("once", change, alice, team)
+    assert office.submissions.submit("once", change, alice, team).id == first.id
+    with pytest.raises(UserError, match=rf"request.duplicate .*{first.id}"):
+        office.submissions.submit("again", change, alice, team)
     office.work()
-    assert office.intake.submit("once", change, alice, team).id == first.id
-    with pytest.raises(Denied, match=first.id):
+    assert office.submissions.submit("once", change, alice, team).id == first.id
+    with pytest.raises(UserError, match=first.id):
         office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
     # Which mailbox is meant where none is named, is known only when the worker has looked.
     unnamed = office.ask(change=change)
@@ -228,17 +230,17 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
 
 def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
     """The desk turns them away before anything is kept."""
-    with pytest.raises(Denied, match=r"person\.elsewhere"):
-        office.intake.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+    with pytest.raises(UserError, match=r"person\.elsewhere"):
+        office.submissions.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
     """Interactions name only one of a person's workspaces, so the worker asks for the account."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
-    intake = Intake(office.deps.database, office.clock, ours)
+    submissions = Submissions(office.deps.database, office.clock, ours)
     mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
     change = Change(Action.ALIAS_ADD, NEW)
-    request = intake.submit(office.key(), change, mallory.id, "T0000ELSE")
+    request = submissions.submit(office.key(), change, mallory.id, "T0000ELSE")
     office.work(Worker(office.with_(workspace=ours)))
     assert office.now(request).state is State.REFUSED
     assert office.now(request).result == Reason("person.other_workspace")
@@ -285,7 +287,7 @@ def test_what_can_not_or_need_not_be_is_refused_without_a_card(
     assert request.state is State.REFUSED
     assert request.result is not None
     assert request.result.code == code
-    assert messages.text(request.result) in office.told("alice")[-1]
+    assert reason_text(request.result) in office.told("alice")[-1]
     assert office.cards() == []
 
 
@@ -308,7 +310,7 @@ def test_another_end_is_something_to_do(office: Office) -> None:
     """More time, and an end taken back, are kept in the ledger; the same end is nothing new."""
     first, later = date(2026, 11, 23), date(2026, 11, 25)
     for end in (first, later, None):
-        change = Change(Action.ALIAS_ADD, NEW, expires_on=end)
+        change = Change(Action.ALIAS_ADD, NEW, last_day=end)
         assert office.approve(office.ask(change=change), "bob").state is State.DONE
         assert office.ask(change=change).state is State.REFUSED
     office.pass_time(days=6)
@@ -319,6 +321,6 @@ def test_a_day_that_is_over_makes_no_request(office: Office) -> None:
     """It is said before a row is made; this very day is not over."""
     today = office.clock().date()
     with pytest.raises(DayOver):
-        office.submit(change=Change(Action.ALIAS_ADD, NEW, expires_on=today - timedelta(days=1)))
-    assert office.intake.status(office.people["alice"].id) == []
-    assert office.ask(change=Change(Action.ALIAS_ADD, NEW, expires_on=today)).state is State.PENDING
+        office.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))
+    assert office.lookups.status(office.people["alice"].id) == []
+    assert office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=today)).state is State.PENDING

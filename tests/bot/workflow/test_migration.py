@@ -92,14 +92,14 @@ def test_a_migrated_database_is_complete(office: Office) -> None:
     found = _by_target(office)
     assert {one.state for one in found.values()} == set(State)
     for one in found.values():
-        assert one.state is State.NEW or one.digest == one.right_digest()
+        assert one.state is State.NEW or one.digest == one.computed_digest()
         assert one.result is None or one.result.code == "legacy"
     assert found["blocked"].blocked is not None
     assert found["blocked"].decide_by is not None
     assert found["pending"].decide_by is not None
     assert found["voted"].execute_by is not None
     _counted, refused = office.votes(found["denied"])
-    assert (refused.reason, refused.refusal is not None) == ("", True)
+    assert (refused.justification, refused.refusal is not None) == ("", True)
 
 
 def test_every_open_request_of_a_migrated_database_completes(office: Office) -> None:

@@ -16,9 +16,9 @@ from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail import Mail
 from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.errors import Denied, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.store import mailboxes
-from postroom_bot.workflow.lease import claim
+from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
+from postroom_bot.store import mailbox_locks
+from postroom_bot.workflow.leased_request import claim
 from postroom_bot.workflow.passwords import NeedsApproval, Show, new_password
 
 ERIN = "erin@example.com"
@@ -55,7 +55,7 @@ def test_one_s_own_password_is_made_at_once(office: Office, service: RunningServ
     assert office.passwords.offer(alice, team) == ALICE
     made = _reveal(office, "alice")
     assert opens(service, ALICE, made)
-    (request,) = office.intake.status(alice)
+    (request,) = office.lookups.status(alice)
     assert request.state is State.DONE
     office.work()
     assert office.events(request) == [
@@ -82,7 +82,7 @@ def test_passwords_are_long_and_differ() -> None:
 def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office) -> None:
     """A lost view is cured by pressing again."""
     first = _reveal(office, "alice", key="once")
-    with pytest.raises(Denied, match=r"password\.in_progress"):
+    with pytest.raises(UserError, match=r"password\.in_progress"):
         _reveal(office, "alice", key="once")
     assert _reveal(office, "alice") != first
 
@@ -97,17 +97,17 @@ def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
     assert office.passwords.offer(erin, team, request_id=request.id) == ERIN
     with pytest.raises(NeedsApproval, match=r"password\.needs_approval"):
         office.passwords.offer(office.people["bob"].id, team, ERIN)
-    with pytest.raises(Denied, match=r"password\.not_yours"):
+    with pytest.raises(UserError, match=r"password\.not_yours"):
         office.passwords.offer(office.people["bob"].id, team, request_id=request.id)
     for who in ("alice", "bob"):
-        with pytest.raises(Denied, match=r"password\.not_yours"):
+        with pytest.raises(UserError, match=r"password\.not_yours"):
             _reveal(office, who, ERIN, request)
     assert _reveal(office, "erin", ERIN, request)
     office.work()
     assert office.now(request).state is State.DONE
     assert "The password of your mailbox" in office.told("erin")[-1]
     assert "Done" in office.told("alice")[-1]
-    with pytest.raises(Denied, match=r"password\.not_offered"):
+    with pytest.raises(UserError, match=r"password\.not_offered"):
         _reveal(office, "erin", ERIN, request)
 
 
@@ -115,7 +115,7 @@ def test_an_approved_password_is_looked_at_again(office: Office) -> None:
     """Where the requester has gone since, it is not made, and the request ends."""
     request = _approved(office)
     office.slack.change_user(office.people["alice"], announce=False, deleted=True)
-    with pytest.raises(Denied, match=r"request\.requester_changed"):
+    with pytest.raises(UserError, match=r"request\.requester_changed"):
         _reveal(office, "erin", ERIN, request)
     assert office.now(request).state is State.REFUSED
 
@@ -124,7 +124,7 @@ def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
     """From then on nothing can be made for it."""
     request = _approved(office)
     office.clock.advance(days=1)
-    with pytest.raises(Denied, match=r"password\.offer_expired"):
+    with pytest.raises(UserError, match=r"password\.offer_expired"):
         _reveal(office, "erin", ERIN, request)
     office.work()
     assert office.now(request).state is State.EXPIRED
@@ -136,11 +136,11 @@ def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> 
     alice, team = office.people["alice"].id, office.deps.workspace.team
     office.passwords.offer(alice, team)
     office.slack.change_user(office.people["alice"], announce=False, **change)
-    with pytest.raises(Denied):
+    with pytest.raises(UserError):
         office.passwords.offer(alice, team)
-    with pytest.raises(Denied):
+    with pytest.raises(UserError):
         _reveal(office, "alice")
-    with pytest.raises(Denied, match=r"person\.elsewhere"):
+    with pytest.raises(UserError, match=r"person\.elsewhere"):
         office.passwords.offer(alice, "T0000ELSE")
 
 
@@ -160,13 +160,13 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
     held = claim(office.deps, only=request.id)
     assert held is not None
     office.deps.stopping.set()
-    with pytest.raises(Denied, match=r"mailbox\.busy"):
+    with pytest.raises(UserError, match=r"mailbox\.busy"):
         _reveal(office, "erin", ERIN, request)
     held.release(None)
-    now, take = office.clock(), mailboxes.lock
+    now, take = office.clock(), mailbox_locks.lock
     until = now + timedelta(seconds=30)
-    office.deps.database.write(lambda c: take(c, ERIN, owner="another", now=now, until=until))
-    with pytest.raises(Denied, match=r"mailbox\.busy"):
+    office.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
+    with pytest.raises(UserError, match=r"mailbox\.busy"):
         _reveal(office, "erin", ERIN, request)
     office.clock.advance(seconds=30)
     assert _reveal(office, "erin", ERIN, request)
@@ -174,9 +174,9 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
 
 def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None:
     """It says so, and does nothing."""
-    with office.slack.down(), pytest.raises(Denied, match=r"slack\.unavailable"):
+    with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         _reveal(office, "alice")
-    assert office.intake.status(office.people["alice"].id) == []
+    assert office.lookups.status(office.people["alice"].id) == []
 
 
 @pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
@@ -186,7 +186,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     """After an error of Slack or a crash the approval still counts, and the owner is told."""
     request = _approved(office)
     for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
-        with pytest.raises((Denied, SystemExit)):
+        with pytest.raises((UserError, SystemExit)):
             _reveal(office, who, mailbox, approved, show=Mock(side_effect=trouble))
         office.work()
     assert office.now(request).state is State.APPROVED
@@ -194,7 +194,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert office.slack.messages(office.channels["audit"]) == []
     offers = [told for told in office.told("erin") if "Create it when" in told]
     assert ["previous one" in offer for offer in offers] == [False, True]
-    assert office.intake.status(office.people["alice"].id)[0].state is State.FAILED
+    assert office.lookups.status(office.people["alice"].id)[0].state is State.FAILED
     assert "previous one" in office.told("alice")[-1]
     assert _reveal(office, "erin", ERIN, request)
     office.work()
@@ -209,8 +209,8 @@ def test_a_silent_mail_service_costs_one_press(
     with monkeypatch.context() as patch:
         patch.setattr(mail, "set_password", Mock(side_effect=Unavailable))
         for approved in (request, None):
-            with pytest.raises(Denied, match=r"password\.unknown_outcome"):
+            with pytest.raises(UserError, match=r"password\.unknown_outcome"):
                 _reveal(office, "erin", ERIN, approved)
-    assert office.intake.status(office.people["erin"].id)[0].state is State.FAILED
+    assert office.lookups.status(office.people["erin"].id)[0].state is State.FAILED
     assert office.now(request).state is State.APPROVED
     assert _reveal(office, "erin", ERIN, request)

@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.office import (
     Unready,
 )
 from postroom_bot.domain import Action, Change, Reason, Request, State, Vote, VoteState
-from postroom_bot.store import mailboxes, requests, votes
+from postroom_bot.store import freed_addresses, requests, votes
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Connection
 
@@ -35,8 +35,8 @@ def _account(**changes: Any) -> Disturbance:
 def _buried(office: Office, _: Request) -> None:
     at = office.clock()
     until = at + timedelta(days=90)
-    reserve = mailboxes.reserve
-    office.deps.database.write(lambda c: reserve(c, NEW, "erin@example.com", at=at, until=until))
+    keep_free = freed_addresses.keep_free
+    office.deps.database.write(lambda c: keep_free(c, NEW, "erin@example.com", at=at, until=until))
 
 
 def _edited(office: Office, request: Request) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, NEW, Office, Unready
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
-from postroom_bot.store import deliveries
+from postroom_bot.store import duplicates
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.worker import Worker
 
@@ -31,7 +31,7 @@ def _settle(office: Office, request: Request, state: State) -> None:
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
-    sent = office.deps.database.read(lambda c: deliveries.sent(c, request.id))
+    sent = office.deps.database.read(lambda c: duplicates.sent(c, request.id))
     assert any(kind.startswith(state) for kind in sent)
 
 
@@ -118,7 +118,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None
 def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
     """There is an end to it."""
     request = office.ask()
-    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
     with office.slack.down():
         for _ in range(8):
             office.pass_time(days=1)
@@ -181,7 +181,7 @@ def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
     office: Office, slow: Worker
 ) -> None:
     """Its end was still to come when the worker looked, and past when it had told everybody."""
-    request = office.ask(change=Change(Action.ALIAS_ADD, NEW, expires_on=office.clock().date()))
+    request = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=office.clock().date()))
     office.vote("bob", request)
     office.work(slow)
     assert office.now(request).state is State.DONE

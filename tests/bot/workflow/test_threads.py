@@ -15,9 +15,9 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, BOB, Office
 from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from postroom_bot.backends.base import Done, ExecutionContext
+from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.store import audit, ledger
+from postroom_bot.store import audit, change_ledger
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
@@ -51,7 +51,7 @@ def test_two_workers_do_everything_once(office: Office) -> None:
     _automatic(office)
     lock, at_work, clashes = threading.Lock(), set[str](), list[str]()
 
-    def watched(request: Request, context: ExecutionContext) -> Done:
+    def watched(request: Request, context: ExecutionContext) -> Outcome:
         mailbox = str(request.change.mailbox)
         with lock:
             clashes.extend({mailbox} & at_work)
@@ -64,7 +64,9 @@ def test_two_workers_do_everything_once(office: Office) -> None:
 
     executor = Mock(execute=watched)
     workers = [
-        Worker(office.with_(owner=owner, executor=executor, wake=threading.Event()), threads=2)
+        Worker(
+            office.with_(process_name=owner, executor=executor, wake=threading.Event()), threads=2
+        )
         for owner in ("one", "two")
     ]
     for worker in workers:
@@ -78,7 +80,7 @@ def test_two_workers_do_everything_once(office: Office) -> None:
     assert {office.now(each).state for each in asked} == {State.DONE}
     assert clashes == []
     assert len(office.addresses(ALICE) | office.addresses(BOB)) == 2 + 12
-    assert len(office.deps.database.read(ledger.entries)) == 12
+    assert len(office.deps.database.read(change_ledger.entries)) == 12
     office.deps.database.read(audit.verify)
     for each in asked:
         assert office.events(each).count("request.done") == 1
@@ -89,7 +91,7 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
     _automatic(office)
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(request: Request, context: ExecutionContext) -> Done:
+    def slow(request: Request, context: ExecutionContext) -> Outcome:
         begun.set()
         go_on.wait(PATIENCE)
         return office.deps.executor.execute(request, context)
@@ -106,7 +108,7 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
     assert worker.stop(PATIENCE)
     states = sorted(office.now(each).state for each in asked)
     assert states == [State.DONE, State.NEW]
-    assert all(office.now(each).lease_owner is None for each in asked)
+    assert all(office.now(each).lease_holder is None for each in asked)
 
 
 def test_a_worker_outlives_its_database(

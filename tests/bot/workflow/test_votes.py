@@ -19,9 +19,9 @@ from postroom_bot.domain import (
     State,
     VoteState,
 )
-from postroom_bot.errors import Denied
-from postroom_bot.workflow.approve import met
+from postroom_bot.errors import UserError
 from postroom_bot.workflow.lookups import Lookups
+from postroom_bot.workflow.recheck import quorum_met
 
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
@@ -80,7 +80,7 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
     press = ("press", request.id, office.people["bob"].id, office.deps.workspace.team)
     more = (True, request.card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
-    assert office.intake.vote(pressed) == office.intake.vote(pressed)
+    assert office.submissions.vote(pressed) == office.submissions.vote(pressed)
     assert len(office.votes(request)) == 1
 
 
@@ -96,7 +96,7 @@ def test_a_button_of_another_message_does_nothing(office: Office) -> None:
     press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
     more = (True, card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
-    assert office.intake.vote(pressed) == office.intake.vote(pressed)
+    assert office.submissions.vote(pressed) == office.submissions.vote(pressed)
     assert office.votes(request) == []
 
 
@@ -107,9 +107,9 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> No
     bob, ours = office.people["bob"].id, office.deps.workspace
     for team, app in ((ours.team, "A0000ELSE"), ("T0000ELSE", ours.app)):
         press = ButtonPress(office.key(), request.id, bob, team, True, request.card, app)
-        office.intake.vote(press)
+        office.submissions.vote(press)
     unknown = ("R-2222", bob, ours.team, True, request.card, ours.app)
-    assert office.intake.vote(ButtonPress(office.key(), *unknown)).code == "vote.wrong_card"
+    assert office.submissions.vote(ButtonPress(office.key(), *unknown)).code == "vote.wrong_card"
     assert office.votes(request) == []
 
 
@@ -154,7 +154,7 @@ def test_an_ended_request_takes_no_votes(office: Office) -> None:
     assert office.vote("carol", request).params["state"] == "done"
     request = office.ask(change=Change(Action.ALIAS_ADD, "later@example.com"))
     office.vote("bob", request)
-    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
     office.work()
     assert [vote.state for vote in office.votes(request)] == [VoteState.REFUSED]
     assert "vote.refused" in office.events(request)
@@ -181,9 +181,9 @@ def test_only_approvers_see_aliases_of_others(office: Office, lookups: Lookups) 
     assert lookups.aliases(*_as(office, "alice"), ALICE) == own
     assert lookups.aliases(*_as(office, "bob"), ALICE).mailbox == ALICE
     for mailbox in (ALICE, "zoe@example.com"):
-        with pytest.raises(Denied, match=r"mailbox\.private"):
+        with pytest.raises(UserError, match=r"mailbox\.private"):
             lookups.aliases(*_as(office, "erin"), mailbox)
-    with pytest.raises(Denied, match=r"mailbox\.missing"):
+    with pytest.raises(UserError, match=r"mailbox\.missing"):
         lookups.aliases(*_as(office, "bob"), "zoe@example.com")
 
 
@@ -200,27 +200,27 @@ def test_forwarders_are_seen_by_approvers_and_by_those_who_get_the_mail(
 def test_records_are_no_secret(office: Office, lookups: Lookups) -> None:
     """The world can read them."""
     assert lookups.dns(*_as(office, "erin"), "example.com").records
-    with pytest.raises(Denied):
+    with pytest.raises(UserError):
         lookups.dns(*_as(office, "erin"), "elsewhere.example")
 
 
 def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> None:
     """A person without a mailbox sees no aliases."""
-    with pytest.raises(Denied, match=r"person\.elsewhere"):
+    with pytest.raises(UserError, match=r"person\.elsewhere"):
         lookups.aliases(office.people["alice"].id, "T0000ELSE")
     office.slack.change_user(office.people["alice"], announce=False, is_restricted=True)
     for look in (lookups.aliases, lookups.forwarders):
-        with pytest.raises(Denied, match=r"person\.guest"):
+        with pytest.raises(UserError, match=r"person\.guest"):
             look(*_as(office, "alice"))
     office.slack.change_user(office.people["erin"], announce=False, email="e@elsewhere.example")
-    with pytest.raises(Denied):
+    with pytest.raises(UserError):
         lookups.aliases(*_as(office, "erin"))
     assert lookups.forwarders(*_as(office, "erin")) == []
 
 
 def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
     """Slack or the mail service: a sentence for the person."""
-    with office.slack.down(), pytest.raises(Denied, match=r"slack\.unavailable"):
+    with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         lookups.aliases(*_as(office, "alice"))
     mail = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
     silent = Lookups(office.with_(mail=mail))
@@ -230,7 +230,7 @@ def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
         lambda: silent.forwarders(user, team),
         lambda: silent.dns(user, team, "example.com"),
     ):
-        with pytest.raises(Denied) as refusal:
+        with pytest.raises(UserError) as refusal:
             look()
         assert refusal.value.reason.code == "retry.later"
     mail.close()
@@ -257,4 +257,4 @@ def test_each_approval_counts_for_one_group(
 ) -> None:
     """A quorum is met where each approval finds a place of its own."""
     members = [frozenset(one) for one in voters.split()]
-    assert met([Quorum(*one) for one in quorum.items()], members) is is_met
+    assert quorum_met([Quorum(*one) for one in quorum.items()], members) is is_met

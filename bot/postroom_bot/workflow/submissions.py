@@ -9,15 +9,16 @@ the accounts with Slack later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from typing import Any
 
 from postroom_bot.domain import ButtonPress, Change, Reason, Request, State, Vote, VoteState
-from postroom_bot.errors import Denied, LeaseLost
-from postroom_bot.store import audit, deliveries, requests, votes
+from postroom_bot.errors import LeaseLost, UserError
+from postroom_bot.store import audit, duplicates, requests, votes
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.end_dates import removal_of
@@ -33,11 +34,11 @@ MAX_RACES = 10
 MAX_ID = 40
 
 
-class DayOver(Denied):
+class DayOver(UserError):
     """The requested end date has passed."""
 
 
-class Intake:
+class Submissions:
     """Saves requests, votes and cancellations. Thread-safe.
 
     :param wake: a function to call when the worker has something to do
@@ -63,22 +64,22 @@ class Intake:
 
         :param key: identifies the submission, even if Slack delivers it again
         :raises DayOver: the end date has passed
-        :raises Denied: the person is from another workspace, or already has such a request
+        :raises UserError: the person is from another workspace, or already has such a request
         """
         if not self._workspace.has(team):
             elsewhere = Reason("person.elsewhere")
             self.record_denial(user, team, change.action, elsewhere)
-            raise Denied(elsewhere)
+            raise UserError(elsewhere)
 
         def work(c: Connection) -> Request | Reason:
-            at, last_day = self._clock(), change.expires_on
-            again = not deliveries.is_new(c, key, at=at)
+            at, last_day = self._clock(), change.last_day
+            again = not duplicates.record_new(c, key, at=at)
             if again and (earlier := _earlier(c, change, user)):
                 return earlier
             if last_day is not None and last_day < at.astimezone(self._zone).date():
                 raise DayOver("end.passed")
-            if twin := requests.twin(c, change, user):
-                return Reason("request.duplicate", {"request": twin.id})
+            if duplicate := requests.open_duplicate(c, change, user):
+                return Reason("request.duplicate", {"request": duplicate.id})
             if again:
                 return Reason("request.received")
             request = requests.add(c, change=change, requester=user, team=team, at=at)
@@ -88,7 +89,7 @@ class Intake:
 
         saved = self._database.write(work)
         if isinstance(saved, Reason):
-            raise Denied(saved)
+            raise UserError(saved)
         self._wake()
         return saved
 
@@ -98,7 +99,7 @@ class Intake:
         def work(c: Connection) -> Reason:
             at, request = self._clock(), requests.get(c, press.request_id)
             why = self._why_no_vote(request, press)
-            if not deliveries.is_new(c, press.key, at=at):
+            if not duplicates.record_new(c, press.key, at=at):
                 # Give the same answer to a second delivery.
                 if any(one.voter == press.user for one in votes.of(c, press.request_id)):
                     return Reason("vote.received")
@@ -113,17 +114,22 @@ class Intake:
                     state=VoteState.CAST,
                     at=at,
                     card=press.card,
-                    reason=press.reason,
+                    justification=press.justification,
                 )
                 if votes.cast(c, vote):
                     requests.mark_due(c, request.id, at=at)
-                    data["reason"] = press.reason
-                    self._audit(c, "vote.cast", press.user, data, request)
+                    data["reason"] = press.justification
+                    audit.append(
+                        c, "vote.cast", at=at, actor=press.user, request_id=request.id, data=data
+                    )
                     return Reason("vote.received")
             why = why or Reason("vote.repeated")
             data |= {"app": press.app, "team": press.team, "why": why.as_dict()}
             data["request"] = one_line(press.request_id, MAX_ID)
-            self._audit(c, "vote.turned_away", press.user, data, request)
+            known = request.id if request is not None else None
+            audit.append(
+                c, "vote.turned_away", at=at, actor=press.user, request_id=known, data=data
+            )
             return why
 
         answer = self._database.write(work)
@@ -139,7 +145,8 @@ class Intake:
         if request.card != press.card or not self._workspace.is_app(press.app):
             return Reason("vote.wrong_card")
         if request.state is not State.PENDING:
-            return not_pending(request)
+            params = {"request": request.id, "state": str(request.state)}
+            return Reason("request.not_pending", params)
         if request.requester == press.user:
             return Reason("vote.own_request")
         return None
@@ -156,17 +163,17 @@ class Intake:
             if request is None or (request.requester != user and not operator):
                 return Reason("request.unknown", {"request": request_id})
             cancelled = Reason("request.cancelled", {"request": request.id})
-            first = deliveries.is_new(c, key, at=at)
+            first = duplicates.record_new(c, key, at=at)
             if request.state is State.CANCELLED:
                 return cancelled
-            if not first or request.state not in CANCELLABLE or request.is_begun:
+            if not first or request.state not in CANCELLABLE or request.may_have_changed:
                 state = State.EXECUTING if request.is_open else request.state
                 params = {"request": request.id, "state": str(state)}
                 return Reason("request.not_cancellable", params)
             result = Reason("request.cancelled_by_operator") if operator else None
             requests.transition(c, request, State.CANCELLED, at=at, result=result)
             requests.mark_due(c, request.id, at=at)
-            self._audit(c, "request.cancelled", user, {}, request)
+            audit.append(c, "request.cancelled", at=at, actor=user, request_id=request.id)
             return cancelled
 
         for _ in range(MAX_RACES):
@@ -179,26 +186,16 @@ class Intake:
     def extend(self, key: str, request_id: str, user: str, team: str) -> Request:
         """Request a later end for one of the person's requests.
 
-        :raises Denied: the change is permanent, a later request replaced it, or `submit` denies it
+        :raises UserError: the change is permanent or was replaced, or `submit` raises it
         """
-        (request,) = self.status(user, request_id)
-        last = request.change.expires_on
+        request = self._database.read(lambda c: requests.get(c, request_id))
+        if request is None or request.requester != user:
+            raise UserError("request.unknown", request=request_id)
+        last = request.change.last_day
         if last is None or not self._database.read(lambda c: removal_of(c, request)):
-            raise Denied("end.replaced")
+            raise UserError("end.replaced")
         later = max(last, self._clock().astimezone(self._zone).date()) + EXTENSION
-        return self.submit(key, replace(request.change, expires_on=later), user, team)
-
-    def status(self, user: str, id: str | None = None) -> list[Request]:
-        """Return the person's latest requests, or the one with this id.
-
-        :raises Denied: the person has no such request
-        """
-        if id is None:
-            return self._database.read(lambda c: requests.recent_by(c, user))
-        found = self._database.read(lambda c: requests.get(c, id))
-        if found is None or found.requester != user:
-            raise Denied("request.unknown", request=id)
-        return [found]
+        return self.submit(key, replace(request.change, last_day=later), user, team)
 
     def record_denial(self, user: str, team: str, doing: str, why: Reason) -> None:
         """Record in the audit a denial that does not belong to a request.
@@ -206,23 +203,10 @@ class Intake:
         :param doing: a word for what the person tried to do
         """
         data = {"doing": doing, "team": team, "why": why.as_dict()}
-        self._database.write(lambda c: self._audit(c, "person.turned_away", user, data))
-
-    def _audit(
-        self,
-        c: Connection,
-        event: str,
-        actor: str,
-        data: Mapping[str, Any],
-        request: Request | None = None,
-    ) -> None:
-        number = request.id if request is not None else None
-        audit.append(c, event, at=self._clock(), actor=actor, request_id=number, data=data)
-
-
-def not_pending(request: Request) -> Reason:
-    """Return the reason that a request which is not pending accepts no votes."""
-    return Reason("request.not_pending", {"request": request.id, "state": str(request.state)})
+        row = partial(
+            audit.append, event="person.turned_away", at=self._clock(), actor=user, data=data
+        )
+        self._database.write(row)
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:

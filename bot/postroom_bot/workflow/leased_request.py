@@ -14,17 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from postroom_bot.backends.mail import FREEING
-from postroom_bot.domain import Request, State, Vote
+from postroom_bot.backends.executor import FREEING
+from postroom_bot.domain import Request, State, Vote, VoteState
 from postroom_bot.errors import LeaseLost, SlackRejected
-from postroom_bot.store import audit, mailboxes, requests, votes
+from postroom_bot.store import audit, freed_addresses, mailbox_locks, requests, votes
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
-#: The actor of automatic events in the audit.
-BOT = "bot"
-
-Also = Callable[[Connection], object]
+Write = Callable[[Connection], object]
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +35,7 @@ class LeasedRequest:
     def __init__(self, deps: Dependencies, request: Request) -> None:
         self.deps = deps
         self.request = request
-        self._owner = request.lease_owner or ""
+        self._holder = request.lease_holder or ""
         self._locked: str | None = None
 
     @property
@@ -55,31 +52,35 @@ class LeasedRequest:
         """Return the votes on the request in the order in which they were cast."""
         return self.deps.database.read(lambda c: votes.of(c, self.request.id))
 
+    def approvals(self) -> list[Vote]:
+        """Return the counted approvals."""
+        return [one for one in self.votes() if one.state is VoteState.COUNTED and one.approves]
+
     def renew(self) -> None:
         """Renew the lease and the mailbox's lock.
 
         :raises LeaseLost: another worker has the request
         """
-        until, locked, owner = self.now + self.deps.lease, self._locked, self._owner
+        until, locked, holder = self.now + self.deps.lease, self._locked, self._holder
 
         def work(c: Connection) -> bool:
             return requests.renew(c, self.request, until=until) and (
-                locked is None or mailboxes.renew_lock(c, locked, owner=owner, until=until)
+                locked is None or mailbox_locks.renew(c, locked, holder=holder, until=until)
             )
 
         if not self.deps.database.write(work):
             raise LeaseLost(self.request.id)
 
-    def update(self, also: Also | None = None, **changes: Any) -> None:
+    def update(self, also_write: Write | None = None, **changes: Any) -> None:
         """Write fields other than the state.
 
-        :param also: a function to run in the same transaction
+        :param also_write: a function to run in the same transaction
         """
 
         def work(c: Connection) -> Request:
             changed = requests.save(c, self.request, **changes)
-            if also is not None:
-                also(c)
+            if also_write is not None:
+                also_write(c)
             return changed
 
         self.request = self.deps.database.write(work)
@@ -88,9 +89,9 @@ class LeasedRequest:
         self,
         to: State,
         *,
-        actor: str = BOT,
+        actor: str = audit.BOT,
         data: Mapping[str, Any] | None = None,
-        also: Also | None = None,
+        also_write: Write | None = None,
         **changes: Any,
     ) -> None:
         """Change the state and write the audit row, in one transaction.
@@ -98,16 +99,16 @@ class LeasedRequest:
         Any state but EXECUTING releases the mailbox's lock.
 
         :param data: data for the audit, in addition to the result
-        :param also: a function to run in the same transaction
+        :param also_write: a function to run in the same transaction
         :param changes: the new values of other fields
         """
 
         def work(c: Connection) -> Request:
             moved = requests.transition(c, self.request, to, at=self.now, **changes)
             if to is not State.EXECUTING and self._locked is not None:
-                mailboxes.unlock(c, self._locked, owner=self._owner)
-            if also is not None:
-                also(c)
+                mailbox_locks.unlock(c, self._locked, holder=self._holder)
+            if also_write is not None:
+                also_write(c)
             # Last, because other writers of the audit must wait from here on.
             result = {"result": moved.result.as_dict()} if moved.result else {}
             self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
@@ -123,37 +124,37 @@ class LeasedRequest:
 
     def lock(self) -> bool:
         """Lock the mailbox until `transition` or `release`. Return False if it is not free."""
-        now, mailbox, owner = self.now, self.mailbox, self._owner
+        now, mailbox, holder = self.now, self.mailbox, self._holder
         until = now + self.deps.lease
         taken = self.deps.database.write(
-            lambda c: mailboxes.lock(c, mailbox, owner=owner, now=now, until=until)
+            lambda c: mailbox_locks.lock(c, mailbox, holder=holder, now=now, until=until)
         )
         self._locked = mailbox if taken else None
         return taken
 
-    def note(self, progress: Mapping[str, Any]) -> None:
-        """Replace the executor's notes, and reserve the addresses that it is about to free.
+    def save_notes(self, notes: Mapping[str, Any]) -> None:
+        """Replace the executor's notes, and keep the addresses free that it is about to free.
 
-        If they were reserved after the execution, another request could take them in between.
+        If that was done after the execution, another request could take them in between.
         """
-        freeing = progress.get(FREEING, ())
-        self.update(also=lambda c: self.reserve(c, freeing), progress=dict(progress))
+        freeing = notes.get(FREEING, ())
+        self.update(also_write=lambda c: self.keep_free(c, freeing), notes=dict(notes))
 
-    def reserve(self, c: Connection, addresses: Iterable[str]) -> None:
-        """Reserve addresses for the request's mailbox or, if it has none, for its forwarder."""
+    def keep_free(self, c: Connection, addresses: Iterable[str]) -> None:
+        """Keep addresses free for the request's mailbox or, if it has none, for its forwarder."""
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
-            mailboxes.reserve(c, address, self.mailbox, at=at, until=until)
+            freed_addresses.keep_free(c, address, self.mailbox, at=at, until=until)
 
-    def report_rejected(self, where: str, refusal: SlackRejected, remedy: str = "") -> None:
+    def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
         """Log and count a message that Slack rejected. It is not sent again.
 
         :param where: the kind of message, such as ``card``
         :param remedy: a sentence with the remedy for the operator
         """
         self.deps.metrics.errors_total.labels(where).inc()
-        text = f"Slack rejected the message ({where}): {refusal.code}. {remedy}".rstrip()
+        text = f"Slack rejected the message ({where}): {rejection.code}. {remedy}".rstrip()
         _log.error("%s: %s", self.request.id, text)
 
     def release(self, due_at: datetime | None) -> None:
@@ -161,7 +162,7 @@ class LeasedRequest:
 
         def work(c: Connection) -> None:
             if self._locked is not None:
-                mailboxes.unlock(c, self._locked, owner=self._owner)
+                mailbox_locks.unlock(c, self._locked, holder=self._holder)
             requests.release(c, self.request, due_at=due_at)
 
         self.deps.database.write(work)
@@ -170,13 +171,13 @@ class LeasedRequest:
 
 def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
     """Lease the most overdue request, or the one with this id. Return None if it is not free."""
-    owner = new_owner(deps)
+    holder = new_lease_holder(deps)
     request = deps.database.write(
-        lambda c: requests.claim(c, owner=owner, now=deps.clock(), lease=deps.lease, only=only)
+        lambda c: requests.claim(c, holder=holder, now=deps.clock(), lease=deps.lease, only=only)
     )
     return LeasedRequest(deps, request) if request else None
 
 
-def new_owner(deps: Dependencies) -> str:
-    """Return a unique lease owner, because threads of a process must not share leases or locks."""
-    return f"{deps.owner}/{secrets.token_hex(6)}"
+def new_lease_holder(deps: Dependencies) -> str:
+    """Return a unique lease holder, because threads of a process must not share leases or locks."""
+    return f"{deps.process_name}/{secrets.token_hex(6)}"

@@ -92,18 +92,18 @@ class Form(NamedTuple):
     def clauses(self) -> Iterator[parser.Clause]:
         """The values of the form. Their names are also the ids of their blocks."""
         (entry,) = (entry for entry in parser.ENTRIES if entry.makes is self.action)
-        return iter((*entry.clauses, parser.Clause("reason", parser.REASON)))
+        return iter((*entry.clauses, parser.Clause("justification", parser.REASON)))
 
 
 _LABELS = {
     "mailbox": "Mailbox",
     "destinations": "Destinations",
-    "expires_on": "Last day",
-    "reason": "Reason",
+    "last_day": "Last day",
+    "justification": "Reason",
 }
 _HINTS = {
     "mailbox": "Leave this empty for your own mailbox.",
-    "reason": "The approvers see it.",
+    "justification": "The approvers see it.",
 }
 #: The forms by the callback id of their view.
 FORMS: Mapping[str, Form] = {
@@ -115,7 +115,7 @@ FORMS: Mapping[str, Form] = {
         "New address",
         {
             "target": "Such as sales@example.com",
-            "expires_on": "The address is removed after this day. Leave this empty to keep it.",
+            "last_day": "The address is removed after this day. Leave this empty to keep it.",
         },
     ),
     "alias_remove": Form(
@@ -135,7 +135,7 @@ FORMS: Mapping[str, Form] = {
         {
             "target": "Such as team@example.com",
             "destinations": f"Up to {parser.MAX_DESTINATIONS} addresses, separated by commas.",
-            "expires_on": "Forwarding ends after this day. Leave this empty to keep it.",
+            "last_day": "Forwarding ends after this day. Leave this empty to keep it.",
         },
     ),
     "forward_remove": Form(
@@ -294,6 +294,6 @@ def working(title: str, *, creates_password: bool = False) -> View:
     return modal("working", title, [section(text)])
 
 
-def note(text: str, title: str = TITLE) -> View:
+def text_modal(text: str, title: str = TITLE) -> View:
     """Return a view that shows a text in Slack markup."""
     return modal("note", title, [section(text)])

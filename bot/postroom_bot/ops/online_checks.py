@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Startup checks of the mail service and of the Slack ids in the policy.
+"""Checks of the mail service and of the Slack ids in the policy.
 
 Channels aren't checked, because the bot does not request the scope for that.
 """
@@ -15,7 +15,7 @@ from postroom_bot.backends.mail import Mail
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.policy.model import Policy
-from postroom_bot.ui import messages
+from postroom_bot.ui.reason_texts import plain_reason_text
 
 _JOIN_TIMEOUT = 1.0
 
@@ -28,7 +28,8 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
         mail.domains()
     except (Unavailable, Rejected) as error:
         # The client's own message contains the remedy.
-        yield f"The mail service can't be used: {error.__cause__ or messages.plain(error.reason)}"
+        why = error.__cause__ or plain_reason_text(error.reason)
+        yield f"The mail service can't be used: {why}"
     users = [("identity.pinned", user) for user in policy.identity.pinned]
     users += [(f"groups.{name}.users", one) for name, g in policy.groups.items() for one in g.users]
     usergroups = [(name, one) for name, g in policy.groups.items() for one in g.usergroups]
@@ -36,31 +37,31 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
         for key, user in users:
             try:
                 slack_api.profile(user)
-            except SlackRejected as refusal:
+            except SlackRejected as rejection:
                 yield (
                     f"The policy's {key} has the user {user}, which Slack does not find"
-                    f" ({refusal.code}). Copy the member ID from their profile."
+                    f" ({rejection.code}). Copy the member ID from their profile."
                 )
         for name, usergroup in usergroups:
             try:
                 slack_api.members(usergroup)
-            except SlackRejected as refusal:
+            except SlackRejected as rejection:
                 yield (
                     f"The policy's groups.{name}.usergroups has {usergroup}, which Slack does not"
-                    f" find ({refusal.code}). The bot refuses everyone until it is corrected."
+                    f" find ({rejection.code}). The bot refuses everyone until it is corrected."
                 )
     except SlackUnavailable:
         yield "Slack does not answer right now, so not all ids in the policy were checked."
 
 
-class StartupChecks(threading.Thread):
+class OnlineChecks(threading.Thread):
     """A thread that runs the checks once and logs the problems.
 
     :param check: a function that yields the problems
     """
 
     def __init__(self, check: Callable[[], Iterator[str]]) -> None:
-        super().__init__(name="startup-checks", daemon=True)
+        super().__init__(name="online-checks", daemon=True)
         self._check = check
         self._stopping = threading.Event()
 

@@ -10,12 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from postroom_bot.addresses import domain_of
 from postroom_bot.domain import Change, Person, Reason, Verdict
-from postroom_bot.policy.engine import Facts, evaluate, mailbox_of, ordered
+from postroom_bot.policy.engine import Facts, affected_mailbox, decide_with_steps, ordered
 from postroom_bot.policy.model import EVERYONE, Policy, UserId, unknown_group
 
 _VERDICTS = {
     Verdict.ALLOW: "Allowed without approval",
-    Verdict.APPROVE: "Allowed with approvals",
+    Verdict.NEEDS_APPROVAL: "Allowed with approvals",
     Verdict.DENY: "Denied",
 }
 #: Controls that depend on Slack or the database, which are not queried here.
@@ -31,15 +31,15 @@ def explain(
 
     :param text: a function that renders a reason
     """
-    decision, steps = evaluate(policy, person, change, facts)
+    decision, steps = decide_with_steps(policy, person, change, facts)
     reason = text(decision.reason)
     lines = [f"{_VERDICTS[decision.verdict]} by {decision.rule}: {reason}"]
     lines += [f"Warning for approvers: {text(one)}" for one in decision.warnings]
     lines.append("")
-    for name, note in steps[:-1]:
-        shown = note.replace("Passed", "Assumed", 1) if name in _ASSUMED else note
+    for name, sentence in steps[:-1]:
+        shown = sentence.replace("Passed", "Assumed", 1) if name in _ASSUMED else sentence
         lines.append(f"{name}: {shown}")
-    lines.append(f"{steps[-1].name}: {f'{steps[-1].note} {reason}'.strip()}")
+    lines.append(f"{steps[-1].name}: {f'{steps[-1].sentence} {reason}'.strip()}")
     # Rules and controls can't share a name, because only control names are in angle brackets.
     seen = {step.name for step in steps}
     if left := [rule.name for rule in ordered(policy) if rule.name not in seen]:
@@ -81,5 +81,5 @@ def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[s
     owners = {mailbox: user for user, mailbox in identity.pinned.items()}
     return Facts(
         own_domains=frozenset(domains) or frozenset({*known, *trusted} - {""}),
-        mailbox_owner_user=owners.get(mailbox_of(person, change) or ""),
+        mailbox_owner_user=owners.get(affected_mailbox(person, change) or ""),
     )

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from postroom_bot.domain import Action, Change
-from postroom_bot.store.tables import change_values, insert_new, pop_change
+from postroom_bot.store.tables import change_values, insert_new, pop_change, values_of
 from postroom_bot.store.tables import ledger as table
 
 
@@ -51,7 +51,9 @@ def record(connection: Connection, *, request_id: str, change: Change, at: datet
 def entries(connection: Connection) -> list[LedgerEntry]:
     """Return all entries in order."""
     rows = connection.execute(select(table).order_by(table.c.seq)).mappings()
-    return [LedgerEntry(row["request"], pop_change(dict(row)), row["at"]) for row in rows]
+    return [
+        LedgerEntry(row["request"], pop_change(values_of(table, row)), row["at"]) for row in rows
+    ]
 
 
 def definition(
@@ -79,7 +81,7 @@ def definition(
                 continue
             case Action.ALIAS_REMOVE:
                 alias = {"address": change.target, "state": "absent"}
-            case _ if end := change.ends_at(zone):
+            case _ if end := change.end_of_last_day(zone):
                 alias = {"address": change.target, "expires": end.isoformat()}
         aliases.setdefault(change.mailbox or "", []).append(alias)
     existing = [name for name in sorted(aliases) if name in mailboxes]

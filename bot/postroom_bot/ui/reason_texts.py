@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from postroom_bot.domain import Reason
-from postroom_bot.ui import markup
+from postroom_bot.ui import markup, state_texts
 
 _MAX_SENTENCE = 1000
 _ASK_APPROVERS = "Ask {approvers} to enter your mailbox in the policy."
@@ -201,35 +201,21 @@ TEXTS: Mapping[str, str] = MappingProxyType(
 
 _DATE = re.compile(r"<!date\^[^|>]*\|([^>]*)>")
 
-_STATES = {
-    "new": "is not evaluated yet",
-    "pending": "is waiting for approval",
-    "approved": "is already approved",
-    "executing": "is already being executed",
-    "done": "is already done",
-    "failed": "has failed",
-    "refused": "was stopped",
-    "denied": "was denied",
-    "expired": "has expired",
-    "cancelled": "was cancelled",
-}
-
-
 _FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
         "": lambda value: markup.enumerate_items(
             [markup.code(str(one)) for one in ([value] if isinstance(value, str) else value)]
         ),
         "n": lambda number: str(int(number)),
-        "bare": lambda name: markup.plain(str(name)),
+        "bare": lambda name: markup.escaped_line(str(name)),
         "or": lambda names: " or ".join(map(markup.code, names)),
         "sentence": lambda text: markup.escape(markup.one_line(str(text), _MAX_SENTENCE)),
         "time": lambda at: markup.time(datetime.fromisoformat(at)),
-        "state": _STATES.__getitem__,
+        "state": state_texts.PREDICATES.__getitem__,
         "quorum": lambda quorum: markup.enumerate_items(
             [f"{markup.count(n, 'approval')} from {markup.code(group)}" for group, n in quorum]
         ),
-        "reason": lambda reason: text(Reason(*reason)),
+        "reason": lambda reason: reason_text(Reason(*reason)),
     }
 )
 
@@ -243,7 +229,7 @@ class _Parameter(NamedTuple):
         return _FORMS[form](self.value)
 
 
-def text(reason: Reason) -> str:
+def reason_text(reason: Reason) -> str:
     """Return a reason as Slack markup, or its code if another version of the bot wrote it."""
     template = TEXTS.get(reason.code)
     if template is None:
@@ -251,6 +237,6 @@ def text(reason: Reason) -> str:
     return template.format_map({name: _Parameter(v) for name, v in reason.params.items()})
 
 
-def plain(reason: Reason) -> str:
+def plain_reason_text(reason: Reason) -> str:
     """Return a reason as plain text, for output without markup, such as a terminal or a form."""
-    return html.unescape(_DATE.sub(r"\1", text(reason)).replace("`", ""))
+    return html.unescape(_DATE.sub(r"\1", reason_text(reason)).replace("`", ""))

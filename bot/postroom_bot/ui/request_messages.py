@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom_bot.domain import Action, Reason, Request, State, Vote, VoteState
+from postroom_bot.domain import END_OF_CHANGE, Action, Reason, Request, State, Vote, VoteState
 from postroom_bot.ui.markup import (
     Block,
     Message,
@@ -15,14 +15,15 @@ from postroom_bot.ui.markup import (
     count,
     enumerate_items,
     escape,
+    escaped_line,
     mention,
     mentions,
     message,
-    plain,
 )
 from postroom_bot.ui.markup import time as time_text
-from postroom_bot.ui.messages import text
 from postroom_bot.ui.parser import COMMAND
+from postroom_bot.ui.reason_texts import reason_text
+from postroom_bot.ui.state_texts import ENDED
 
 # The action ids of buttons whose value is a request's id.
 REQUEST_APPROVE = "request_approve"
@@ -45,7 +46,7 @@ def title(request: Request) -> str:
 
 def headline(request: Request) -> str:
     """Return the request's id and its change, for the requester."""
-    why = ", because its last day has passed" if request.origin == "expiry" else ""
+    why = ", because its last day has passed" if request.origin == END_OF_CHANGE else ""
     return f"{title(request)}: {change_text(request, _OWN_MAILBOX)}{why}."
 
 
@@ -58,7 +59,7 @@ def change_text(request: Request, own: str = "their own mailbox") -> str:
     target = code(change.target)
     holder = change.mailbox or request.requester_mailbox
     mailbox = code(holder) if holder else own
-    until = f" until {change.expires_on.isoformat()}" if change.expires_on else ""
+    until = f" until {change.last_day.isoformat()}" if change.last_day else ""
     if len(change.destinations) <= _MAX_NAMED:
         destinations = enumerate_items([code(one) for one in change.destinations])
     else:
@@ -89,21 +90,22 @@ def all_destinations(request: Request) -> list[str]:
 def approved_by(request: Request, votes: Sequence[Vote]) -> list[str]:
     """Return a line such as "Approved by Bob (1 of 2)." for each counted approval, oldest first."""
     approvals = [vote for vote in votes if vote.approves and vote.state is VoteState.COUNTED]
+    needed = sum(one.approvals for one in request.quorum)
     return [
-        f"Approved by {mention(vote.voter)} ({place} of {request.approvals_needed})."
+        f"Approved by {mention(vote.voter)} ({place} of {needed})."
         for place, vote in enumerate(sorted(approvals, key=lambda vote: vote.at), 1)
     ]
 
 
 def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
     """Describe the request's state in one or two sentences."""
-    result = f" {text(request.result)}" if request.result else ""
+    result = f" {reason_text(request.result)}" if request.result else ""
     match request.state:
         case State.NEW:
             status = "Checking."
         case State.PENDING:
             needed = [
-                f"{count(one.approvals, 'approval')} from {plain(one.group)}"
+                f"{count(one.approvals, 'approval')} from {escaped_line(one.group)}"
                 for one in request.quorum
             ]
             given = len(approved_by(request, votes))
@@ -122,28 +124,18 @@ def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
                 vote for vote in votes if not vote.approves and vote.state is VoteState.COUNTED
             ]
             if ended is State.DENIED and denials:
-                why = f": {code(denials[0].reason)}" if denials[0].reason else ""
+                why = f": {code(denials[0].justification)}" if denials[0].justification else ""
                 return f"Denied by {mention(denials[0].voter)}{why}."
             by = " by the requester" if ended is State.CANCELLED and not result else ""
-            at = f" {time_text(request.ended_at)}" if request.ended_at else ""
-            return f"{_ENDED[ended]}{by}{at}.{result}"
+            at = f" {time_text(request.closed_at)}" if request.closed_at else ""
+            return f"{ENDED[ended]}{by}{at}.{result}"
     return f"{status}{end_text(request)}"
-
-
-_ENDED = {
-    State.DONE: "Done",
-    State.FAILED: "Failed",
-    State.REFUSED: "Stopped",
-    State.DENIED: "Denied",
-    State.EXPIRED: "Expired",
-    State.CANCELLED: "Cancelled",
-}
 
 
 def end_text(request: Request) -> str:
     """Return a sentence with the end of the alias or the forwarding, or ""."""
     what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
-    return f" The {what} ends {time_text(request.ends_at)}." if request.ends_at else ""
+    return f" The {what} ends {time_text(request.removal_at)}." if request.removal_at else ""
 
 
 def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
@@ -151,7 +143,7 @@ def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
     status = f"{headline(request)} {status_text(request, votes)}"
     if not request.blocked or not request.is_open:
         return status
-    status += f" {text(request.blocked)} I'll try again."
+    status += f" {reason_text(request.blocked)} I'll try again."
     if request.state is State.NEW and request.decide_by:
         status += f" If that doesn't help, I'll give up {time_text(request.decide_by)}."
     elif request.state in (State.APPROVED, State.EXECUTING):
@@ -170,12 +162,12 @@ def card(
     """
     who = _requester(request)
     lines = [f"{who} asks to {change_text(request)}."]
-    if request.origin == "expiry":
+    if request.origin == END_OF_CHANGE:
         lines = [f"The end date that {who} chose has passed: {change_text(request)}."]
     lines += all_destinations(request)
-    if request.change.reason:
-        lines.append(f"Reason: {code(request.change.reason)}.")
-    lines += [f"*Warning:* {text(warning)}" for warning in request.warnings]
+    if request.change.justification:
+        lines.append(f"Reason: {code(request.change.justification)}.")
+    lines += [f"*Warning:* {reason_text(warning)}" for warning in request.warnings]
     lines += approved_by(request, votes)
     lines.append(f"{title(request)}: {status_text(request, votes)}")
     if request.state is not State.PENDING:
@@ -185,19 +177,13 @@ def card(
         return message([*lines, _DRAFT])
     return message(
         lines,
-        button(
-            "Approve",
-            REQUEST_APPROVE,
-            f"Approve request {request.id}",
-            value=request.id,
-            style="primary",
-        ),
+        button("Approve", REQUEST_APPROVE, f"Approve request {request.id}", request.id, "primary"),
         button(
             "Deny",
             REQUEST_DENY,
             f"Deny request {request.id} and give a reason",
-            value=request.id,
-            style="danger",
+            request.id,
+            "danger",
         ),
     )
 
@@ -213,7 +199,7 @@ def received_text(request: Request) -> str:
     return f"Request {request.id}: {change_text(request, _OWN_MAILBOX)}. {_RECEIVED}"
 
 
-def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
+def status_message(request: Request, votes: Sequence[Vote] = ()) -> Message:
     """Return the request's state for the requester, with a Cancel button while it is pending.
 
     For an approved password, the message is for the mailbox's owner and has a button to create it.
@@ -223,19 +209,14 @@ def progress(request: Request, votes: Sequence[Vote] = ()) -> Message:
     if request.state is State.DONE:
         status += end_text(request)
     if is_password and not request.quorum and request.state is State.FAILED:
-        status += f" {text(Reason('password.create_another'))}"
+        status += f" {reason_text(Reason('password.create_another'))}"
     if request.state is State.PENDING:
         return message([status], cancel_button(request))
     if is_password and request.state is State.APPROVED:
         status += f" {mention(request.requester)} asked for it."
         ready = "Create it when you are ready to copy it: it is shown once, and only to you."
-        create = button(
-            "Create password",
-            PASSWORD_SHOW,
-            f"Create the new password of request {request.id}; asks for confirmation",
-            value=request.id,
-            style="primary",
-        )
+        about = f"Create the new password of request {request.id}; asks for confirmation"
+        create = button("Create password", PASSWORD_SHOW, about, request.id, "primary")
         return message([status, ready], create)
     return message([status])
 
@@ -265,16 +246,12 @@ def reminder(
 
 def ending(request: Request) -> Message:
     """Return the notice to the requester that an alias or a forwarder ends soon."""
-    extend = button(
-        "Extend by 30 days",
-        REQUEST_EXTEND,
-        f"Ask for 30 more days for request {request.id}",
-        value=request.id,
-    )
+    about = f"Ask for 30 more days for request {request.id}"
+    extend = button("Extend by 30 days", REQUEST_EXTEND, about, request.id)
     return message([f"{headline(request)}{end_text(request)}"], extend)
 
 
-def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
+def password_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
     """Return the notice of a new password for the mailbox's owner, naming the requester."""
     mailbox = code(request.change.target or request.requester_mailbox or "")
     who = mention(request.requester)
@@ -290,7 +267,7 @@ def owner_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
     )
 
 
-def audit_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
+def change_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
     """Return the notice of a completed request, for the audit channel or the mailbox's owner."""
     rule = [f"Rule: {code(request.rule)}."] if request.rule else []
     return message(

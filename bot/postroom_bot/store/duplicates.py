@@ -8,10 +8,17 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select
 
+from postroom_bot.domain import State
 from postroom_bot.store.tables import KEY_LENGTH, inbox, insert_new, notification
 
+#: Kinds of notifications that are not named after a state: an alias or a forwarder ends soon, a
+#: mailbox's owner can create an approved password, or the evaluation or execution is blocked.
+ENDING = "ending"
+OFFERED = f"{State.APPROVED}-owner"
+BLOCKED = "blocked"
 
-def is_new(connection: Connection, key: str, *, at: datetime) -> bool:
+
+def record_new(connection: Connection, key: str, *, at: datetime) -> bool:
     """Store the key of a delivery, and return whether it is new.
 
     :raises ValueError: the key has more than 200 characters

@@ -14,19 +14,19 @@ from slack_bolt import Respond
 from postroom_bot.backends.slack_api import ViewRef
 from postroom_bot.domain import MessageRef, Reason
 from postroom_bot.errors import Forbidden, ReasonError, SlackRejected, SlackUnavailable
-from postroom_bot.ui import messages
 from postroom_bot.ui.markup import Message
+from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
+from postroom_bot.workflow.submissions import Submissions
 
 #: Errors that have a message for the person.
 EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 
 #: How long Slack may take to display an acknowledgement or replace a view with it. An answer that
 #: arrives earlier would appear above it, or would be replaced by it.
-SETTLE_SECONDS = 0.5
+DISPLAY_SECONDS = 0.5
 
 #: Bolt's `ack` and `respond`.
 Answer = Callable[..., Any]
@@ -94,20 +94,20 @@ class Services:
     """
 
     deps: Dependencies
-    intake: Intake
+    submissions: Submissions
     passwords: Passwords
     lookups: Lookups
     mail_host: str
 
-    def reason_text(self, acted: Interaction, action: str, error: Exception) -> str:
+    def reason_text(self, interaction: Interaction, action: str, error: Exception) -> str:
         """Return the text of one of the EXPECTED errors, and record Forbidden in the audit.
 
         :param action: a word for what the person tried to do
         """
         reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
         if isinstance(error, Forbidden):
-            self.intake.record_denial(acted.user, acted.team, action, reason)
-        return messages.text(reason)
+            self.submissions.record_denial(interaction.user, interaction.team, action, reason)
+        return reason_text(reason)
 
 
 def reply(answer: Answer, message: Message | str) -> None:
@@ -117,6 +117,6 @@ def reply(answer: Answer, message: Message | str) -> None:
     answer(text=text, blocks=list(blocks) or None, response_type="ephemeral", **below)
 
 
-def settle(since: float) -> None:
+def wait_for_display(since: float) -> None:
     """Wait until Slack has processed an acknowledgement sent at this monotonic time."""
-    time.sleep(max(0.0, since + SETTLE_SECONDS - time.monotonic()))
+    time.sleep(max(0.0, since + DISPLAY_SECONDS - time.monotonic()))

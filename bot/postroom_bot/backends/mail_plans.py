@@ -40,14 +40,14 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
             if not change.mailbox:
                 raise Rejected("alias.no_mailbox", address=str(target))
             mailbox = parse_address(change.mailbox, "mailbox")
-            added = change.action is Action.ALIAS_ADD
-            return mailbox, (_alias if added else _no_alias)(tenant, target, mailbox)
+            return mailbox, (_alias if change.action.adds else _no_alias)(tenant, target, mailbox)
         case Action.FORWARD_ADD | Action.FORWARD_REMOVE:
             destinations = frozenset(
                 parse_address(each, "destinations") for each in change.destinations
             )
-            added = change.action is Action.FORWARD_ADD
-            return target, (_forward if added else _no_forward)(tenant, target, destinations)
+            return target, (_forward if change.action.adds else _no_forward)(
+                tenant, target, destinations
+            )
     raise ValueError("a password is set only when its owner clicks")
 
 

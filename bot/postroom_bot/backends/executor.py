@@ -1,0 +1,64 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The interface of executors, which make the requested changes.
+
+An executor runs within a lease, at least once for each approved request and again after a crash.
+It must therefore be idempotent: an earlier attempt may have made any part of the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from postroom_bot.domain import Change, Reason, Request
+
+#: The key of the note that lists the addresses that an attempt is about to free.
+FREEING = "freeing"
+
+
+class ExecutionContext(Protocol):
+    """Renews the request's lease while an executor runs, and saves its notes."""
+
+    def renew(self) -> None:
+        """Renew the lease.
+
+        :raises LeaseLost: another worker has the request, so the executor must stop
+        """
+
+    def save_notes(self, notes: Mapping[str, Any]) -> None:
+        """Replace the saved notes. The next attempt gets them as `Request.notes`.
+
+        An executor must save notes before its first change, because a postponed request without
+        notes may still expire or be cancelled.
+
+        :param notes: the notes, as JSON data without secrets
+        """
+
+
+class Outcome(NamedTuple):
+    """The outcome of a request.
+
+    :param changed: whether this attempt changed anything; an earlier attempt may have done it all
+    :param result: the new state, as a reason for the requester
+    :param recorded_change: the change for the ledger, with its mailbox; for a forwarder that
+        exists, a FORWARD_ADD with all its destinations; for a removed one, a FORWARD_REMOVE
+        without any
+    :param freed: addresses that this request freed and that no longer deliver anywhere
+    """
+
+    changed: bool
+    result: Reason
+    recorded_change: Change
+    freed: tuple[str, ...] = ()
+
+
+class Executor(Protocol):
+    """Executes changes of aliases and forwarders. Must be thread-safe."""
+
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
+        """Make the requested change.
+
+        :raises Rejected: the change can't be made
+        :raises Unavailable: the change can't be made now
+        """

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Recheck a request before it is approved and before it is executed.
+
+Between request and execution, people leave, accounts change hands, policies are edited and rows may
+be tampered with. So everything that led to a decision is checked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+
+from postroom_bot.domain import END_OF_CHANGE, Person, Quorum, Reason, Request, Verdict, Vote
+from postroom_bot.workflow.evaluate import current_decision
+from postroom_bot.workflow.leased_request import LeasedRequest
+
+
+def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
+    """Return whether approvals meet a quorum. Each approval counts for only one group.
+
+    By Hall's theorem, they do if no subset of the groups needs more approvals than its members
+    have given.
+
+    :param voters: the groups of each voter
+    """
+    members = [frozenset(groups) for groups in voters]
+    for size in range(1, len(quorum) + 1):
+        for chosen in combinations(quorum, size):
+            names = {one.group for one in chosen}
+            have = sum(1 for groups in members if groups & names)
+            if have < sum(one.approvals for one in chosen):
+                return False
+    return True
+
+
+def groups_of(request: Request, voter: Person) -> frozenset[str]:
+    """Return the quorum's groups to which the voter belongs."""
+    return voter.groups & {one.group for one in request.quorum}
+
+
+def is_own(request: Request, voter: Person) -> bool:
+    """Return whether the voter is the requester, by Slack id or by mailbox."""
+    same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
+    return voter.user == request.requester or same_mailbox
+
+
+def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
+    """Return why a request must not continue, or None.
+
+    :param approvals: the counted approvals
+    :raises SlackUnavailable: Slack does not answer
+    :raises Unavailable: the mail service does not answer
+    """
+    deps, request = leased.deps, leased.request
+    if request.computed_digest() != request.digest:
+        return Reason("request.edited")
+    if request.origin == END_OF_CHANGE and request.change.action.removes:
+        # The removal was approved with the alias or the forwarder.
+        return None
+    team = deps.workspace.team
+    requester = deps.people.person(request.requester, team, fresh=True)
+    if requester.obstacle or requester.mailbox != request.requester_mailbox:
+        return Reason("request.requester_changed")
+    voters = [deps.people.person(one.voter, team, fresh=True) for one in approvals]
+    mailboxes = [voter.mailbox for voter in voters if voter.mailbox]
+    still = [
+        groups_of(request, voter)
+        for voter in voters
+        if not voter.obstacle and not is_own(request, voter)
+    ]
+    if len(set(mailboxes)) < len(mailboxes) or not quorum_met(request.quorum, still):
+        return Reason("request.approvers_changed")
+    decision = current_decision(deps, requester, request.change)
+    if decision.verdict is Verdict.DENY:
+        return Reason("request.now_denied", {"why": decision.reason.as_list()})
+    return None if decision.quorum == request.quorum else Reason("request.policy_changed")
